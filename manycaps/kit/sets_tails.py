@@ -11,6 +11,7 @@ Rows have equal weight, and so have the references of a row. Values within 1e-9 
 at a quantile count with the fraction that gives people exactly 5 %.
 """
 
+import bisect
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -226,11 +227,8 @@ def _n_beyond(values: np.ndarray, sign: int, value: float) -> int:
 
 def _last_true(values: np.ndarray, holds: Callable[[float], bool]) -> float | None:
     """The last of some values, for the first of which a condition holds; None where it holds for none."""
-    low, high = 0, len(values)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if holds(float(values[middle])) else (low, middle)
-    return float(values[low - 1]) if low else None
+    end = bisect.bisect_left(values, True, key=lambda value: not holds(float(value)))
+    return float(values[end - 1]) if end else None
 
 
 class TailShare(NamedTuple):
@@ -239,14 +237,62 @@ class TailShare(NamedTuple):
     # float64 arrays, shape (n_rows,): of candidates and of people; NaN where a row has none.
     rows: np.ndarray
     people_rows: np.ndarray
-    # Over all rows, with the ends of its interval; NaN where there is none.
-    value: float
-    low: float
-    high: float
-    # One-sided: is the share larger than people's? NaN where it is not tested.
-    p_value: float
-    # The difference from people in standard errors.
-    t: float
+    # Means over the rows that have one: of candidates, of people, and of candidates minus people, row by row.
+    candidates: ClusteredMean
+    people: ClusteredMean
+    differences: ClusteredMean
+    # Least standard error: as if one more candidate were of the other kind.
+    floor: float
+    is_tested: bool
+    # Ends of the interval; NaN where there is none.
+    low: float = math.nan
+    high: float = math.nan
+
+    @property
+    def value(self) -> float:
+        """The share over all rows."""
+        return self.candidates.mean
+
+    @property
+    def t(self) -> float:
+        """The difference from people in standard errors; NaN with a single cluster."""
+        return self.differences.mean / max(self.differences.standard_error, self.floor)
+
+    @property
+    def p_value(self) -> float:
+        """One-sided, of Student's distribution: is the share larger than people's? NaN where it is not tested."""
+        return float(scipy.special.stdtr(self.differences.n_clusters - 1, -self.t)) if self.is_tested else math.nan
+
+    def with_interval(self, beyond_far: float, beyond_near: float, confidence_level: float) -> "TailShare":
+        """Put the errors of the share and of the quantile together (Zou and Donner 2008), as for correlated means.
+
+        The candidates lie to these shares beyond the two ends of the interval of the quantile.
+        """
+        of_one, of_other = self.candidates.standard_error, self.people.standard_error
+        both = of_one**2 + of_other**2 - self.differences.standard_error**2
+        correlation = min(1.0, max(0.0, both / (2 * of_one * of_other))) if of_one * of_other > 0 else 0.0
+
+        def error(own: float, of_quantile: float) -> float:
+            return math.sqrt(max(own**2 - 2 * correlation * own * of_quantile + of_quantile**2, self.floor**2))
+
+        low, high = self._own_interval(confidence_level)
+        low = self.value - error(self.value - low, self.value - beyond_far)
+        high = self.value + error(high - self.value, beyond_near - self.value)
+        return self._replace(low=max(0.0, low), high=min(1.0, high))
+
+    def _own_interval(self, confidence_level: float) -> tuple[float, float]:
+        """Interval of the candidates' share beyond a given quantile.
+
+        The wider one of Student's, which is too short above a share of few captions, and of Clopper and Pearson's for
+        as many independent captions as the spread of the rows says, less what few rows take (Korn and Graubard 1998).
+        """
+        of, tail = self.candidates, (1 - confidence_level) / 2
+        error, quantile = max(of.standard_error, self.floor), -float(scipy.special.stdtrit(of.n_clusters - 1, tail))
+        number: float = of.n_clusters
+        if 0 < of.mean < 1 and quantile > 0:  # 0 at a level of next to nothing
+            number = max(1.0, of.mean * (1 - of.mean) * (float(scipy.special.ndtri(tail)) / (error * quantile)) ** 2)
+        low, high = clopper_pearson_interval(of.mean, number, confidence_level)
+        return min(low, of.mean - quantile * error), max(high, of.mean + quantile * error)
 
 
 class CorpusTails(NamedTuple):
@@ -307,23 +353,12 @@ def corpus_tails(
     n_clusters = distances.n_rows if clusters is None else len(set(clusters))
     n_independent = n_clusters * independent_distances(sizes)
     is_tested = n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
-    spreads = {
-        name: _spread(of_candidates[name], of_people[name], clusters, _n_candidates(sizes, tail))
+    shares = {
+        name: _tail_share(of_candidates[name], of_people[name], clusters, _n_candidates(sizes, tail), is_tested)
         for name, tail in TAILS.items()
     }
-    ends = _intervals(distances, people, spreads, confidence_level)
-    shares = {
-        name: TailShare(
-            rows=of_candidates[name],
-            people_rows=of_people[name],
-            value=spread.candidates.mean,
-            low=ends[name][0] if name in ends else math.nan,
-            high=ends[name][1] if name in ends else math.nan,
-            p_value=spread.p_value() if is_tested else math.nan,
-            t=spread.t,
-        )
-        for name, spread in spreads.items()
-    }
+    if confidence_level is not None:
+        shares |= _shares_with_intervals(distances, people, shares, confidence_level)
     return CorpusTails(shares, people, n_clusters, sizes)
 
 
@@ -374,74 +409,32 @@ def rows_beyond(
     return counted
 
 
-class _Spread(NamedTuple):
-    """What the test and the interval of a share need: means over rows, or over clusters, with their errors."""
-
-    candidates: ClusteredMean
-    people: ClusteredMean
-    # Candidates minus people, row by row.
-    differences: ClusteredMean
-    # Least standard error: as if one more candidate were of the other kind.
-    floor: float
-
-    @property
-    def t(self) -> float:
-        """The difference from people in standard errors; NaN with a single cluster."""
-        return self.differences.mean / max(self.differences.standard_error, self.floor)
-
-    def p_value(self) -> float:
-        return float(scipy.special.stdtr(self.differences.n_clusters - 1, -self.t))
-
-    def correlation(self) -> float:
-        """Correlation of both means, at least 0; 0 where one does not vary."""
-        of_one, of_other = self.candidates.standard_error, self.people.standard_error
-        if not of_one * of_other > 0:
-            return 0.0
-        both = of_one**2 + of_other**2 - self.differences.standard_error**2
-        return min(1.0, max(0.0, both / (2 * of_one * of_other)))
-
-    def own_interval(self, confidence_level: float) -> tuple[float, float]:
-        """Interval of the candidates' share beyond a given quantile.
-
-        The wider one of Student's, which is too short above a share of few captions, and of Clopper and Pearson's for
-        as many independent captions as the spread of the rows says, less what few rows take (Korn and Graubard 1998).
-        """
-        of, tail = self.candidates, (1 - confidence_level) / 2
-        error, quantile = max(of.standard_error, self.floor), -float(scipy.special.stdtrit(of.n_clusters - 1, tail))
-        number: float = of.n_clusters
-        if 0 < of.mean < 1 and quantile > 0:  # 0 at a level of next to nothing
-            number = max(1.0, of.mean * (1 - of.mean) * (float(scipy.special.ndtri(tail)) / (error * quantile)) ** 2)
-        low, high = clopper_pearson_interval(of.mean, number, confidence_level)
-        return min(low, of.mean - quantile * error), max(high, of.mean + quantile * error)
-
-
-def _spread(
-    candidates: np.ndarray, people: np.ndarray, clusters: Sequence[Hashable] | None, n_candidates: int
-) -> _Spread:
+def _tail_share(
+    candidates: np.ndarray, people: np.ndarray, clusters: Sequence[Hashable] | None, n_candidates: int, is_tested: bool
+) -> TailShare:
     """Describe the shares of the rows that have one."""
     known = ~np.isnan(candidates)
     if not known.any():
         nothing = ClusteredMean(math.nan, math.nan, 0.0, 0)
-        return _Spread(nothing, nothing, nothing, math.nan)
+        return TailShare(candidates, people, nothing, nothing, nothing, math.nan, is_tested)
     if clusters is not None and not known.all():
         clusters = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
     columns = candidates[known], people[known], candidates[known] - people[known]
-    of_candidates, of_people, differences = (mean_of_rows(column, clusters) for column in columns)
-    return _Spread(of_candidates, of_people, differences, 1 / n_candidates)
+    means = [mean_of_rows(column, clusters) for column in columns]
+    return TailShare(candidates, people, *means, floor=1 / n_candidates, is_tested=is_tested)
 
 
-def _intervals(
+def _shares_with_intervals(
     distances: Distances,
     people: Mapping[bool, PeopleDistances],
-    spreads: Mapping[str, _Spread],
-    confidence_level: float | None,
-) -> dict[str, tuple[float, float]]:
-    """Ends of the intervals of the shares that have one."""
-    if confidence_level is None:
-        return {}
-    tails = {name: TAILS[name] for name, spread in spreads.items() if spread.candidates.n_clusters > 1}
+    shares: Mapping[str, TailShare],
+    confidence_level: float,
+) -> dict[str, TailShare]:
+    """The shares of two clusters or more, with the ends of their intervals."""
+    tails = {name: TAILS[name] for name, share in shares.items() if share.candidates.n_clusters > 1}
     quantiles = {
-        name: _quantile_interval(spreads[name], people[tail.of_pairs], confidence_level) for name, tail in tails.items()
+        name: _quantile_interval(shares[name].people.standard_error, people[tail.of_pairs], confidence_level)
+        for name, tail in tails.items()
     }
     beyond: dict[str, list[float]] = {name: [] for name in tails}
     for end in (0, 1):  # one after the other, to hold half of the rows' shares
@@ -451,12 +444,11 @@ def _intervals(
         }
         for name, rows in rows_beyond(distances, thresholds).items():
             beyond[name].append(math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows)))
-    return {name: _ends(spreads[name], far, near, confidence_level) for name, (far, near) in beyond.items()}
+    return {name: shares[name].with_interval(far, near, confidence_level) for name, (far, near) in beyond.items()}
 
 
-def _quantile_interval(spread: _Spread, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
+def _quantile_interval(error: float, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
     """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934)."""
-    error = spread.people.standard_error
     if not error > 0:
         return TAIL, TAIL
     return clopper_pearson_interval(TAIL, min(TAIL * (1 - TAIL) / error**2, people.n_values), confidence_level)
@@ -472,15 +464,3 @@ def clopper_pearson_interval(share: float, number: float, confidence_level: floa
     low = scipy.special.betaincinv(beyond, number - beyond + 1, tail) if beyond > 0 else 0.0
     high = scipy.special.betaincinv(beyond + 1, number - beyond, 1 - tail) if beyond < number else 1.0
     return float(low), float(high)
-
-
-def _ends(spread: _Spread, beyond_far: float, beyond_near: float, confidence_level: float) -> tuple[float, float]:
-    """Put both errors together (Zou and Donner 2008), as for means that are correlated."""
-    mean, correlation = spread.candidates.mean, spread.correlation()
-    low, high = spread.own_interval(confidence_level)
-
-    def error(own: float, of_quantile: float) -> float:
-        return math.sqrt(max(own**2 - 2 * correlation * own * of_quantile + of_quantile**2, spread.floor**2))
-
-    low, high = mean - error(mean - low, mean - beyond_far), mean + error(high - mean, beyond_near - mean)
-    return max(0.0, low), min(1.0, high)

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,29 +100,22 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
     options = PER_PAIR_OPTIONS.get(os.path.basename(metric_name.removesuffix(".py")), {})
 
     def distance(first: list[str], second: list[str]) -> np.ndarray:
-        values = _as_values(
-            [score for part in _scores(metric, key, options, first, second) for score in part], len(first)
-        )
+        values = _as_values(_scores(metric, key, options, first, second), len(first))
         return 1 - values if scores == "similarity" else values
 
     return distance
 
 
-def _scores(
-    metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str]
-) -> Iterator[list[float]]:
+def _scores(metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str]) -> list[Any]:
     ask = functools.partial(_asked, metric, key, options, as_lists=takes_lists(metric))
     # The first two pairs show whether the metric scores pairs or means over them.
     n_tried = min(2, len(references))
     tried = ask(references[:n_tried], predictions[:n_tried])
     if isinstance(tried, list | tuple | np.ndarray) and len(tried) == n_tried:
-        yield list(tried)
-        if len(references) > n_tried:
-            yield list(ask(references[n_tried:], predictions[n_tried:]))
-        return
-    for reference, prediction in zip(references, predictions, strict=True):
-        score = ask([reference], [prediction])
-        yield [score[0] if isinstance(score, list | tuple | np.ndarray) and len(score) == 1 else score]
+        rest = ask(references[n_tried:], predictions[n_tried:]) if len(references) > n_tried else []
+        return [*tried, *rest]
+    scores = [ask([reference], [prediction]) for reference, prediction in zip(references, predictions, strict=True)]
+    return [s[0] if isinstance(s, list | tuple | np.ndarray) and len(s) == 1 else s for s in scores]
 
 
 def takes_lists(metric: Any) -> bool:

@@ -40,7 +40,7 @@ def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
 
 
 def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.ndarray:
-    """`gaussian_kernel` of rows by their squared distances, float64, shape (n_rows, n_texts, n_texts), in that shape."""
+    """`gaussian_kernel` of rows by their squared distances, float64, (n_rows, n_texts, n_texts), in that shape."""
     sigmas = bandwidths(squared, sigma)
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
         exponents = squared / (-2 * np.where(sigmas == 0, 1.0, sigmas) ** 2)[:, None, None]
