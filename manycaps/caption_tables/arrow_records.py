@@ -39,14 +39,8 @@ def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
             yield Piece(file, start, start + n_rows, start, n_rows, held)
 
 
-def parquet_columns(file: TableFile) -> list[str]:
-    """Return the names of the columns."""
-    with open_bytes(file.path) as stream:
-        return list(_opened(stream, file.path).schema_arrow.names)
-
-
-def parquet_records(piece: Piece, columns: Collection[str]) -> Iterator[Record | Unreadable]:
-    """Read the wanted columns of the records of a piece; of a damaged row group those before the damage."""
+def parquet_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+    """Read some columns, or all, of the records of a piece; of a damaged row group those before the damage."""
     with open_bytes(piece.file.path) as stream:
         table = _opened(stream, piece.file.path)
         stop = table.metadata.num_rows if piece.stop is None else piece.stop
@@ -59,12 +53,12 @@ def parquet_records(piece: Piece, columns: Collection[str]) -> Iterator[Record |
 
 
 def _group_records(
-    table: pq.ParquetFile, group: int, first: int, wanted: range, columns: Collection[str]
+    table: pq.ParquetFile, group: int, first: int, wanted: range, columns: Collection[str] | None
 ) -> Iterator[Record | Unreadable]:
     """Records of one row group, whose first row has the number `first`, as far as they are wanted."""
     row = first
     try:
-        names = [name for name in table.schema_arrow.names if name in columns]
+        names = [name for name in table.schema_arrow.names if columns is None or name in columns]
         for batch in table.iter_batches(BATCH_ROWS, row_groups=[group], columns=names):
             skipped = max(0, min(wanted.start - row, len(batch)))
             for number, values in enumerate(batch.slice(skipped).to_pylist(), start=row + skipped):
@@ -92,17 +86,11 @@ def _opened(stream: object, path: str) -> pq.ParquetFile:
     return file
 
 
-def arrow_columns(file: TableFile) -> list[str]:
-    """Return the names of the columns."""
-    with _batches(file) as (schema, _):
-        return list(schema.names)
-
-
-def arrow_records(file: TableFile, columns: Collection[str]) -> Iterator[Record | Unreadable]:
-    """Read the wanted columns of an Arrow file up to the first damage; raise a ValueError for another file."""
+def arrow_records(file: TableFile, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+    """Read some columns, or all, of an Arrow file up to the first damage; raise a ValueError for another file."""
     row = 0
     with _batches(file) as (schema, batches):
-        names = [name for name in schema.names if name in columns]
+        names = [name for name in schema.names if columns is None or name in columns]
         try:
             for batch in batches:
                 batch.validate(full=True)

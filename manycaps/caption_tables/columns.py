@@ -1,11 +1,12 @@
 """Roles of the columns of a table, by usual names or by the user's own."""
 
+import ast
+import json
 import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.caption_tables.list_cells import looks_like_list, read_list
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_rows import as_caption_rows
 
@@ -35,6 +36,13 @@ ColumnNames = Mapping[str, str | Mapping[str, str]]
 
 # Lone surrogates, which UTF-8 cannot encode; some stand for a byte that is not UTF-8 (PEP 383).
 SURROGATE, OTHER_BYTE = re.compile("[\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
+
+
+# How a cell with a list of captions begins: a bracket before a quote, which no caption has, or an empty list.
+LIST_BEGINNING = re.compile(r"""\s*\[(?:\s*\]\s*$|[\s\[]*(?:np\.str_\()?['"])""")
+
+# One item as Python writes it, alone or as a string of NumPy, and what stands before the next: NumPy writes no commas.
+ITEM = re.compile(r"""\s*(np\.str_\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?(1)\))(?:\s*,|(?=\s|\]))""", re.DOTALL)
 
 
 class Layout(NamedTuple):
@@ -84,8 +92,13 @@ def find_layout(
     if name_of_role[main] is None and main not in chosen:
         name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, main, where)
     for role, name in chosen.items():
-        if role in sides or role not in ("predictions", "references"):
-            name_of_role[role] = _checked_name(name, names, role, where)
+        if role not in sides and role in ("predictions", "references"):
+            continue
+        if name not in names:
+            raise ValueError(
+                f"{where}: expected a column {name!r} of {role}, got {', '.join(names)[:80]}. Check --columns."
+            )
+        name_of_role[role] = name
     if name_of_role[main] is None and not (either and name_of_role["references"] is not None):
         usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
         raise ValueError(
@@ -247,8 +260,7 @@ def read_values(
         read_id(record, layout, row),
         _captions(record, layout.predictions, row),
         _captions(record, layout.references, row),
-        _optional_medium(record, layout.image, row) if "image" in optional else _medium(record, layout.image, row),
-        _optional_medium(record, layout.video, row) if "video" in optional else _medium(record, layout.video, row),
+        *(_medium(record, getattr(layout, role), row, is_optional=role in optional) for role in ("image", "video")),
     )
 
 
@@ -285,14 +297,6 @@ def _one(names: Collection[str], usual: Sequence[str], taken: Collection[str], s
     return known[0] if known else None
 
 
-def _checked_name(name: str, names: Collection[str], role: str, where: str) -> str:
-    if name not in names:
-        raise ValueError(
-            f"{where}: expected a column {name!r} of {role}, got {', '.join(names)[:80]}. Check --columns."
-        )
-    return name
-
-
 def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str] | None:
     """Captions of one column; a string is one caption."""
     if name is None:
@@ -315,25 +319,21 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
         raise type(error)(str(error).replace(f"{name}[0]", f"{name}[{row}]", 1)) from None
 
 
-def _medium(record: Mapping[str, Any], name: str | None, row: int) -> str | bytes | None:
+def _medium(record: Mapping[str, Any], name: str | None, row: int, *, is_optional: bool) -> str | bytes | None:
     """Path or bytes of an image or a video; an image column of `datasets` holds both."""
     if name is None:
         return None
     value = record.get(name)
     if isinstance(value, dict) and {"bytes", "path"} >= set(value):
         value = value.get("bytes") or value.get("path")
-    if not isinstance(value, str | bytes) or not value:
+    if value and isinstance(value, bytes):
+        return value
+    if is_optional and not (value and isinstance(value, str) and not SURROGATE.search(value)):
+        return None
+    if not value or not isinstance(value, str):
         got = "none" if not value else f"{type(value).__name__} ({shown_value(value)})"
         raise ValueError(f"{name}[{row}]: expected a path or the bytes of a file, got {got}. Leave the row out.")
-    return value if isinstance(value, bytes) else _unicode(value, f"{name}[{row}]")
-
-
-def _optional_medium(record: Mapping[str, Any], name: str | None, row: int) -> str | bytes | None:
-    """Path or bytes of an image or a video, None for anything else."""
-    try:
-        return _medium(record, name, row)
-    except ValueError:
-        return None
+    return _unicode(value, f"{name}[{row}]")
 
 
 def _unicode(text: str, where: str) -> str:
@@ -344,3 +344,48 @@ def _unicode(text: str, where: str) -> str:
     byte = OTHER_BYTE.match(surrogate[0])
     got = f"the byte {ord(surrogate[0]) - 0xDC00:#04x}" if byte else f"half a character, {surrogate[0]!a}"
     raise ValueError(f"{where}: expected UTF-8 text, got {got}. Save the file as UTF-8, or leave the row out.")
+
+
+def looks_like_list(cell: str) -> bool:
+    """Whether the text of a cell is meant as a list of strings.
+
+    >>> looks_like_list("['a dog' 'a cat']"), looks_like_list("[music] plays")
+    (True, False)
+    """
+    return LIST_BEGINNING.match(cell) is not None
+
+
+def read_list(cell: str, where: str) -> list[str]:
+    r"""Read a list of strings in a cell that looks like one; raise a ValueError if it is not a list.
+
+    >>> read_list("['a dog' \"a cat's tail\"]", "captions[0]"), read_list('["a dog", "a cat"]', "captions[0]")
+    (['a dog', "a cat's tail"], ['a dog', 'a cat'])
+    """
+    items = _of_json(cell)
+    items = _of_python(cell.strip()) if items is None else items
+    if items is None or not all(isinstance(item, str) for item in items):
+        raise ValueError(
+            f"{where}: expected a caption or a list of captions, got {shown_value(cell)}, which looks like a list and "
+            'cannot be read as one. Write it as JSON, ["a dog", "a cat"], or leave the row out.'
+        )
+    return items
+
+
+def _of_json(cell: str) -> list[str] | None:
+    try:
+        items = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    return items if isinstance(items, list) else None
+
+
+def _of_python(cell: str) -> list[str] | None:
+    """Items of a list of Python or NumPy; `ast.literal_eval` would join strings without commas into one."""
+    items, start = [], 1
+    while match := ITEM.match(cell, start):
+        try:
+            items.append(str(ast.literal_eval(match[2])))
+        except (ValueError, SyntaxError):
+            return None
+        start = match.end()
+    return items if re.fullmatch(r"\s*\]", cell[start:]) else None

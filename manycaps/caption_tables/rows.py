@@ -81,10 +81,7 @@ class BadRow(NamedTuple):
 
 
 def good_rows(rows: Iterable[CaptionRow | BadRow]) -> Iterator[CaptionRow]:
-    """Yield rows up to the first bad one.
-
-    Raises:
-        ValueError: a row is bad; the message names its file, its id and its number.
+    """Yield rows up to the first bad one, for which a ValueError names file, id and number.
 
     >>> list(good_rows([BadRow("a.csv", 3, "x", "predictions[3]: expected a caption, got none. Write one.")]))
     Traceback (most recent call last):
@@ -102,27 +99,13 @@ def bad_row_message(bad: BadRow) -> str:
     return f"{bad.file}{name}: {bad.reason}"
 
 
-class JoinedRow(NamedTuple):
-    """A row of the store; a side is None if no file had it."""
-
-    file: str
-    row: int
-    values: Values
-
-
 class JoinedRows:
     """A store that is being filled."""
 
-    def __init__(self, path: pathlib.Path):
-        """Make an empty store; an existing one is replaced."""
-        path.unlink(missing_ok=True)
+    def __init__(self, database: sqlite3.Connection):
+        """Take an empty database; see `filled`."""
         self.n_rows = 0
-        self._database = sqlite3.connect(path, isolation_level=None)
-        # Incomplete stores are never read.
-        self._database.execute("PRAGMA journal_mode = OFF")
-        self._database.execute("PRAGMA synchronous = OFF")
-        self._database.executescript(SCHEMA)
-        self._database.execute("BEGIN")
+        self._database = database
         self._files: dict[str, int] = {}
 
     def add(self, file: str, row: int, values: Values, *, several: bool = False, new: bool = True) -> bool:
@@ -137,7 +120,7 @@ class JoinedRows:
             number, *where, predictions, references = saved_row
             earlier = (predictions, references)
             if not several and any(a is not None and b is not None for a, b in zip(earlier, captions, strict=True)):
-                self.add_bad(BadRow(file, row, values.id, _twice(row, file, *where)))
+                self.add_bad(BadRow(file, row, values.id, repeated_id(row, file, *where)))
                 return True
             both = [_behind(a, b) for a, b in zip(earlier, captions, strict=True)]
             self._database.execute(UPDATE, (*both, values.image, values.video, number))
@@ -150,14 +133,6 @@ class JoinedRows:
     def add_bad(self, bad: BadRow) -> None:
         """Note a row that cannot be read."""
         self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", bad[:4])
-
-    def commit(self) -> None:
-        """Write everything to the disk."""
-        self._database.execute("COMMIT")
-
-    def close(self) -> None:
-        """Close the file; what was not committed is lost."""
-        self._database.close()
 
     def _file_number(self, path: str) -> int:
         if path not in self._files:
@@ -183,10 +158,10 @@ class JoinedStore:
     def __len__(self) -> int:
         return int(self._database.execute("SELECT coalesce(max(number), 0) FROM joined").fetchone()[0])
 
-    def rows(self, start: int, stop: int) -> Iterator[JoinedRow]:
-        """Yield the rows with the numbers of `range(start, stop)`."""
+    def rows(self, start: int, stop: int) -> Iterator[tuple[str, int, Values]]:
+        """Yield file, row and values of the rows `range(start, stop)`; a side is None if no file had it."""
         for file, row, name, predictions, references, *media in self._database.execute(SELECT, (start, stop)):
-            yield JoinedRow(file, row, Values(name, _as_captions(predictions), _as_captions(references), *media))
+            yield file, row, Values(name, _as_captions(predictions), _as_captions(references), *media)
 
     def references(self, name: str) -> list[str] | None:
         """Return the references of an id; None if it has none."""
@@ -202,10 +177,16 @@ class JoinedStore:
 @contextlib.contextmanager
 def filled(path: pathlib.Path) -> Iterator[JoinedRows]:
     """Return a new store for a `with` statement; where it cannot be written, raise an OSError, as SQLite does not."""
+    path.unlink(missing_ok=True)
     try:
-        with contextlib.closing(JoinedRows(path)) as store:
-            yield store
-            store.commit()
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+            # Incomplete stores are never read.
+            database.execute("PRAGMA journal_mode = OFF")
+            database.execute("PRAGMA synchronous = OFF")
+            database.executescript(SCHEMA)
+            database.execute("BEGIN")
+            yield JoinedRows(database)
+            database.execute("COMMIT")
     except sqlite3.OperationalError as error:
         is_full = "full" in str(error)  # Python 3.10 has no number of it
         raise OSError(
@@ -229,7 +210,8 @@ def store_pieces(store: str, n_bytes: int) -> Iterator[Piece]:
         yield Piece(file, start, stop, start, stop - start, file.n_bytes * (stop - start) // max(1, n_rows))
 
 
-def _twice(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
+def repeated_id(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
+    """Return the message for a row whose id an earlier row has."""
     earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
     return f"id[{row}]: expected a unique id, got that of {earlier}. Leave one of them out."
 

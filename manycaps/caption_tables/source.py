@@ -11,13 +11,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.caption_tables.arrow_records import (
-    arrow_columns,
-    arrow_records,
-    parquet_columns,
-    parquet_pieces,
-    parquet_records,
-)
+from manycaps.caption_tables.arrow_records import arrow_records, parquet_pieces, parquet_records
 from manycaps.caption_tables.columns import (
     ColumnNames,
     Layout,
@@ -25,6 +19,7 @@ from manycaps.caption_tables.columns import (
     check_files_of_columns,
     columns_of,
     find_layout,
+    looks_like_list,
     read_id,
     read_values,
     wide_columns,
@@ -32,8 +27,7 @@ from manycaps.caption_tables.columns import (
 )
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, found_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
-from manycaps.caption_tables.list_cells import looks_like_list
-from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedRow, JoinedStore, filled, store_file, store_pieces
+from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedStore, filled, store_file, store_pieces
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import json_records, text_pieces, text_records
 from manycaps.kit.base_rows import EmptyCaptions
@@ -149,11 +143,12 @@ class CaptionSource(NamedTuple):
         """Read the rows of a piece, as from `pieces`."""
         with contextlib.ExitStack() as stack:
             opened = stack.enter_context(JoinedStore(store)) if store is not None else None
-            if opened is not None and piece.first_row == 0 and piece.file == self._first_file(store):
-                yield from opened.bad_rows()
+            if opened is not None and piece.first_row == 0:
+                first_file = store_file(str(store)) if self._is_joined else self.main.files[0]
+                yield from opened.bad_rows() if piece.file == first_file else ()
             if self._is_joined:
                 assert opened is not None
-                rows: Iterator[Any] = map(self._joined_row, opened.rows(piece.start, piece.stop or 0))
+                rows: Iterator[Any] = itertools.starmap(self._joined_row, opened.rows(piece.start, piece.stop or 0))
             else:
                 rows = (
                     values if isinstance(values, BadRow) else self._row(file, row, values, opened)
@@ -169,9 +164,6 @@ class CaptionSource(NamedTuple):
         has_json = any(file.kind == ".json" for file in self.main.files) and not self.is_stream
         return self.references is not None or has_json or self.main.single
 
-    def _first_file(self, store: str | None) -> TableFile:
-        return store_file(store) if self._is_joined and store else self.main.files[0]
-
     def _limited(self, pieces: Iterable[Piece], limit: int) -> Iterator[Piece]:
         for piece in pieces:
             n_rows = piece.n_rows
@@ -182,14 +174,13 @@ class CaptionSource(NamedTuple):
             if limit <= 0:
                 return
 
-    def _joined_row(self, joined: JoinedRow) -> CaptionRow | BadRow:
+    def _joined_row(self, file: str, row: int, values: Values) -> CaptionRow | BadRow:
         """Check that a row has both sides."""
-        for side, captions in (("predictions", joined.values.predictions), ("references", joined.values.references)):
-            layouts = [self.main.layout, *([self.references.layout] if self.references else [])]
-            expected = any(getattr(layout, side) is not None for layout in layouts)
-            if captions is None and expected:
-                return BadRow(joined.file, joined.row, joined.values.id, _missing_side(side, joined.row), True)
-        return self._row(joined.file, joined.row, joined.values, None)
+        layouts = [self.main.layout, *([self.references.layout] if self.references else [])]
+        for side in ("predictions", "references"):
+            if getattr(values, side) is None and any(getattr(layout, side) is not None for layout in layouts):
+                return BadRow(file, row, values.id, _missing_side(side, row), True)
+        return self._row(file, row, values, None)
 
     def _row(self, file: str, row: int, values: Values, store: JoinedStore | None) -> CaptionRow | BadRow:
         """Make a row of checked values: its id, references, image and video."""
@@ -251,25 +242,15 @@ def open_source(
 ) -> CaptionSource:
     """Find files of captions, and describe how they are read.
 
-    Args:
-        predictions: paths, fsspec addresses, folders, and patterns in braces or with wildcards; endings as in
-            `files.KINDS`. They may hold references too.
-        references: files of references, joined to the others by id; none: those are in the first files, or there are
-            none.
-        columns: from roles (`columns.ROLES`) to names of columns; a role that is not in it has one of its usual names.
-            A file, as it is given, may have a mapping of its own.
-        images: folder or address of images, which a column names, or which are named like the ids.
-        videos: the same for videos.
-        limit: number of rows to read; None: all.
-        either: whether files that hold references alone will do; otherwise there must be predictions.
-        optional: "image", "video" or both: rows that lack it, or name none that can be read, are good ones.
+    Files are paths, fsspec addresses, folders, and patterns in braces or with wildcards, with endings as in
+    `files.KINDS`. Those of predictions may hold references too; `references` are joined to them by id. `columns` goes
+    from roles (`columns.ROLES`) to names of columns, where they are not the usual ones; a file, as it is given, may
+    have a mapping of its own. Images and videos are in a folder, or at an address, where a column names them, or an id.
+    Without a `limit` all rows are read. With `either`, files that hold references alone will do. Rows that lack an
+    `optional` "image" or "video", or name none that can be read, are good ones.
 
-    Returns:
-        The source.
-
-    Raises:
-        ValueError: there is no such file; no file can be read; there is no column of captions, or more than one; there
-            are no ids to join by.
+    A ValueError says that there is no such file, no column of captions or several of them, no id to join by, or that no
+    file can be read.
     """
     check_files_of_columns(columns, [*predictions, *references])
     chosen = columns_of(columns, predictions)
@@ -293,11 +274,10 @@ def open_source(
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Split a file into pieces; one that cannot be split or read is a single piece."""
-    uncut = dict.fromkeys((".json", ".arrow", HUB))
-    cut = {".parquet": parquet_pieces, ".tar": tar_pieces, **uncut}.get(file.kind, text_pieces)
-    if cut is None or file.n_bytes == 0:
+    if file.kind in (".json", ".arrow", HUB) or file.n_bytes == 0:
         yield whole(file)
         return
+    cut = {".parquet": parquet_pieces, ".tar": tar_pieces}.get(file.kind, text_pieces)
     try:
         yield from cut(file, n_bytes)
     except (ValueError, OSError):
@@ -317,7 +297,7 @@ def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
     """Return the first file that can be read, and its first records."""
     error = None
     for file in files:
-        read = _first_records(file)
+        read = [] if file.n_bytes == 0 else list(itertools.islice(file_records(file), N_FIRST_RECORDS))
         records = [record for record in read if isinstance(record, Record)]
         if records:
             return file, records
@@ -325,11 +305,6 @@ def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
             (f"{file.path}: {record.reason}" for record in read if isinstance(record, Unreadable)), None
         )
     raise ValueError(error or f"{files[0].path}: expected at least one row, got none. Give a file with captions.")
-
-
-def _first_records(file: TableFile) -> list[Record | Unreadable]:
-    """First records of a file, with all their columns; or the reason why there are none."""
-    return [] if file.n_bytes == 0 else list(itertools.islice(file_records(file), N_FIRST_RECORDS))
 
 
 def _understood(files: list[TableFile], file: TableFile, records: list[Record], layout: Layout) -> FileSide:
@@ -354,9 +329,9 @@ def _records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record |
     """Records of a piece; with names, only these columns are read where a file allows it."""
     file = piece.file
     if file.kind == ".parquet":
-        return parquet_records(piece, parquet_columns(file) if columns is None else columns)
+        return parquet_records(piece, columns)
     if file.kind == ".arrow":
-        return arrow_records(file, arrow_columns(file) if columns is None else columns)
+        return arrow_records(file, columns)
     if file.kind == HUB:
         return hub_records(file, columns)
     if file.kind == ".tar":

@@ -3,6 +3,7 @@
 import codecs
 import collections
 import csv
+import functools
 import io
 import itertools
 import json
@@ -83,7 +84,7 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
         inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
         parse: Callable[[Block, int], Any] = _parsed_captions if kind == TEXT else _parsed_line
         if kind in SEPARATORS:
-            parse = _CellParser(names, SEPARATORS[kind])
+            parse = functools.partial(_parsed_cells, names, SEPARATORS[kind])
         # No line behind the last row: it may be one that cannot be read, which is another piece's.
         yield from _parsed_blocks(itertools.islice(inside, piece.n_rows), parse, piece.first_row)
 
@@ -322,25 +323,18 @@ def as_values(value: Any, row: int) -> Any:
     )
 
 
-class _CellParser:
-    """Parser from the lines of a record to its cells by column."""
-
-    def __init__(self, names: list[str], separator: str):
-        self.names = names
-        self.separator = separator
-
-    def __call__(self, block: Block, row: int) -> dict[str, str | None]:
-        try:
-            cells = next(csv.reader(block.lines, delimiter=self.separator, strict=True), [])
-        except csv.Error as error:
-            raise ValueError(f"row[{row}]: expected cells, got {error}. Fix the quotes of this line.") from None
-        if len(cells) != len(self.names):
-            raise ValueError(
-                f"row[{row}]: expected {len(self.names)} cells, got {len(cells)}. Put a caption with separators into "
-                "double quotes."
-            )
-        # An empty cell is no value.
-        return {name: cell or None for name, cell in zip(self.names, cells, strict=True)}
+def _parsed_cells(names: list[str], separator: str, block: Block, row: int) -> dict[str, str | None]:
+    """Cells of the lines of a record, by column; an empty cell is no value."""
+    try:
+        cells = next(csv.reader(block.lines, delimiter=separator, strict=True), [])
+    except csv.Error as error:
+        raise ValueError(f"row[{row}]: expected cells, got {error}. Fix the quotes of this line.") from None
+    if len(cells) != len(names):
+        raise ValueError(
+            f"row[{row}]: expected {len(names)} cells, got {len(cells)}. Put a caption with separators into double "
+            "quotes."
+        )
+    return {name: cell or None for name, cell in zip(names, cells, strict=True)}
 
 
 def _parsed_json(content: bytes, path: str) -> Any:

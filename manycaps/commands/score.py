@@ -24,6 +24,7 @@ are part of it: --option pooled=true of fid_bert and mmd_bert, the corpus score 
 """
 
 import argparse
+import dataclasses
 import json
 
 from manycaps.scoring.score import MOST_POOLED_ROWS, ScoreOptions, score
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-m", "--metrics", required=True, metavar="NAME,...", help="modules, as `manycaps list` names them"
     )
     required.add_argument(
-        "-i", "--input", required=True, nargs="+", metavar="SOURCE", help="predictions, or complete rows"
+        "-i", "--input", dest="inputs", required=True, nargs="+", metavar="SOURCE", help="predictions, or complete rows"
     )
     required.add_argument("-r", "--references", nargs="+", default=[], metavar="SOURCE", help="joined by id")
     required.add_argument("-o", "--output", required=True, metavar="FOLDER")
@@ -71,7 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--num-gpus", type=_gpus, default=0.0, metavar="N", help="GPUs of each worker of the cluster")
     how.add_argument("--processes", type=_count, metavar="N", help="default: one per core, or one if a model runs")
     how.add_argument(
-        "--part-size", type=_megabytes, metavar="MB", help="size of a part (default: 1/32 of the input, 1 to 16 MiB)"
+        "--part-size",
+        dest="part_bytes",
+        type=_megabytes,
+        metavar="MB",
+        help="size of a part (default: 1/32 of the input, 1 to 16 MiB)",
     )
     parser.add_argument(
         "-f", "--format", choices=("json", "text", "md", "latex"), default="json", help="format of the output"
@@ -85,7 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.engine == "local" and arguments.processes != 1 and not arguments.dry_run:
         from manycaps.scoring.local_processes import start_early
 
-        start_early(arguments.input, arguments.metrics.split(","), arguments.processes)
+        start_early(arguments.inputs, arguments.metrics.split(","), arguments.processes)
     import_evaluate()
     from manycaps.scoring.run import describe_run
     from manycaps.scoring.run_folder import as_json
@@ -102,26 +107,10 @@ def _options_of(arguments: argparse.Namespace) -> ScoreOptions:
     from manycaps.caption_tables.columns import parsed_columns
     from manycaps.scoring.run_settings import metric_options
 
-    columns = parsed_columns(arguments.columns) if arguments.columns else None
-    return ScoreOptions(
-        metrics=metric_options(arguments.metrics.split(","), arguments.option, arguments.device),
-        inputs=arguments.input,
-        output=arguments.output,
-        references=arguments.references,
-        columns=columns,
-        images=arguments.images,
-        videos=arguments.videos,
-        limit=arguments.limit,
-        on_error=arguments.on_error,
-        max_rejected=arguments.max_rejected,
-        max_pooled_rows=arguments.max_pooled_rows,
-        restart=arguments.restart,
-        engine=arguments.engine,
-        address=arguments.address,
-        num_gpus=arguments.num_gpus,
-        processes=arguments.processes,
-        part_bytes=arguments.part_size,
-    )
+    given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(ScoreOptions)}
+    given["metrics"] = metric_options(arguments.metrics.split(","), arguments.option, arguments.device)
+    given["columns"] = parsed_columns(arguments.columns) if arguments.columns else None
+    return ScoreOptions(**given)
 
 
 def _count(text: str) -> int:

@@ -144,17 +144,13 @@ class CaptionScores:
                 references=[row.captions[earlier] for row in self._rows],
             )
             statistic, *numbers = (result[f"{module}{key}"] for key in ("", "_excess", "_z", "_corpus_p_value"))
-            if self._are_equal(later, earlier):
+            if all(sorted(row.captions[later]) == sorted(row.captions[earlier]) for row in self._rows):
                 # A copy is not an independent draw: random splits never look like it, although nothing differs.
                 numbers = [0.0, 0.0, 1.0]
             elif numbers[1] < MOST_ALIKE:  # the two share captions
                 numbers[2] = math.nan
             progress()
             yield Exchange(module, later, earlier, statistic, *numbers)
-
-    def _are_equal(self, first: str, second: str) -> bool:
-        """Whether two systems gave the same captions of every row, in any order."""
-        return all(sorted(row.captions[first]) == sorted(row.captions[second]) for row in self._rows)
 
     def exchanged(self) -> list[tuple[str, str, str]]:
         """Return module and systems of the results that `exchanges` gives."""

@@ -116,14 +116,6 @@ class AgainstPeople(NamedTuple):
     smallest_p_value: float
 
 
-class ComparedExchange(NamedTuple):
-    """Whether the captions of two systems are exchangeable, with the p-value by Holm's rule over all pairs."""
-
-    title: str
-    exchange: Exchange
-    adjusted_p_value: float
-
-
 class SystemComparison(NamedTuple):
     """Several systems on the same rows."""
 
@@ -134,7 +126,7 @@ class SystemComparison(NamedTuple):
     clusters: np.ndarray
     metrics: Sequence[ComparedMetric]
     people: Sequence[AgainstPeople]
-    exchanges: Sequence[ComparedExchange]
+    exchanges: Sequence[Exchange]
     # Spearman's rank correlation over the rows of all systems, shape (n_metrics, n_metrics); NaN for constant values.
     correlations: np.ndarray
     # By system and module the signature of the numbers.
@@ -176,10 +168,7 @@ class SystemComparison(NamedTuple):
                     for metric in self.metrics
                 },
                 "against_people": [compared._asdict() for compared in self.people],
-                "exchangeable": [
-                    {**compared.exchange._asdict(), "adjusted_p_value": compared.adjusted_p_value}
-                    for compared in self.exchanges
-                ],
+                "exchangeable": [exchange._asdict() for exchange in self.exchanges],
                 "correlations": self.correlations.tolist(),
                 "signatures": {name: dict(lines) for name, lines in self.signatures.items()},
                 "n_truncated": {name: dict(counts) for name, counts in self.n_truncated.items()},
@@ -254,12 +243,12 @@ def compared_systems(
         places,
         compared,
         [
-            against_people
+            _against_people(system, module, places)
             for module in SET_MODULES
             for system in systems
-            for against_people in _against_people(system, module, places)
+            if f"{module}_corpus_p_value" in system.results.get(module, {})
         ],
-        _compared_exchanges(exchanges),
+        _adjusted_exchanges(exchanges),
         _correlations([np.concatenate(list(metric.values.values())) for metric in compared]),
         {
             system.name: {module: str(result["signature"]) for module, result in system.results.items()}
@@ -288,7 +277,8 @@ def _compared_metrics(
     names, n_systems = [system.name for system in systems], len(systems)
     # Columns: all systems by the first metric, then all by the second.
     columns = np.stack([system.values[metric.key] for metric in metrics for system in systems], axis=1)
-    means = _system_means(columns, places)
+    of_columns = [mean_of_rows(column, places.tolist()) for column in columns.T]
+    means = [SystemMean(mean.mean, *mean_interval(mean, CONFIDENCE_LEVEL)) for mean in of_columns]
     numbers = [(later, earlier) for later in range(n_systems) for earlier in range(later)]
     starts = range(0, columns.shape[1], n_systems)
     first, second = (columns[:, [start + pair[side] for start in starts for pair in numbers]] for side in (0, 1))
@@ -297,20 +287,18 @@ def _compared_metrics(
     resampling = {"n_resamples": n_resamples, "seed": seed}
     tests = paired_tests(first, second, places.tolist(), **resampling, level=LEVEL / len(numbers), rounding=rounding)
     p_values = np.array([test.p_value for test in tests])
-    near_zero = np.flatnonzero([metric.best == "zero" for metric in metrics for _ in numbers])
+    near_zero = np.array([metric.best == "zero" for metric in metrics for _ in numbers])
     ranking = p_values.copy()
-    if len(near_zero):
-        ranking[near_zero] = _ranking_p_values(
-            p_values[near_zero], first[:, near_zero], second[:, near_zero], places, n_resamples, seed
-        )
+    if near_zero.any():
+        sides = first[:, near_zero], second[:, near_zero]
+        ranking[near_zero] = _ranking_p_values(p_values[near_zero], *sides, places, n_resamples, seed)
     smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples))
     compared = []
     for i, metric in enumerate(metrics):
         own = slice(i * len(numbers), (i + 1) * len(numbers))
         of_systems = dict(zip(names, means[i * n_systems : (i + 1) * n_systems], strict=True))
         values = {system.name: system.values[metric.key] for system in systems}
-        chosen = ranking[own] if metric.best == "zero" else p_values[own]
-        pairs = _compared_pairs(metric, of_systems, numbers, tests[own], holm_p_values(chosen).tolist())
+        pairs = _compared_pairs(metric, of_systems, numbers, tests[own], holm_p_values(ranking[own]).tolist())
         key = row_test_key(metric)
         tested = all(key in system.values for system in systems)
         row_p_values = {system.name: system.values[key] for system in systems} if tested else {}
@@ -321,12 +309,6 @@ def _compared_metrics(
 def row_test_key(metric: RowValue) -> str:
     """Return the name of a set metric's p-values of rows."""
     return f"{module_of(metric).slug}_p_value"
-
-
-def _system_means(columns: np.ndarray, places: np.ndarray) -> list[SystemMean]:
-    """Mean and interval of every column."""
-    means = [mean_of_rows(column, places.tolist()) for column in columns.T]
-    return [SystemMean(mean.mean, *mean_interval(mean, CONFIDENCE_LEVEL)) for mean in means]
 
 
 def _compared_pairs(
@@ -361,11 +343,9 @@ def _ranking_p_values(
     return np.maximum(p_values, sign_flip_tests(sums, n_resamples, seed).p_values)
 
 
-def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> list[AgainstPeople]:
-    """Result of a module's own test of a system, with the clusters; empty if it made none."""
-    result = system.results.get(module, {})
-    if f"{module}_corpus_p_value" not in result:
-        return []
+def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> AgainstPeople:
+    """Result of a module's own test of a system, with the clusters."""
+    result = system.results[module]
     excess = mean_of_rows(system.values[f"{module}_excess"], places.tolist())
     tested = {key: float(result[f"{module}{key}"]) for key in ("_z", "_corpus_p_value", "_smallest_corpus_p")}
     if excess.n_clusters < len(places):  # a folder of scores knows of no clusters
@@ -373,18 +353,21 @@ def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> li
     numbers = [tested[key] for key in ("_z", "_corpus_p_value", "_smallest_corpus_p")]
     interval = mean_interval(excess, CONFIDENCE_LEVEL)
     title = SET_MODULES[module].title
-    return [AgainstPeople(module, title, system.name, float(result[module]), excess.mean, *interval, *numbers)]
+    return AgainstPeople(module, title, system.name, float(result[module]), excess.mean, *interval, *numbers)
 
 
-def _compared_exchanges(exchanges: Sequence[Exchange]) -> list[ComparedExchange]:
-    compared = []
-    for module, record in SET_MODULES.items():
+def _adjusted_exchanges(exchanges: Sequence[Exchange]) -> list[Exchange]:
+    """Adjust the p-values of every module's pairs by Holm's rule; the modules in the order of the catalog."""
+    adjusted = []
+    for module in SET_MODULES:
         of_module = [exchange for exchange in exchanges if exchange.module == module]
-        p_values = np.array([exchange.p_value for exchange in of_module], dtype=np.float64)
-        adjusted, known = p_values.copy(), ~np.isnan(p_values)
-        adjusted[known] = holm_p_values(p_values[known])
-        compared += [ComparedExchange(record.title, *pair) for pair in zip(of_module, adjusted.tolist(), strict=True)]
-    return compared
+        tested = [exchange.p_value for exchange in of_module if not math.isnan(exchange.p_value)]
+        p_values = iter(holm_p_values(np.array(tested)).tolist())
+        adjusted += [
+            exchange if math.isnan(exchange.p_value) else exchange._replace(adjusted_p_value=next(p_values))
+            for exchange in of_module
+        ]
+    return adjusted
 
 
 def _correlations(columns: Sequence[np.ndarray]) -> np.ndarray:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from manycaps.catalog import module_of
+from manycaps.catalog import SET_MODULES, module_of
 from manycaps.comparison.comparison_text import as_digits, as_interval, column_form
 from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.parity_text import parity_table
@@ -84,35 +84,30 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table with a row per system; without rows where there are no metrics beside human parity."""
     if not comparison.metrics:
         return FormattedTable("", [], [])
-    header, people = ["system"], {(tested.module, tested.system): tested for tested in comparison.people}
+    systems = comparison.systems
+    columns = [("system", [Cell(f"{name} ({letter})") for letter, name in zip(LETTERS, systems, strict=False)])]
     for compared in comparison.metrics:
-        header.append(f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}")
-        if _has_people(compared, comparison):
-            header.append("p people")
-    rows = []
-    for letter, name in zip(LETTERS, comparison.systems, strict=False):
-        cells = [Cell(f"{name} ({letter})")]
-        for compared in comparison.metrics:
-            worse = "".join(LETTERS[comparison.systems.index(other)] for other in compared.worse_than(name))
-            mean, is_best = compared.means[name].mean, compared.is_best(name)
-            form = column_form([each.mean for each in compared.means.values()])
-            cell = _number(mean, form, is_best=is_best, letters="".join(sorted(worse)))
-            cells.append(cell._replace(sort=abs(mean)) if compared.metric.best == "zero" else cell)
-            if _has_people(compared, comparison):
-                cells.append(_people_p_value(people[module_of(compared.metric).slug, name]))
-        rows.append(cells)
+        is_excess = compared.metric.best == "zero"
+        cells = [_mean_cell(compared, name, systems) for name in systems]
+        columns.append((f"{compared.metric.title}{' excess' if is_excess else ''}", cells))
+        slug = module_of(compared.metric).slug
+        people = {tested.system: tested for tested in comparison.people if tested.module == slug}
+        if not compared.metric.is_per_candidate and len(people) == len(systems):
+            columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
     return FormattedTable(
         "Means over rows; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 "
         "after Holm). p people: test against human captions.",
-        header,
-        rows,
+        [header for header, _ in columns],
+        list(zip(*(cells for _, cells in columns), strict=True)),
     )
 
 
-def _has_people(compared: ComparedMetric, comparison: SystemComparison) -> bool:
-    """Whether the test against people stands beside a metric: it was made for every system."""
-    tested = [system for system in comparison.people if system.module == module_of(compared.metric).slug]
-    return not compared.metric.is_per_candidate and len(tested) == len(comparison.systems)
+def _mean_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
+    """The mean of a system, with the letters of those that are worse; an excess is sorted by its distance from 0."""
+    mean, form = compared.means[name].mean, column_form([each.mean for each in compared.means.values()])
+    letters = "".join(sorted(LETTERS[systems.index(other)] for other in compared.worse_than(name)))
+    cell = _number(mean, form, is_best=compared.is_best(name), letters=letters)
+    return cell._replace(sort=abs(mean)) if compared.metric.best == "zero" else cell
 
 
 def pair_table(comparison: SystemComparison) -> FormattedTable:
@@ -146,14 +141,14 @@ def exchange_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table of systems as distributions: a row per pair and set metric."""
     rows = [
         [
-            Cell(compared.title),
-            Cell(f"{compared.exchange.first}, {compared.exchange.second}"),
-            _number(compared.exchange.excess),
-            _number(compared.exchange.z),
-            _number(compared.exchange.p_value, _as_p_of_exchange),
-            _number(compared.adjusted_p_value, _as_p_of_exchange, is_best=compared.adjusted_p_value <= LEVEL),
+            Cell(SET_MODULES[exchange.module].title),
+            Cell(f"{exchange.first}, {exchange.second}"),
+            _number(exchange.excess),
+            _number(exchange.z),
+            _number(exchange.p_value, _as_p_of_exchange),
+            _number(exchange.adjusted_p_value, _as_p_of_exchange, is_best=exchange.adjusted_p_value <= LEVEL),
         ]
-        for compared in comparison.exchanges
+        for exchange in comparison.exchanges
     ]
     return FormattedTable(
         "Are the captions of two systems exchangeable? Set metrics with the captions of one of them as the references; "
@@ -170,24 +165,25 @@ def _as_p_of_exchange(value: float) -> str:
 
 def people_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table of systems against people: a row per system and set metric."""
+    rows = [
+        [
+            Cell(tested.title),
+            Cell(tested.system),
+            _number(tested.statistic),
+            _number(tested.excess),
+            Cell(_as_interval(tested.ci_low, tested.ci_high)),
+            _number(tested.z),
+            _people_p_value(tested),
+            _number(tested.smallest_p_value, p_value_digits),
+        ]
+        for tested in comparison.people
+    ]
     return FormattedTable(
         "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
         "deviations, and the p-value over all rows with the least one that sets of these sizes allow.",
         ["metric", "system", "statistic", "excess", "interval", "z", "p", "least p"],
-        [[Cell(tested.title), *_people_cells(tested)] for tested in comparison.people],
+        rows,
     )
-
-
-def _people_cells(tested: AgainstPeople) -> list[Cell]:
-    return [
-        Cell(tested.system),
-        _number(tested.statistic),
-        _number(tested.excess),
-        Cell(_as_interval(tested.ci_low, tested.ci_high)),
-        _number(tested.z),
-        _people_p_value(tested),
-        _number(tested.smallest_p_value, p_value_digits),
-    ]
 
 
 def _people_p_value(tested: AgainstPeople) -> Cell:

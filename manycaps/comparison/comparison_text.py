@@ -197,9 +197,7 @@ def comparison_methods(comparison: SystemComparison) -> str:
             + ("by the spread of the clusters." if grouped else "under random splits of every row's captions.")
         )
     if comparison.exchanges:
-        titles = " and ".join(
-            dict.fromkeys(SET_MODULES[compared.exchange.module].title for compared in comparison.exchanges)
-        )
+        titles = " and ".join(dict.fromkeys(SET_MODULES[pair.module].title for pair in comparison.exchanges))
         sentences.append(
             f"Whether the captions of two systems are exchangeable was tested by {titles} with the captions of one of "
             "them in place of the references."

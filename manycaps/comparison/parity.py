@@ -126,23 +126,19 @@ def compared_parity(
 ) -> ComparedParity:
     """Compare systems with people, and with each other.
 
-    Args:
-        rows: by system what the module says of its rows, the baseline first; all of the same rows.
-        clusters: labels of the rows; None: every row is independent.
-        distance: of captions, a name of the module's.
-        note: what a reader should know of the distance.
-        margin: a gap up to which systems count as equivalent, in the unit of the distance; None: not asked.
-        n_resamples: random sign patterns of the tests of pairs.
-        seed: of the same.
-
-    Returns:
-        The comparison.
+    `rows` has by system what the module says of the same rows, the baseline first; `clusters` are labels of the rows,
+    and None if every row is independent. Up to `margin`, a gap in the unit of the distance, systems count as
+    equivalent; None: not asked. `note` is what a reader should know of the distance; `n_resamples` and `seed` are those
+    of the sign patterns of the tests of pairs.
     """
     systems = _systems(rows, clusters)
     pairs = compared_pairs(
         systems, clusters, rounding=ROUNDING.get(distance, 1e-9), margin=margin, n_resamples=n_resamples, seed=seed
     )
-    within = {} if margin is None else {system.name: _is_within(system.rows, clusters, margin) for system in systems}
+    within: dict[str, bool] = {}
+    for system in systems if margin is not None else ():
+        gaps = [(system.rows.columns[gap], variance) for gap, variance in system.rows.null_variances().items()]
+        within[system.name] = are_within(gaps, clusters, margin)
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 
@@ -168,9 +164,3 @@ def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None
         )
         for (name, of_system), p_value in zip(rows.items(), adjusted, strict=True)
     ]
-
-
-def _is_within(rows: ParityRows, clusters: Sequence[Hashable] | None, margin: float) -> bool:
-    """Whether the gaps are shown to lie within the margin."""
-    gaps = [(rows.columns[gap], variance) for gap, variance in rows.null_variances().items()]
-    return are_within(gaps, clusters, margin)

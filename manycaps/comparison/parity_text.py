@@ -3,11 +3,10 @@
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from manycaps.comparison.mean_intervals import POWER
 from manycaps.comparison.parity import ComparedParity, SystemParity
-from manycaps.comparison.parity_examples import example_lines
 from manycaps.comparison.parity_pairs import ParityPair, ShareTest
 from manycaps.comparison.systems import SystemRow
 from manycaps.kit.sets_parity_words import share_text, shown_p_value
@@ -18,6 +17,9 @@ WIDTH, MOST_PAIRS = 100, 3
 
 # Lines of a terminal, without that of the next command, and captions of a system that are printed if they fit.
 HEIGHT, MOST_EXAMPLES = 24, 3
+
+# Letters of a caption that a terminal shows.
+MOST_LETTERS = 35
 
 # Shares of the table, and how sentences name them.
 SHARES = {
@@ -201,6 +203,61 @@ def parity_screen(
         for line in (*sentence, *(f"  {line}" for line in lines[:n]))
     ]
     return "\n".join([*before, *answer_lines, *after])
+
+
+class CaptionExample(NamedTuple):
+    """One caption, or two, of a row."""
+
+    row: SystemRow
+    captions: tuple[str, ...]
+
+
+def most_unlike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    """Return at most n captions, the farthest from their references first, each different one once."""
+    return _examples(system, "most_unlike_people", rows, n)
+
+
+def most_alike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    """Return the pairs of captions that are nearest to each other; see `most_unlike`."""
+    return _examples(system, "most_alike", rows, n)
+
+
+def _examples(system: SystemParity, key: str, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    if not rows or system.name not in rows[0].captions:
+        return []
+    chosen: dict[tuple[int, frozenset[str]], CaptionExample] = {}
+    for number, *places in system.lists[key]:
+        captions = tuple(rows[number].captions[system.name][candidate] for candidate in places)
+        chosen.setdefault((number, frozenset(captions)), CaptionExample(rows[number], captions))
+    return list(chosen.values())[:n]
+
+
+def example_lines(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[str]:
+    """Return lines of a terminal: n captions most unlike people's, and the most similar pair of near-duplicates."""
+    words = {word.name for word in system.words}
+    lines = [
+        f"{_short(shown.row.id)}: {_quoted(shown.captions[0])}; people: {_quoted((shown.row.references or [''])[0])}"
+        for shown in most_unlike(system, rows, n)
+    ]
+    for pair in most_alike(system, rows, 1) if "near-duplicates" in words else ():
+        first, second = map(_quoted, pair.captions)
+        both = f"{first} twice" if first == second else f"{first} and {second}"
+        # The pair comes first, unless the captions themselves are a reason for what is said.
+        lines.insert(len(lines) if "unlike" in words else 0, f"{_short(pair.row.id)}: {both}")
+    return lines
+
+
+def _quoted(caption: str) -> str:
+    return f'"{_short(" ".join(caption.split()), MOST_LETTERS)}"'
+
+
+def _short(text: str, n: int = 12) -> str:
+    """The beginning of a text.
+
+    >>> _short("beach"), _short("a_very_long_name.jpg")
+    ('beach', 'a_very_long…')
+    """
+    return text if len(text) <= n else f"{text[: n - 1]}…"
 
 
 def _shares(wanted: Sequence[int], n_free: int) -> list[int]:

@@ -1,6 +1,6 @@
 """From the options of a comparison to the comparison: read, score where nothing is scored yet, and compare."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tqdm
@@ -10,16 +10,9 @@ from manycaps.catalog import COMPARED_MODULES, SET_MODULES, modules_with
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
-from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
+from manycaps.comparison.parity import MODULE, ParityRows, compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, note_of_language, parity_of_captions
-from manycaps.comparison.systems import (
-    Exchange,
-    ScoredSystem,
-    are_score_folders,
-    clusters_of,
-    named_systems,
-    read_systems,
-)
+from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.kit.base_module import signature
 from manycaps.kit.text_windows import warn_of_unread, without_warning_of_unread
 from manycaps.sampling.captions_file import sampling_settings
@@ -55,50 +48,24 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
                 "their captions are scored already."
             )
     systems, rows = read_score_folders(folders, options.metrics)
-    exchanges: list[Exchange] = []
-    resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
     if options.with_captions:
         rows = folder_rows(folders, [row.id for row in rows])
-        modules = [module for module in systems[0].results if module in SET_MODULES]
-        baseline = next(iter(folders.values()))
-        clusters = clusters_of(rows, options.clusters)
-        scores = CaptionScores(rows, modules, folder_options(baseline, modules), clusters=clusters, **resampling)
-        if options.full:
-            with tqdm.tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
-                exchanges = list(scores.exchanges(bar.update))
     clusters = clusters_of(rows, options.clusters)
+    resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
+    exchanges: list[Exchange] = []
+    if options.with_captions and options.full:
+        modules = [module for module in systems[0].results if module in SET_MODULES]
+        given = folder_options(next(iter(folders.values())), modules)
+        scores = CaptionScores(rows, modules, given, clusters=clusters, **resampling)
+        with tqdm.tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
+            exchanges = list(scores.exchanges(bar.update))
     parity = None
     if MODULE in systems[0].results:
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
-        parity = parity_of_systems(
-            {system.name: ParityRows(system.values, system.distances) for system in systems if system.distances},
-            clusters,
-            options,
-            distance,
-        )
-    return compared_systems(
-        systems, rows, clusters, exchanges, parity=parity, n_resamples=options.n_resamples, seed=options.seed
-    )
-
-
-def parity_of_systems(
-    rows: Mapping[str, ParityRows],
-    clusters: Sequence[Hashable] | None,
-    options: CompareOptions,
-    distance: str,
-    note: str = "",
-) -> ComparedParity:
-    """Compare systems by human parity."""
-    return compared_parity(
-        rows,
-        clusters,
-        distance=distance,
-        note=note,
-        margin=options.margin,
-        n_resamples=options.n_resamples,
-        seed=options.seed,
-    )
+        of_rows = {system.name: ParityRows(system.values, system.distances) for system in systems if system.distances}
+        parity = compared_parity(of_rows, clusters, distance=distance, margin=options.margin, **resampling)
+    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
 
 
 def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemComparison:
@@ -106,10 +73,16 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     if options.with_captions:
         raise ValueError("--with-captions: expected folders of scores, got captions. Leave it out: they are read.")
     columns = as_columns(options.columns)
-    given = {"images": options.images, "videos": options.videos}
-    media = {name for name, folder in given.items() if folder} | set(needed_media(options.metrics or ()))
+    folders = {"images": options.images, "videos": options.videos}
+    media = {name for name, folder in folders.items() if folder} | set(needed_media(options.metrics or ()))
     rows, of_files = read_systems(
-        files, options.references, columns, **given, limit=options.limit, needed=media, common_rows=options.common_rows
+        files,
+        options.references,
+        columns,
+        **folders,
+        limit=options.limit,
+        needed=media,
+        common_rows=options.common_rows,
     )
     modules = [module for module in options.metrics or () if module != MODULE]
     if options.metrics is None:
@@ -122,51 +95,32 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
     resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
-    parity: ComparedParity | None = None
-    of_parity: Mapping[str, Mapping[str, Any]] = {}
+    parity, of_parity = None, dict[str, Mapping[str, Any]]()
     if can_be_compared(rows):
         distance, note = chosen_distance(options.distance, options.encoder)
-        note = note or note_of_language(rows, distance, options.encoder)
+        about = {"distance": distance, "note": note or note_of_language(rows, distance, options.encoder)}
         with without_warning_of_unread():
-            parity_scores = parity_of_captions(rows, parity_options(options, distance, clusters))
-        parity, of_parity = (
-            parity_of_systems(parity_scores.rows, clusters, options, distance, note),
-            parity_scores.results,
-        )
+            given = {name: value for name, value in _given(options).items() if name in OF_PARITY}
+            parity_scores = parity_of_captions(rows, {"distance": distance, "clusters": clusters, **given})
+        parity = compared_parity(parity_scores.rows, clusters, **about, margin=options.margin, **resampling)
+        of_parity = {name: {MODULE: result} for name, result in parity_scores.results.items()}
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
-    if parity is not None:
-        systems = [system._replace(results={MODULE: of_parity[system.name], **system.results}) for system in systems]
-    systems = [_with_settings(system, files[system.name]) for system in systems]
+    systems = [
+        system._replace(results={**_sampling(files[system.name]), **of_parity.get(system.name, {}), **system.results})
+        for system in systems
+    ]
     if any(result.get("n_truncated") for system in systems for result in system.results.values()):
         warn_of_unread(options.long_texts or "truncate")
-    return compared_systems(
-        systems,
-        rows,
-        clusters,
-        exchanges,
-        parity=parity,
-        of_files=of_files,
-        n_resamples=options.n_resamples,
-        seed=options.seed,
-    )
+    return compared_systems(systems, rows, clusters, exchanges, parity=parity, of_files=of_files, **resampling)
 
 
-def _with_settings(system: ScoredSystem, file: str) -> ScoredSystem:
-    """Add how the captions were sampled, where `manycaps sample` wrote that beside them."""
+def _sampling(file: str) -> dict[str, dict[str, Any]]:
+    """How the captions of a file were sampled, where `manycaps sample` wrote that beside them."""
     settings = sampling_settings(file)
-    if settings is None:
-        return system
-    how = {"sample": {"signature": signature("sample", **settings)}}
-    return system._replace(results={**how, **system.results})
-
-
-def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:
-    """Return what human_parity is loaded with."""
-    known = {name: value for name, value in _given(options).items() if name in OF_PARITY}
-    return {"distance": distance, "clusters": clusters, **known}
+    return {} if settings is None else {"sample": {"signature": signature("sample", **settings)}}
 
 
 def module_options(options: CompareOptions) -> dict[str, dict[str, Any]]:
@@ -179,11 +133,7 @@ def module_options(options: CompareOptions) -> dict[str, dict[str, Any]]:
 
 
 def check_used(options: CompareOptions, modules: Sequence[str]) -> None:
-    """Raise if an option of modules is given that none of those that run takes.
-
-    Raises:
-        ValueError: it is.
-    """
+    """Raise a ValueError if an option of modules is given that none of those that run takes."""
     for name in _given(options):
         if name not in OF_PARITY and not any(name in COMPARED_MODULES[module].compare_options for module in modules):
             raise ValueError(

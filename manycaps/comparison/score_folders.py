@@ -61,11 +61,13 @@ def read_score_folders(
     keys = [key for key in keys if all(key in folder.rows.column_names for folder in read.values())]
     systems = []
     for name, folder in read.items():
-        sizes = dict(zip(folder.ids, folder.rows.column("n_candidates").to_pylist(), strict=True))
+        places = {row_id: i for i, row_id in enumerate(folder.ids)}
+        order = np.array([places[row_id] for row_id in baseline.ids])
+        sizes = folder.rows.column("n_candidates").to_pylist()
+        n_candidates = [sizes[place] for place in order]
         results = {module: folder.results[module] for module in chosen}
-        n_candidates = [sizes[row_id] for row_id in baseline.ids]
-        distances = _distances(folder, baseline.ids) if PARITY in chosen else None
-        systems.append(ScoredSystem(name, _values(folder, keys, baseline.ids), results, n_candidates, distances))
+        distances = _distances(folder, order) if PARITY in chosen else None
+        systems.append(ScoredSystem(name, _values(folder, keys, order), results, n_candidates, distances))
     return systems, [SystemRow(row_id, {}) for row_id in baseline.ids]
 
 
@@ -119,31 +121,28 @@ def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Seq
             )
 
 
-def _values(folder: ScoreFolder, keys: Sequence[str], ids: Sequence[str]) -> dict[str, np.ndarray]:
-    """Values of the rows in the order of `ids`."""
-    places = {row_id: i for i, row_id in enumerate(folder.ids)}
-    order = [places[row_id] for row_id in ids]
+def _values(folder: ScoreFolder, keys: Sequence[str], order: np.ndarray) -> dict[str, np.ndarray]:
+    """Values of the rows in the order of their places."""
     values = {}
     for key in keys:
         column = folder.rows.column(key).cast(pa.float64()).to_numpy()[order]
         bad = np.flatnonzero(~np.isfinite(column) & (key not in OF_PAIRS))
         if bad.size:
+            row_id = folder.ids[order[bad[0]]]
             raise ValueError(
-                f"{folder.path}: {key}[{bad[0]}] (id {ids[bad[0]]!r}): expected a finite number, got {column[bad[0]]} "
+                f"{folder.path}: {key}[{bad[0]}] (id {row_id!r}): expected a finite number, got {column[bad[0]]} "
                 f"({bad.size} such rows in all). See rejected.jsonl; fix the rows, or leave them out of all systems."
             )
         values[key] = column
     return values
 
 
-def _distances(folder: ScoreFolder, ids: Sequence[str]) -> KeptDistances:
-    """Distances of the rows' texts in the order of `ids`."""
+def _distances(folder: ScoreFolder, order: np.ndarray) -> KeptDistances:
+    """Distances of the rows' texts in the order of their places."""
     if DISTANCE_COLUMN not in folder.rows.column_names:
         raise ValueError(f"{folder.path}: expected distances of all rows for {PARITY}, got none. {SCORE_AGAIN}")
-    table = folder.rows.select(["n_candidates", DISTANCE_COLUMN])
-    indices = {row_id: i for i, row_id in enumerate(ids)}
-    kept = KeptDistances(len(ids))
-    for block in stored_blocks(table, np.array([indices[row_id] for row_id in folder.ids])):
+    kept = KeptDistances(len(order))
+    for block in stored_blocks(folder.rows.select(["n_candidates", DISTANCE_COLUMN]), np.argsort(order)):
         kept.add(block.distances, block.n_candidates, block.rows.tolist())
     return kept
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -75,6 +76,8 @@ class Exchange(NamedTuple):
     z: float
     # NaN where the two share captions, which random splits do not.
     p_value: float
+    # By Holm's rule over all pairs of the module; NaN before that.
+    adjusted_p_value: float = math.nan
 
 
 def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: str | None) -> dict[str, str]:

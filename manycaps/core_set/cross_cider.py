@@ -4,7 +4,6 @@ Vedantam et al. (2015), section 4, https://arxiv.org/abs/1411.5726, as the COCO 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -25,39 +24,19 @@ class CrossCider:
     """
 
     def __init__(self, candidates: Sequence[CaptionTokens], rows: Sequence[Sequence[CaptionTokens]]) -> None:
-        """Count.
-
-        Args:
-            candidates: n_candidates token lists.
-            rows: n_rows rows of at least one token list: the references, and the documents.
-        """
+        """Count the n-grams of candidates, and of rows of references, which are the documents: token lists of each."""
         references = [tokens for row in rows for tokens in row]
         sizes = np.array([len(row) for row in rows], np.int64)
         row_of_reference = np.repeat(np.arange(len(rows)), sizes)
         words, lengths = word_ids([*candidates, *references], {})
         n_bigrams = np.maximum(lengths - 1, 0)
         text_of_word = np.repeat(np.arange(len(lengths)), lengths)
-        entries = [
-            _entries(text_of_word[last], ids, len(candidates), row_of_reference, len(rows))
+        orders = [
+            _weights(text_of_word[last], ids, len(candidates), row_of_reference, len(rows))
             for ids, last in ngram_ids(words, lengths, MAX_ORDER)
         ]
-        ends = np.cumsum([entry.n_columns for entry in entries])
-        starts = ends - [entry.n_columns for entry in entries]
         self.of_candidates, self.of_references = (
-            scipy.sparse.csr_array(
-                (
-                    np.concatenate([side.weight for side in sides]),
-                    (
-                        np.concatenate([side.line for side in sides]),
-                        np.concatenate([side.column + start for side, start in zip(sides, starts, strict=True)]),
-                    ),
-                ),
-                shape=(n_lines, int(ends[-1])),
-            )
-            for sides, n_lines in (
-                ([entry.candidates for entry in entries], len(candidates)),
-                ([entry.references for entry in entries], len(references)),
-            )
+            scipy.sparse.hstack(sides, format="csr") for sides in zip(*orders, strict=True)
         )
         self.lengths, self.reference_lengths = n_bigrams[: len(candidates)], n_bigrams[len(candidates) :]
         self.membership = row_of_reference, CIDER_D_MAXIMUM / MAX_ORDER / sizes[row_of_reference]
@@ -97,24 +76,10 @@ class CrossCider:
         return self.added_up[1]
 
 
-class _Side(NamedTuple):
-    """Entries of a matrix."""
-
-    line: Ints
-    column: Ints
-    weight: Floats
-
-
-class _Entries(NamedTuple):
-    """N-grams of one order that both sides have."""
-
-    candidates: _Side
-    references: _Side
-    n_columns: int
-
-
-def _entries(text: Ints, ids: Ints, n_candidates: int, row_of_reference: Ints, n_rows: int) -> _Entries:
-    """Count the n-grams of one order, and weigh them by their document frequencies.
+def _weights(
+    text: Ints, ids: Ints, n_candidates: int, row_of_reference: Ints, n_rows: int
+) -> tuple[scipy.sparse.csr_array, scipy.sparse.csr_array]:
+    """Weigh the n-grams of one order that both sides have: of candidates and of references, (n_texts, n_columns).
 
     `text` and `ids` are the text (candidates first) and the n-gram of each occurrence.
     """
@@ -137,8 +102,11 @@ def _entries(text: Ints, ids: Ints, n_candidates: int, row_of_reference: Ints, n
     is_used = np.isin(column, shared) & (value > 0)
     column_number = np.searchsorted(shared, column)
     mine, theirs = is_used & ~is_reference, is_used & is_reference
-    return _Entries(
-        _Side(text[mine], column_number[mine], value[mine]),
-        _Side(text[theirs] - n_candidates, column_number[theirs], value[theirs]),
-        len(shared),
+    sides = ((mine, 0, n_candidates), (theirs, n_candidates, len(row_of_reference)))
+    of_candidates, of_references = (
+        scipy.sparse.csr_array(
+            (value[chosen], (text[chosen] - first, column_number[chosen])), shape=(n_texts, len(shared))
+        )
+        for chosen, first, n_texts in sides
     )
+    return of_candidates, of_references

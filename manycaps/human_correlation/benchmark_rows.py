@@ -11,9 +11,9 @@ import datasets
 from manycaps.caption_tables import table_records
 from manycaps.human_correlation.abstract_50s import FILE_NAME as ABSTRACT_NAME
 from manycaps.human_correlation.abstract_50s import abstract_50s_rows
-from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
+from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.flickr8k_release import CROWD_NAME, JUDGEMENTS_NAME, crowd_rows, expert_rows
-from manycaps.human_correlation.vatex_eval import is_vatex_eval, vatex_eval_rows
+from manycaps.human_correlation.video_benchmarks import is_vatex_eval, vatex_eval_rows
 from manycaps.kit.base_files import is_regular_file, no_such_path
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
 
@@ -33,14 +33,17 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
     benchmark = BENCHMARKS[name]
     if data is not None and not data.exists():
         raise ValueError(f"--data: expected a folder or a file, got {no_such_path(str(data))}")
-    if data is None and benchmark.hub is None:
+    if data is None and not benchmark.hub:
         raise ValueError(
             f"--data: expected a folder or file for {name}, which has no public copy, got none. See --help."
         )
     released = None
     try:
         if data is None:
-            rows = _load_hub(benchmark)
+            repository, configuration, split = benchmark.hub or ("", None, "")
+            parts = datasets.load_dataset(repository, configuration)
+            rows = parts[split if split in parts else next(iter(parts))]
+            rows = rows.cast_column("img", datasets.Image(decode=False))
         else:
             released = _released_rows(name, data)
             rows = _load_local(data) if released is None else datasets.Dataset.from_list(released)
@@ -152,14 +155,6 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
                 f"human_score[{i}]: expected a number or a list of numbers, got {shown_value(row['human_score'])}. "
                 "Write numbers, or leave the row out."
             )
-
-
-def _load_hub(benchmark: Benchmark) -> Any:
-    """Load a public copy."""
-    repository, configuration, split = benchmark.hub or ("", None, "")
-    parts = datasets.load_dataset(repository, configuration)
-    rows = parts[split] if split in parts else parts[next(iter(parts))]
-    return rows.cast_column("img", datasets.Image(decode=False))
 
 
 def _load_local(data: pathlib.Path) -> Any:

@@ -4,14 +4,13 @@ import dataclasses
 import json
 import math
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import evaluate
 import numpy as np
 
 from manycaps.catalog import MODULES
-from manycaps.human_correlation.activitynet_foil import activitynet_foil_rows
 from manycaps.human_correlation.agreement import CONFIDENCE, Agreement, Difference, difference, kendall
 from manycaps.human_correlation.benchmark_rows import (
     caption_words,
@@ -32,7 +31,7 @@ from manycaps.human_correlation.protocol_figures import (
     system_scores,
 )
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED
-from manycaps.human_correlation.video_files import video_value
+from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
 from manycaps.installed_modules import load, module_folders
 from manycaps.kit.base_files import no_such_path
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
@@ -103,7 +102,8 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
 def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agreement:
     """Kendall's tau_b and tau_c, in percent, between scores and human judgements: single ones, or means of captions."""
     kept = [row for row in rows if not is_a_reference(row) or not benchmark.drops_references_as_candidates]
-    judgements = [list(_judgements(row)) for row in kept]
+    given = [row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]] for row in kept]
+    judgements = [[float(value) for value in of_row if value is not None and not math.isnan(value)] for of_row in given]
     n_judgements = sum(map(len, judgements))
     if not n_judgements:
         raise ValueError(
@@ -162,12 +162,6 @@ def _draw(rows: ProtocolRows, rng: np.random.Generator) -> ProtocolRows:
         chosen = rng.permutation(len(row["refs"]))[:N_DRAWN_REFERENCES]
         drawn.append({**row, "refs": [row["refs"][i] for i in chosen]})
     return drawn
-
-
-def _judgements(row: Mapping[str, Any]) -> Iterator[float]:
-    """All judgements of a row that are numbers."""
-    judgements = row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]]
-    yield from (float(value) for value in judgements if value is not None and not math.isnan(value))
 
 
 def is_a_reference(row: Mapping[str, Any]) -> bool:
@@ -254,29 +248,17 @@ def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> An
         ) from error
 
 
-class MetricOptions(NamedTuple):
-    """A metric as a command line names it."""
-
-    # Name of a module of this collection, or path or name of another one.
-    name: str
-    config: str | None
-    # Options of the module at load time.
-    options: Mapping[str, Any]
-    # The result to use; None: the one named like the module.
-    key: str | None
-    lower_is_better: bool
-
-
 @dataclasses.dataclass(frozen=True)
 class CorrelationOptions:
     """Which metric is compared with people, and on what: the options of `manycaps human-correlation`."""
 
     # A name of `BENCHMARKS`.
     benchmark: str
-    # As in `MetricOptions`.
+    # Name of a module of this collection, or path or name of another one; its config_name, and options at load time.
     metric: str
     config: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    # The result to use; None: the one named like the module.
     key: str | None = None
     lower_is_better: bool = False
     # A second metric that the first one is tested against, on the same rows; None: none.
@@ -292,16 +274,6 @@ class CorrelationOptions:
     # References of a caption of vatex-eval; None: all.
     references: int | None = None
     seed: int = 0
-
-    def metrics(self) -> list[MetricOptions]:
-        """The metric, and that which it is tested against."""
-        first = MetricOptions(self.metric, self.config, self.options, self.key, self.lower_is_better)
-        given = (self.against_config, self.against_options, self.against_key, self.against_lower_is_better)
-        if self.against is None:
-            if any(given):
-                raise ValueError("--against: expected a metric for the other options of --against, got none. Name it.")
-            return [first]
-        return [first, MetricOptions(self.against, *given)]
 
 
 class Correlation(NamedTuple):
@@ -329,16 +301,26 @@ class LoadedMetric(NamedTuple):
     score: ProtocolScorer
 
 
-def loaded_metric(metric: MetricOptions, options: CorrelationOptions) -> LoadedMetric:
-    """Load a metric of the options."""
-    module = load_metric(metric.name, metric.config, metric.options)
-    name = published_key(module.name, metric.config, metric.key)
-    if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
-        name = "meteor15"
-    title = f"{name} {metric.key}" if metric.key and name == module.name != metric.key else name
-    place = published_place(options.benchmark, module, options.references)
-    score = scorer_of(module, metric.key, -1.0 if metric.lower_is_better else 1.0)
-    return LoadedMetric(name, title, place, _columns(module), score)
+def loaded_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
+    """Load the metric, and that which it is tested against."""
+    loaded = []
+    for chosen, prefix in ((options.metric, ""), (options.against, "against_")):
+        config, given, key, is_reversed = (
+            getattr(options, f"{prefix}{name}") for name in ("config", "options", "key", "lower_is_better")
+        )
+        if chosen is None:
+            if config or given or key or is_reversed:
+                raise ValueError("--against: expected a metric for the other options of --against, got none. Name it.")
+            continue
+        module = load_metric(chosen, config, given)
+        name = published_key(module.name, config, key)
+        if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
+            name = "meteor15"
+        title = f"{name} {key}" if key and name == module.name != key else name
+        place = published_place(options.benchmark, module, options.references)
+        score = scorer_of(module, key, -1.0 if is_reversed else 1.0)
+        loaded.append(LoadedMetric(name, title, place, _columns(module), score))
+    return loaded
 
 
 def correlate(options: CorrelationOptions) -> Correlation:
@@ -352,7 +334,7 @@ def correlate(options: CorrelationOptions) -> Correlation:
         value = getattr(options, name)
         if value is not None and value < least:
             raise ValueError(f"--{name}: expected {least} or more, got {value}. Leave it out for the usual one.")
-    metrics = [loaded_metric(metric, options) for metric in options.metrics()]
+    metrics = loaded_metrics(options)
     first = metrics[0]
     if benchmark.kind == "systems":
         if len(metrics) > 1:

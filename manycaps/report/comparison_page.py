@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib.util
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,16 +23,13 @@ from manycaps.comparison.comparison_tables import (
     system_table,
 )
 from manycaps.comparison.comparison_text import as_digits, comparison_methods, notes, shared_rows, summaries
-from manycaps.report.caption_examples import examples_section
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
-from manycaps.report.inline_svg import Plot
-from manycaps.report.page_frame import as_caption_cell, as_document, as_figure
+from manycaps.report.page_frame import as_caption_cell, as_document, as_figure, as_plot_section, as_table, picture_of
 from manycaps.report.parity_section import STYLE as PARITY_STYLE
-from manycaps.report.parity_section import parity_section
-from manycaps.report.thumbnails import picture_of
+from manycaps.report.parity_section import examples_section, parity_section
 
 if TYPE_CHECKING:
-    from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
+    from manycaps.comparison.compared_systems import SystemComparison
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24
@@ -80,11 +78,15 @@ def comparison_page(comparison: SystemComparison) -> str:
     n_rows = f"{len(comparison.rows):,} {'rows' if len(comparison.rows) > 1 else 'row'}"
     names = ", ".join(comparison.systems)
     lead = f"{names} on the same {n_rows}; the first one is the baseline."
+    plots = [*(people_plot(comparison, module) for module in SET_MODULES), diversity_plot(comparison)]
     parts = [
         _table_section("systems", "Means", system_table(comparison)),
-        *(_figures(metric) for metric in comparison.metrics),
-        *(_plot_section(people_plot(comparison, module)) for module in SET_MODULES),
-        _plot_section(diversity_plot(comparison)),
+        *(
+            f'<h2 id="{metric.metric.key}">{html.escape(metric.metric.title)}</h2>'
+            f"{as_figure(metric_plot(metric))}{as_figure(difference_plot(metric))}"
+            for metric in comparison.metrics
+        ),
+        *(as_plot_section(plot) for plot in plots if plot is not None),
         *(_rows_section(comparison, name) for name in comparison.systems[1:]),
         _table_section("pairs", "All pairs of systems", pair_table(comparison)),
         _table_section("people", "Systems against people", people_table(comparison)),
@@ -129,15 +131,6 @@ def _plain_row(cells: Sequence[Cell]) -> str:
     return f"<tr>{''.join(f'<td>{text}{letters}</td>' for text, letters in zip(texts, above, strict=True))}</tr>"
 
 
-def _figures(compared: ComparedMetric) -> str:
-    means, rows = metric_plot(compared), difference_plot(compared)
-    return f'<h2 id="{compared.metric.key}">{html.escape(means.title)}</h2>{as_figure(means)}{as_figure(rows)}'
-
-
-def _plot_section(plot: Plot | None) -> str:
-    return "" if plot is None else f'<h2 id="{plot.name}">{html.escape(plot.title)}</h2>{as_figure(plot)}'
-
-
 def _table_section(name: str, title: str, table: FormattedTable) -> str:
     """A table under its title; empty without rows."""
     if not table.rows:
@@ -148,8 +141,7 @@ def _table_section(name: str, title: str, table: FormattedTable) -> str:
     caption = html.escape(table.caption.replace("marked:", "star:"))
     return f"""<h2 id="{name}">{html.escape(title)}</h2>
 <p class="soft">{caption}</p>
-<div class="table" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{name}">
-<thead><tr>{_heading(table.header)}</tr></thead><tbody>{rows}</tbody></table></div>"""
+{as_table(title, _heading(table.header), rows, name)}"""
 
 
 def _heading(texts: Sequence[str], n_left: int = 1) -> str:
@@ -193,12 +185,8 @@ def differing_rows(comparison: SystemComparison, name: str) -> list[int]:
         order = np.argsort(differences, kind="stable").tolist()
         orders.append([row for row in order if differences[row] < 0])
         orders.append([row for row in order[::-1] if differences[row] > 0])
-    chosen: dict[int, None] = {}
-    for rank in range(MOST_ROWS):
-        for order in orders:
-            if rank < len(order) and len(chosen) < MOST_ROWS:
-                chosen[order[rank]] = None
-    return list(chosen)
+    in_turn = (row for ranked in itertools.zip_longest(*orders) for row in ranked if row is not None)
+    return list(dict.fromkeys(in_turn))[:MOST_ROWS]
 
 
 def _rows_section(comparison: SystemComparison, name: str) -> str:
@@ -221,8 +209,7 @@ are larger. Scores of captions are green where {html.escape(name)} is better, or
 are green where the row's own test finds only {html.escape(baseline)} unlike people (p at most 0.05), orange where only
 {html.escape(name)} is. The rows that differ most by each metric come in turn, of either sign. A heading sorts the
 table.</p>
-<div class="table rows" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{anchor}">
-<thead><tr>{_heading(header, n_left)}</tr></thead><tbody>{body}</tbody></table></div>"""
+{as_table(title, _heading(header, n_left), body, anchor, " rows")}"""
 
 
 def _differing_row(comparison: SystemComparison, name: str, row: int, has_images: bool) -> str:

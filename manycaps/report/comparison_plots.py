@@ -11,13 +11,10 @@ import numpy as np
 
 from manycaps.comparison.comparison_text import as_digits
 from manycaps.kit.sets_parity_words import shown_p_value
-from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
+from manycaps.report.inline_svg import MARKS, MUTED, SERIES, SETTINGS, Plot, as_plot, line_of, new_figure
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
-
-# Marks of systems, to distinguish them without colours, too.
-MARKS = ("o", "s", "^", "D", "v", "P")
 
 # Points of a curve that are drawn at most: enough for the eye, for any number of rows.
 MOST_POINTS = 300
@@ -70,8 +67,7 @@ def difference_plot(compared: ComparedMetric) -> Plot:
             differences = np.sort(compared.values[name] - compared.values[names[0]])[::-1]
             places = np.unique(np.linspace(0, len(differences) - 1, MOST_POINTS).astype(int))
             shares = (places + 0.5) / len(differences)
-            style: dict[str, Any] = {"color": SERIES[i % 6], "linestyle": LINE_STYLES[i % 6], "lw": 2}
-            axes.plot(shares, differences[places], label=name, **style)
+            axes.plot(shares, differences[places], label=name, lw=2, **line_of(i))
             n_larger, n_smaller = np.count_nonzero(differences > 0), np.count_nonzero(differences < 0)
             descriptions.append(f"{name} is above {names[0]} in {n_larger:,} rows and below in {n_smaller:,}")
         axes.axhline(0, color=MUTED, lw=1)
@@ -104,7 +100,7 @@ def people_plot(comparison: SystemComparison, module: str) -> Plot | None:
             density = np.exp(-0.5 * ((points - center) / width) ** 2)
             axes.fill_between(points, density, color=MUTED, alpha=0.35, lw=0)
             axes.plot(points, density, color=MUTED, lw=1)
-            axes.axvline(system.statistic, color=SERIES[series % 6], linestyle=LINE_STYLES[series % 6], lw=2.5)
+            axes.axvline(system.statistic, lw=2.5, **line_of(series))
             axes.set_title(
                 f"{system.system}: z {as_digits(system.z)}, {shown_p_value(system.p_value)}", loc="left", fontsize=11
             )

@@ -10,7 +10,7 @@ from manycaps.diversity.diversity_options import DiversityOptions
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
-from manycaps.report.page_frame import as_document, as_figure, as_report_number
+from manycaps.report.page_frame import as_document, as_plot_section, as_report_number, as_table
 
 
 class Column(NamedTuple):
@@ -113,7 +113,22 @@ def diversity_page(measured: MeasuredDiversity) -> str:
         "captions"
         for source, (name, column) in zip(options.sources, measured.columns.items(), strict=True)
     }
-    return as_page(as_tables(figures), as_plots(measured), how, as_remarks(options))
+    names = ", ".join(how)
+    lead = f"{names}, beside the data sets that Chan et al. (2022) measured in “What’s in a Caption?”."
+    sources = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in how.items())
+    notes = "".join(f"<li>{html.escape(remark)}</li>" for remark in as_remarks(options))
+    body = f"""{"".join(as_tables(figures))}
+{"".join(as_plot_section(plot) for plot in as_plots(measured))}
+<h2 id="reading">How to read this page</h2>
+<ul>
+<li>Types, head, between-row uniqueness, EVS and ED depend on the size of a data set: compare data sets of about the
+same number of captions. The published figures are of whole data sets.</li>
+<li>Published figures come from the Stanford PTB tokenizer and, for parts of speech, from a spaCy pipeline.</li>
+{notes}
+</ul>
+<h2 id="sources">What was measured</h2>
+<dl>{sources}</dl>"""
+    return as_document("Caption diversity", names, lead, body)
 
 
 def as_tables(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -214,27 +229,6 @@ def as_remarks(options: DiversityOptions) -> list[str]:
     return remarks
 
 
-def as_page(tables: Sequence[str], plots: Sequence[Plot], measured: Mapping[str, str], remarks: Sequence[str]) -> str:
-    """Put a page together; `measured` says how each data set was read, `remarks` what was left out."""
-    names = ", ".join(measured)
-    sources = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(how)}</dd>" for name, how in measured.items())
-    figures = "".join(f'<h2 id="{plot.name}">{html.escape(plot.title)}</h2>{as_figure(plot)}' for plot in plots)
-    notes = "".join(f"<li>{html.escape(remark)}</li>" for remark in remarks)
-    lead = f"{names}, beside the data sets that Chan et al. (2022) measured in “What’s in a Caption?”."
-    body = f"""{"".join(tables)}
-{figures}
-<h2 id="reading">How to read this page</h2>
-<ul>
-<li>Types, head, between-row uniqueness, EVS and ED depend on the size of a data set: compare data sets of about the
-same number of captions. The published figures are of whole data sets.</li>
-<li>Published figures come from the Stanford PTB tokenizer and, for parts of speech, from a spaCy pipeline.</li>
-{notes}
-</ul>
-<h2 id="sources">What was measured</h2>
-<dl>{sources}</dl>"""
-    return as_document("Caption diversity", names, lead, body)
-
-
 def comparison_section(
     name: str,
     title: str,
@@ -250,11 +244,11 @@ def comparison_section(
     meanings = "".join(
         f"<dt>{html.escape(column.heading)}</dt><dd>{html.escape(column.meaning)}</dd>" for column in columns
     )
+    table = as_table(
+        title, f'<th scope="col">Data set</th>{head}', "".join(rows), caption=f"<caption>{caption}</caption>\n"
+    )
     return f"""<h2 id="{name}">{html.escape(title)}</h2>
-<div class="table" role="region" aria-label="{html.escape(title)}" tabindex="0"><table>
-<caption>{caption}</caption>
-<thead><tr><th scope="col">Data set</th>{head}</tr></thead>
-<tbody>{"".join(rows)}</tbody></table></div>
+{table}
 <details><summary>What the columns mean</summary><dl>{meanings}</dl></details>
 """
 

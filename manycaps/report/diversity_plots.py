@@ -1,14 +1,13 @@
 """Plots of the diversity report."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib
 import matplotlib.ticker
 import numpy as np
 
 from manycaps.diversity.leave_one_out import ReferenceCurves
-from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
+from manycaps.report.inline_svg import MARKS, MUTED, SERIES, SETTINGS, Plot, as_plot, line_of, new_figure
 
 # Marks of published data sets on the vocabulary plot.
 PUBLISHED_MARKS = ("o", "s", "^", "D")
@@ -27,7 +26,7 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
             shares = np.cumsum(np.sort(counts)[::-1]) / max(counts.sum(), 1)
             # A few hundred points are enough for the eye, also for a million types.
             ranks = np.unique(np.geomspace(1, max(len(shares), 1), 300).astype(int))[: len(shares)]
-            axes.plot(ranks, shares[ranks - 1], color=SERIES[i % 6], linestyle=LINE_STYLES[i % 6], label=name, lw=2)
+            axes.plot(ranks, shares[ranks - 1], label=name, lw=2, **line_of(i))
             head = int(np.argmax(shares >= 0.9)) + 1 if len(shares) else 0
             descriptions.append(f"{name} reaches 90% with {head:,} of {len(shares):,} types")
         axes.axhline(0.9, color=MUTED, lw=1)
@@ -38,12 +37,14 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        title = "Vocabulary head"
-        caption = (
+        return as_plot(
+            "vocabulary",
+            "Vocabulary head",
             "The most frequent types in order, and the share of all tokens that they make up together. The line is "
-            "at 90%, the grey marks are published heads."
+            "at 90%, the grey marks are published heads.",
+            "; ".join(descriptions),
+            figure,
         )
-        return as_plot("vocabulary", title, caption, "; ".join(descriptions), figure)
 
 
 def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping[str, float]], n_measured: int) -> Plot:
@@ -80,8 +81,7 @@ def histogram_plot(
         descriptions, first, last = [], np.inf, 0.0
         for i, (series, (counts, edges)) in enumerate(histograms.items()):
             shares = np.array(counts) / max(sum(counts), 1)
-            style: dict[str, Any] = {"color": SERIES[i % 6], "linestyle": LINE_STYLES[i % 6], "lw": 2}
-            axes.stairs(shares, edges, label=series, **style)
+            axes.stairs(shares, edges, label=series, lw=2, **line_of(i))
             used = np.flatnonzero(counts)
             if used.size:
                 first, last = min(first, edges[used[0]]), max(last, edges[used[-1] + 1])
@@ -97,10 +97,6 @@ def histogram_plot(
         return as_plot(name, title, caption, "; ".join(descriptions), figure)
 
 
-# Marks of series, to distinguish them without colours, too.
-MARKS = ("o", "s", "^", "D", "v", "P")
-
-
 def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
     """Scores of held-out captions by the number of references, a panel for each metric."""
     metrics = list(next(iter(curves.values())).values)
@@ -112,7 +108,7 @@ def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
             for i, (name, curve) in enumerate(curves.items()):
                 values = np.array(curve.values[metric])
                 shares = values / values.max() if values.max() > 0 else values
-                _draw_line(axes, i, curve.n_references, shares, name)
+                axes.plot(curve.n_references, shares, label=name, marker=MARKS[i % 6], lw=2, ms=6, **line_of(i))
                 descriptions.append(
                     f"{metric} of {name}: {values[0]:.3g} with one reference, {values[-1]:.3g} with the most"
                 )
@@ -142,7 +138,7 @@ def variance_plot(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Plot:
         descriptions = []
         for i, (name, points) in enumerate(curves.items()):
             variances, scores = zip(*points, strict=True)
-            _draw_line(axes, i, variances, scores, name)
+            axes.plot(variances, scores, label=name, marker=MARKS[i % 6], lw=2, ms=6, **line_of(i))
             descriptions.append(
                 f"{name}: BLEU-4 {scores[0]:.3g} at the least variance, {scores[-1]:.3g} at the largest"
             )
@@ -157,8 +153,3 @@ def variance_plot(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Plot:
             "; ".join(descriptions),
             figure,
         )
-
-
-def _draw_line(axes: Any, series: int, places: Sequence[float], values: Any, name: str) -> None:
-    style: dict[str, Any] = {"color": SERIES[series % 6], "linestyle": LINE_STYLES[series % 6], "lw": 2, "ms": 6}
-    axes.plot(places, values, marker=MARKS[series % 6], label=name, **style)

@@ -19,8 +19,9 @@ VARIABLES = {INK: "--ink", MUTED: "--published", GRID: "--grid"} | {
     color: f"--series-{i}" for i, color in enumerate(SERIES)
 }
 
-# Line styles, to distinguish series without colours, too.
+# Line styles and marks, to distinguish series without colours, too.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+MARKS = ("o", "s", "^", "D", "v", "P")
 
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -59,6 +60,11 @@ class Plot(NamedTuple):
 def new_figure(height: float) -> matplotlib.figure.Figure:
     """Return an empty figure as wide as the page, `height` in units of 1.1 inches."""
     return matplotlib.figure.Figure(figsize=(11, 1.1 * height), layout="constrained")
+
+
+def line_of(series: int) -> dict[str, Any]:
+    """Return colour and style of the line of a series, as matplotlib takes them."""
+    return {"color": SERIES[series % 6], "linestyle": LINE_STYLES[series % 6]}
 
 
 def as_plot(name: str, title: str, caption: str, values: str, figure: matplotlib.figure.Figure) -> Plot:

@@ -1,11 +1,21 @@
 """The frame of all reports: one HTML page that makes no request to the network, light and dark, wide and narrow."""
 
+import base64
 import collections
 import html
+import io
 import math
 from collections.abc import Sequence
 
+from manycaps.caption_tables import CaptionRow
+from manycaps.comparison.systems import SystemRow
 from manycaps.report.inline_svg import Plot
+
+# Longer side of a thumbnail, in pixels.
+LONGEST = 160
+
+# Quality of its JPEG.
+QUALITY = 70
 
 STYLE = """
 :root { color-scheme: light dark; --font: system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
@@ -74,6 +84,18 @@ def as_figure(plot: Plot) -> str:
     return f"<figure>{plot.svg}<figcaption>{html.escape(plot.caption)}</figcaption></figure>"
 
 
+def as_plot_section(plot: Plot) -> str:
+    """Return a figure under its title."""
+    return f'<h2 id="{plot.name}">{html.escape(plot.title)}</h2>{as_figure(plot)}'
+
+
+def as_table(title: str, head: str, body: str, name: str = "", kind: str = "", caption: str = "") -> str:
+    """Return a table that scrolls by itself; all but the title, which is plain text, and the identifier is HTML."""
+    identifier = f' id="table-{name}"' if name else ""
+    return f"""<div class="table{kind}" role="region" aria-label="{html.escape(title)}" tabindex="0"><table{identifier}>
+{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"""
+
+
 def as_caption_cell(captions: Sequence[str]) -> str:
     """Return a cell with a list of captions, each different one once, with how often it comes."""
     items = "".join(
@@ -81,6 +103,25 @@ def as_caption_cell(captions: Sequence[str]) -> str:
         for caption, n in collections.Counter(captions).items()
     )
     return f'<td class="captions"><ul>{items}</ul></td>'
+
+
+def picture_of(row: SystemRow | CaptionRow) -> str:
+    """Return the image of a row as an img element of a few kilobytes; empty where it has none.
+
+    Raises an ImportError without Pillow, and a ValueError or OSError if the image cannot be read.
+    """
+    if row.image is None:
+        return ""
+    # Only a page with images needs Pillow.
+    from manycaps.kit.media_images import as_image_source, as_rgb_image
+
+    where = f"images of the id {row.id!r}"
+    small = as_rgb_image(as_image_source(row.image, where), where)
+    small.thumbnail((LONGEST, LONGEST))
+    file = io.BytesIO()
+    small.save(file, format="JPEG", quality=QUALITY)
+    data = base64.b64encode(file.getvalue()).decode("ascii")
+    return f'<img src="data:image/jpeg;base64,{data}" alt="" loading="lazy">'
 
 
 def as_report_number(value: float | None, form: str) -> str:

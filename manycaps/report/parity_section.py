@@ -1,8 +1,9 @@
-"""The answer of a comparison on its page: a line for each system with a histogram, the map, the pairs."""
+"""The answer of a comparison on its page: a line for each system with a histogram, the map, the pairs, and captions."""
 
 import html
+import importlib.util
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import matplotlib
 import matplotlib.figure
@@ -11,13 +12,12 @@ import numpy as np
 import scipy.special
 
 from manycaps.comparison.parity import ComparedParity, SystemParity
-from manycaps.comparison.parity_text import as_percent, pair_line, system_line
+from manycaps.comparison.parity_text import CaptionExample, as_percent, most_alike, most_unlike, pair_line, system_line
 from manycaps.comparison.systems import SystemRow
 from manycaps.kit.sets_intervals import cluster_numbers
 from manycaps.kit.sets_tails import TAIL
-from manycaps.report.caption_examples import example_links
-from manycaps.report.inline_svg import INK, SERIES, SETTINGS, Plot, as_plot
-from manycaps.report.page_frame import as_figure
+from manycaps.report.inline_svg import INK, MARKS, SERIES, SETTINGS, Plot, as_plot
+from manycaps.report.page_frame import as_caption_cell, as_figure, as_table, picture_of
 
 STYLE = """
 .answer { list-style: none; padding: 0; margin: 0; } .answer li { display: flex; gap: .8rem; align-items: center;
@@ -35,6 +35,18 @@ MAP_SIZE = (6.2, 5.4)
 
 # Points of an ellipse.
 N_POINTS = 121
+
+# Captions, and pairs, of each system.
+MOST_EXAMPLES = 20
+
+# References that are shown beside them: enough to see what people wrote.
+MOST_REFERENCES = 3
+
+# What is shown of each system: identifier, title, the text of a link to it, and which captions.
+KINDS: Sequence[tuple[str, str, str, Callable[[SystemParity, Sequence[SystemRow], int], list[CaptionExample]]]] = (
+    ("unlike", "Captions of {} most unlike people's", "captions most unlike people's", most_unlike),
+    ("alike", "Pairs of captions of {} most alike", "pairs most alike", most_alike),
+)
 
 
 def parity_section(
@@ -97,7 +109,7 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
             center, ring = points[name]
             axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
             axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2)
-            axes.plot(*center[:, None], "os^DvP"[i % 6], color=SERIES[i % 6], ms=8, label=name, linestyle="none")
+            axes.plot(*center[:, None], MARKS[i % 6], color=SERIES[i % 6], ms=8, label=name, linestyle="none")
             descriptions.append(
                 f"{name}: near-duplicates {as_percent(center[0])}, unlike people {as_percent(center[1])}"
             )
@@ -136,3 +148,42 @@ def _region(system: SystemParity, clusters: np.ndarray) -> tuple[np.ndarray, np.
     angles = np.linspace(0, 2 * np.pi, N_POINTS)
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return center, center + radius * circle * np.sqrt(np.maximum(lengths, 0)) @ axes.T
+
+
+def example_links(parity: ComparedParity, system: SystemParity, rows: Sequence[SystemRow]) -> str:
+    """Return links from a system's sentence to its captions; empty where captions are not known."""
+    links = [
+        f'<a href="#{_place(parity, system, kind)}">{text}</a>'
+        for kind, _, text, choose in KINDS
+        if choose(system, rows, 1)
+    ]
+    return f" ({', '.join(links)})" if links else ""
+
+
+def examples_section(parity: ComparedParity, rows: Sequence[SystemRow]) -> str:
+    """Return the tables of all systems; empty where captions are not known."""
+    has_images = any(row.image is not None for row in rows) and importlib.util.find_spec("PIL") is not None
+    return "\n".join(
+        _examples(title.format(system.name), _place(parity, system, kind), examples, has_images)
+        for system in parity.nearest_first()
+        for kind, title, _, choose in KINDS
+        if (examples := choose(system, rows, MOST_EXAMPLES))
+    )
+
+
+def _place(parity: ComparedParity, system: SystemParity, kind: str) -> str:
+    """Identifier of a table, by the system's number: its name may hold anything."""
+    return f"{kind}-of-{[other.name for other in parity.systems].index(system.name)}"
+
+
+def _examples(title: str, anchor: str, examples: Sequence[CaptionExample], has_images: bool) -> str:
+    heads = "".join(f'<th scope="col" class="left">{text}</th>' for text in ("row", "captions", "people"))
+    body = "".join(_example(example, has_images) for example in examples)
+    table = as_table(title, heads, body, anchor, " rows examples")
+    return f'<h2 id="{anchor}">{html.escape(title)}</h2>\n{table}'
+
+
+def _example(example: CaptionExample, has_images: bool) -> str:
+    picture = f"<br>{picture_of(example.row)}" if has_images else ""
+    captions = as_caption_cell(example.captions) + as_caption_cell((example.row.references or [])[:MOST_REFERENCES])
+    return f'<tr><th scope="row">{html.escape(example.row.id)}{picture}</th>{captions}</tr>'

@@ -6,8 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from manycaps.report.page_frame import as_document
-from manycaps.report.thumbnails import thumbnail
+from manycaps.report.page_frame import as_document, as_table, picture_of
 from manycaps.rows.ordered import ShownCaption, ShownRow, mean_distance, mean_score
 
 if TYPE_CHECKING:
@@ -58,9 +57,7 @@ def rows_sections(chosen: ChosenRows) -> str:
 
 
 def _section(shown: ShownRow, number: int, chosen: ChosenRows) -> str:
-    image = shown.row.image
-    where = f"images of the id {shown.row.id!r}"
-    picture = "" if image is None else f'<img src="{thumbnail(image, where)}" alt="" loading="lazy">'
+    picture = picture_of(shown.row)
     n_captions = sum(caption.n for caption in shown.people)
     tables = [_table(shown.people, f"{n_captions} human captions", chosen)]
     if shown.system:
@@ -87,10 +84,9 @@ def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> 
     rows = "".join(
         _caption(caption, round(caption.distance, DISTANCE_DIGITS) == nearest, best, worst) for caption in captions
     )
-    return f"""<h3>{html.escape(title)}</h3>
-<div class="table" role="region" aria-label="{html.escape(title)}" tabindex="0"><table>
-<thead><tr><th scope="col" class="left">caption</th><th scope="col">distance</th>
-<th scope="col">{html.escape(chosen.metric)}</th></tr></thead><tbody>{rows}</tbody></table></div>"""
+    heads = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in ("distance", chosen.metric))
+    table = as_table(title, f'<th scope="col" class="left">caption</th>{heads}', rows)
+    return f"<h3>{html.escape(title)}</h3>\n{table}"
 
 
 def marked_ends(values: Sequence[float], digits: int) -> tuple[float | None, float | None]:

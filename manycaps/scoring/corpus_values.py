@@ -7,7 +7,7 @@ all parts are put together.
 import collections
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -210,12 +210,8 @@ class Reduction(Protocol):
 
 def reduction_of(reduction: str, module: Any, options: Mapping[str, Any]) -> Reduction | None:
     """Return what a metric needs beside the values of its rows, by its record's `reduction`; None for most."""
-    if reduction == METEOR_SUMS:
-        return MeteorSums(options)
-    if reduction == BLEU_SUMS:
-        return BleuSums()
-    if reduction == COCO_SUMS:
-        return CocoSums(options)
+    if reduction in STATISTIC_SUMS:
+        return STATISTIC_SUMS[reduction](options)
     if reduction == WORD_COUNTS:
         return CodedData(options)
     if is_pooled(options):
@@ -240,85 +236,62 @@ def gathers(reduction: str, options: Mapping[str, Any]) -> bool:
 
 
 class StatisticSums:
-    """Sums of the statistics of candidates."""
+    """Sums of the statistics of candidates, by the name of what they give."""
 
-    n_statistics: int
-
-    def __init__(self) -> None:
-        self._total = np.zeros(self.n_statistics, dtype=np.int64)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the sums."""
-        return {"statistics": self._total}
-
-    def merge(self, arrays: Arrays) -> None:
-        """Add the sums of another part."""
-        self._total += arrays["statistics"]
-
-
-class MeteorSums(StatisticSums):
-    """Sums of the statistics of METEOR 1.5."""
-
-    n_statistics = 23
-
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        super().__init__()
-        from manycaps.kit import meteor15_scores
-        from manycaps.kit.meteor15_tokens import LANGUAGES
-
-        self._meteor, self._language = meteor15_scores, LANGUAGES[options["language"]]
-
-    def add(self, part: Sequence[Sequence[Sequence[int]]]) -> None:
-        """Take in the statistics of every candidate of some rows."""
-        self._total += self._meteor.corpus_statistics(
-            np.array([caption_statistics for row in part for caption_statistics in row])
-        )
-
-    def values(self) -> dict[str, Any]:
-        """Return the score of the corpus."""
-        return {"meteor15": float(self._meteor.scores(self._total[None], self._language)[0])}
-
-
-class BleuSums(StatisticSums):
-    """Sums of the statistics of BLEU."""
-
-    n_statistics = 10
-
-    def add(self, part: np.ndarray) -> None:
-        """Take in the statistics of every candidate of some rows."""
-        self._total += part.sum(axis=0)
-
-    def values(self) -> dict[str, Any]:
-        """Return the scores of the corpus."""
-        from manycaps.kit.text_bleu import corpus_bleu
-
-        scores = corpus_bleu(self._total[None]).tolist()
-        return {f"bleu_{n}_corpus": score for n, score in enumerate(scores, start=1)}
-
-
-class CocoSums:
-    """Sums of the statistics of BLEU and METEOR 1.5, by the number that they give."""
-
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import text_coco_scores
-        from manycaps.kit.meteor15_tokens import LANGUAGES
-
-        self._coco, self._language = text_coco_scores, LANGUAGES[options["language"]]
+    def __init__(self, sums_of: Callable[[Any], Arrays], values_of: Callable[[Arrays], dict[str, Any]]) -> None:
+        """Take how the statistics of some rows are added up, and what their sums give."""
+        self._sums_of, self._values_of = sums_of, values_of
         self._sums: dict[str, np.ndarray] = {}
 
-    def add(self, part: Arrays) -> None:
-        """Take in the sums of some rows."""
-        self._sums |= {name: self._sums.get(name, 0) + total for name, total in part.items()}
+    def add(self, part: Any) -> None:
+        """Take in the statistics of every candidate of some rows."""
+        self.merge(self._sums_of(part))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the sums."""
         return self._sums
 
-    merge = add
+    def merge(self, arrays: Arrays) -> None:
+        """Add the sums of another part."""
+        self._sums |= {name: self._sums.get(name, 0) + total for name, total in arrays.items()}
 
     def values(self) -> dict[str, Any]:
         """Return the scores of the corpus."""
-        return dict(self._coco.corpus_numbers(self._sums, self._language))
+        return self._values_of(self._sums)
+
+
+def _bleu_sums(_: Mapping[str, Any]) -> StatisticSums:
+    from manycaps.kit.text_bleu import corpus_bleu
+
+    def values(sums: Arrays) -> dict[str, Any]:
+        scores = corpus_bleu(sums["statistics"][None]).tolist()
+        return {f"bleu_{n}_corpus": score for n, score in enumerate(scores, start=1)}
+
+    return StatisticSums(lambda part: {"statistics": part.sum(axis=0)}, values)
+
+
+def _meteor_sums(options: Mapping[str, Any]) -> StatisticSums:
+    from manycaps.kit.meteor15_tokens import LANGUAGES
+    from manycaps.kit.meteor15_scores import corpus_statistics, scores
+
+    def sums(part: Sequence[Sequence[Sequence[int]]]) -> Arrays:
+        return {"statistics": corpus_statistics(np.array([candidate for row in part for candidate in row]))}
+
+    def values(sums: Arrays) -> dict[str, Any]:
+        return {"meteor15": float(scores(sums["statistics"][None], LANGUAGES[options["language"]])[0])}
+
+    return StatisticSums(sums, values)
+
+
+def _coco_sums(options: Mapping[str, Any]) -> StatisticSums:
+    """Sums of BLEU and METEOR 1.5, which the module adds up itself."""
+    from manycaps.kit.meteor15_tokens import LANGUAGES
+    from manycaps.kit.text_coco_scores import corpus_numbers
+
+    return StatisticSums(lambda part: part, lambda sums: corpus_numbers(sums, LANGUAGES[options["language"]]))
+
+
+STATISTIC_SUMS = {METEOR_SUMS: _meteor_sums, BLEU_SUMS: _bleu_sums, COCO_SUMS: _coco_sums}
 
 
 class PooledMoments:

@@ -15,12 +15,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import BaseContext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from manycaps.catalog import MODULES
 
 if TYPE_CHECKING:
-    from manycaps.scoring.run_settings import RunPart, RunSettings, Step
+    from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
 
 # What the server imports.
 PACKAGES = "manycaps.scoring.worker_packages"
@@ -30,9 +30,6 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 # Bytes of input from which on there are parts for several processes: a smaller one is done when they have started.
 ENOUGH_BYTES = 1 << 23
-
-# A part, and the report of a step.
-Done = tuple["RunPart", dict[str, Any]]
 
 
 def process_context(n_processes: int) -> BaseContext:
@@ -111,7 +108,7 @@ class LocalEngine:
             process.terminate()
         self._threads.close()
 
-    def run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> Iterator[Done]:
+    def run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> "Iterator[PartReport]":
         """Run a step on all parts, and yield each part with its report as it is finished.
 
         Raises the errors of the step, and a ChildProcessError if a process was killed.
@@ -124,7 +121,7 @@ class LocalEngine:
                 "Give the same command again, with fewer --processes if need be: finished parts stay."
             ) from None
 
-    def _run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> Iterator[Done]:
+    def _run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> "Iterator[PartReport]":
         """Keep every process busy, with one part more waiting for each."""
         waiting = iter(parts)
         running = {

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.scoring.run_settings import RunPart, RunSettings, Step
+from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
 
 # Errors of a part that end the run with their own message.
 ERRORS = {error.__name__: error for error in (ValueError, TypeError, OSError, ImportError, LookupError)}
@@ -24,10 +24,7 @@ class RayEngine:
 
     def __init__(self, address: str | None, n_workers: int | None, n_gpus: float, *, has_model: bool):
         """Take what the command line says; workers with a model stay for many parts."""
-        self.address = address
-        self.n_workers = n_workers
-        self.n_gpus = n_gpus
-        self.has_model = has_model
+        self.address, self.n_workers, self.n_gpus, self.has_model = address, n_workers, n_gpus, has_model
 
     def __enter__(self) -> "RayEngine":
         import ray
@@ -42,9 +39,7 @@ class RayEngine:
 
         ray.shutdown()
 
-    def run(
-        self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
-    ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
+    def run(self, step: Step, settings: RunSettings, parts: Sequence[RunPart]) -> Iterator[PartReport]:
         """Run a step on all parts, and yield each part with its report as it is finished.
 
         Raises the errors of the step, and a ChildProcessError if the cluster gave up.
@@ -62,9 +57,7 @@ class RayEngine:
                 "finished parts stay."
             ) from error
 
-    def _run(
-        self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
-    ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
+    def _run(self, step: Step, settings: RunSettings, parts: Sequence[RunPart]) -> Iterator[PartReport]:
         """Run a step, and let Ray's own errors pass."""
         import ray.data
 
@@ -96,7 +89,6 @@ class PartActor:
     """Stays alive for many parts, and with it the models that its process has loaded."""
 
     def __init__(self, work: Callable[[RayBatch], RayBatch]):
-        """Take the step and the settings."""
         self.work = work
 
     def __call__(self, batch: RayBatch) -> RayBatch:

@@ -6,7 +6,7 @@ import pathlib
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -15,6 +15,8 @@ from manycaps.kit.base_rows import EmptyCaptions
 from manycaps.kit.vectors_pairs import n_threads
 from manycaps.scoring.corpus_values import metric_corpus_result
 from manycaps.scoring.run_settings import (
+    Engine,
+    PartReport,
     RunPart,
     RunSettings,
     Step,
@@ -50,24 +52,9 @@ LEAST_PART_BYTES, MOST_PART_BYTES = 1 << 20, 1 << 24
 ENOUGH_ROWS = 100
 
 
-class Engine(Protocol):
-    """What runs the steps: processes of this machine, or a cluster."""
-
-    def run(
-        self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
-    ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
-        """Yield each part and its report, as they are finished."""
-
-
-class SerialEngine:
-    """Runs steps in this process."""
-
-    def run(
-        self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
-    ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
-        """Yield each part and its report."""
-        for part in parts:
-            yield part, step(settings, part)
+def run_here(step: Step, settings: RunSettings, parts: Sequence[RunPart]) -> Iterator[PartReport]:
+    """Run a step on all parts in this process, and yield each with its report."""
+    return ((part, step(settings, part)) for part in parts)
 
 
 def run_score(options: "ScoreOptions") -> tuple[pathlib.Path, dict[str, Any]]:
@@ -77,7 +64,7 @@ def run_score(options: "ScoreOptions") -> tuple[pathlib.Path, dict[str, Any]]:
     with folder.locked():
         if options.restart:
             folder.remove_results()
-        return folder.path, _summarised(settings, scorers, options)
+        return folder.path, _Run(settings, scorers, options).summarised()
 
 
 def describe_run(options: "ScoreOptions") -> dict[str, Any]:
@@ -119,30 +106,6 @@ def _checked(options: "ScoreOptions") -> tuple[RunSettings, list[Scorer]]:
     return settings, scorers
 
 
-def _summarised(settings: RunSettings, scorers: Sequence[Scorer], options: "ScoreOptions") -> dict[str, Any]:
-    """Run all steps that are not finished."""
-    folder = settings.run_folder()
-    if settings.source.needs_store and folder.report("joined", 0) is None:
-        print("putting rows together by id", file=sys.stderr)
-        folder.write(folder.store, settings.source.fill_store)
-        folder.finish("joined", 0, {}, [folder.store])
-    for step in ("joined", "documents"):
-        if folder.report(step, 0) is not None:
-            folder.check_files(step, 0)
-    part_bytes = _part_bytes(settings, options.part_bytes)
-    store = str(folder.store) if settings.source.needs_store else None
-    parts = plan_parts(settings.source.pieces(part_bytes, store), part_bytes)
-    now = manifest(settings, list(scorers), parts, part_bytes)
-    if not check_same(folder, now):
-        folder.write_json(folder.manifest, now)
-    with contextlib.ExitStack() as stack:
-        engine = stack.enter_context(_engine(options, scorers, len(parts)))
-        n_rows = _survey(engine, settings, scorers, parts, options.max_rejected)
-        check_pooled_rows(scorers, n_rows, options.max_pooled_rows)
-        _score(engine, settings, parts, n_rows, options.max_rejected)
-    return _write_summary(settings, scorers, parts)
-
-
 def _part_bytes(settings: RunSettings, given: int | None) -> int:
     """Size of a part; it depends on the input alone."""
     source = settings.source
@@ -151,126 +114,126 @@ def _part_bytes(settings: RunSettings, given: int | None) -> int:
     return given or min(max(n_bytes // N_PARTS, LEAST_PART_BYTES), MOST_PART_BYTES)
 
 
-def _survey(
-    engine: Engine, settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[RunPart], max_rejected: float
-) -> int | None:
-    """Do the first pass where it is needed; return the number of rows if it is known then."""
-    has_keys = any(scorer.has_p_values for scorer in scorers)
-    documents = any(scorer.counts_documents for scorer in scorers)
-    gathers = any(scorer.gathers for scorer in scorers)
-    if settings.source.main.holds_media and not has_keys and not documents and not gathers:
-        return None
-    folder = settings.run_folder()
-    n_rows = _run(engine, survey_part, settings, parts, None, max_rejected)
-    if _left_out_repeated(settings, parts, "survey"):
-        return _survey(engine, settings, scorers, parts, max_rejected)
-    if has_keys:
-        for part, keys in find_repeated(folder, len(parts), "keys").items():
-            write_earlier(folder, part, EarlierParts(keys, read_earlier(folder, part).bad))
-    if documents and folder.report("documents", 0) is None:
-        merge_documents(folder, len(parts))
-    return n_rows
+class _Run:
+    """A run of checked settings, whose input is divided into parts."""
 
+    def __init__(self, settings: RunSettings, scorers: Sequence[Scorer], options: "ScoreOptions") -> None:
+        self.settings, self.scorers, self.options = settings, scorers, options
+        self.folder = settings.run_folder()
+        if settings.source.needs_store and self.folder.report("joined", 0) is None:
+            print("putting rows together by id", file=sys.stderr)
+            self.folder.write(self.folder.store, settings.source.fill_store)
+            self.folder.finish("joined", 0, {}, [self.folder.store])
+        for step in ("joined", "documents"):
+            if self.folder.report(step, 0) is not None:
+                self.folder.check_files(step, 0)
+        part_bytes = _part_bytes(settings, options.part_bytes)
+        store = str(self.folder.store) if settings.source.needs_store else None
+        self.parts = plan_parts(settings.source.pieces(part_bytes, store), part_bytes)
+        now = manifest(settings, list(scorers), self.parts, part_bytes)
+        if not check_same(self.folder, now):
+            self.folder.write_json(self.folder.manifest, now)
 
-def _score(
-    engine: Engine, settings: RunSettings, parts: Sequence[RunPart], n_rows: int | None, max_rejected: float
-) -> None:
-    """Do the second pass; rows whose ids no survey has compared are compared now, and their parts scored again."""
-    _run(engine, score_part, settings, parts, n_rows, max_rejected)
-    if _left_out_repeated(settings, parts, "score"):
-        _score(engine, settings, parts, n_rows, max_rejected)
+    def summarised(self) -> dict[str, Any]:
+        """Do all steps that are not finished, and write the summary."""
+        with _engine(self.options, self.scorers, len(self.parts)) as engine:
+            n_rows = self._survey(engine)
+            check_pooled_rows(self.scorers, n_rows, self.options.max_pooled_rows)
+            # Rows whose ids no survey has compared are compared now, and their parts scored again.
+            self._done(engine, score_part, n_rows)
+            while self._left_out_repeated("score"):
+                self._done(engine, score_part, n_rows)
+        return self._summary()
 
+    def _survey(self, engine: Engine) -> int | None:
+        """Do the first pass where it is needed; return the number of rows if it is known then."""
+        has_keys = any(scorer.has_p_values for scorer in self.scorers)
+        documents = any(scorer.counts_documents for scorer in self.scorers)
+        gathers = any(scorer.gathers for scorer in self.scorers)
+        if self.settings.source.main.holds_media and not has_keys and not documents and not gathers:
+            return None
+        n_rows = self._done(engine, survey_part)
+        while self._left_out_repeated("survey"):
+            n_rows = self._done(engine, survey_part)
+        if has_keys:
+            for part, keys in find_repeated(self.folder, len(self.parts), "keys").items():
+                write_earlier(self.folder, part, EarlierParts(keys, read_earlier(self.folder, part).bad))
+        if documents and self.folder.report("documents", 0) is None:
+            merge_documents(self.folder, len(self.parts))
+        return n_rows
 
-def _left_out_repeated(settings: RunSettings, parts: Sequence[RunPart], step: str) -> bool:
-    """Leave out rows whose id an earlier row has, or refuse them; say whether the step is to be done again."""
-    folder = settings.run_folder()
-    bad: dict[int, dict[int, str]] = {}
-    for row, part, number in repeated_ids(settings, parts, step):
-        settings.refuse(row)
-        bad.setdefault(part, {})[number] = row.reason
-    for part, places in bad.items():
-        earlier = read_earlier(folder, part)
-        write_earlier(folder, part, EarlierParts(earlier.keys, {**earlier.bad, **places}))
-        folder.part_file(step, part).unlink()
-    return bool(bad)
+    def _left_out_repeated(self, step: str) -> bool:
+        """Leave out rows whose id an earlier row has, or refuse them; say whether the step is to be done again."""
+        bad: dict[int, dict[int, str]] = {}
+        for row, part, number in repeated_ids(self.settings, self.parts, step):
+            self.settings.refuse(row)
+            bad.setdefault(part, {})[number] = row.reason
+        for part, places in bad.items():
+            earlier = read_earlier(self.folder, part)
+            write_earlier(self.folder, part, EarlierParts(earlier.keys, {**earlier.bad, **places}))
+            self.folder.part_file(step, part).unlink()
+        return bool(bad)
 
+    def _done(self, engine: Engine, step: Step, total: int | None = None) -> int:
+        """Do a step on all parts, with a bar up to a total number of rows; return the number of rows."""
+        name = "survey" if step is survey_part else "score"
+        n_bytes = sum(part.n_bytes for part in self.parts)
+        unit = {"unit": " rows", "total": total} if total else {"unit": "B", "total": n_bytes, "unit_scale": True}
+        reports = {part.number: self.folder.report(name, part.number) for part in self.parts}
+        n_rows = n_rejected = n_done = 0
+        for part in self.parts:
+            if (report := reports[part.number]) is not None:
+                self.folder.check_files(name, part.number)
+                n_rows, n_rejected = n_rows + report["n_rows"], n_rejected + report["n_rejected"]
+                self._check_rejected(n_rows, n_rejected, ENOUGH_ROWS)
+                n_done += report["n_rows"] if total else part.n_bytes
+        with tqdm(desc=name, smoothing=0.05, initial=n_done, **unit) as bar:
+            for part, report in engine(step, self.settings, [p for p in self.parts if reports[p.number] is None]):
+                n_rows, n_rejected = n_rows + report["n_rows"], n_rejected + report["n_rejected"]
+                bar.update(report["n_rows"] if total else part.n_bytes)
+                bar.set_postfix(rows=n_rows, rejected=n_rejected)
+                self._check_rejected(n_rows, n_rejected, ENOUGH_ROWS)
+        self._check_rejected(n_rows, n_rejected)
+        return n_rows
 
-def _run(
-    engine: Engine, step: Step, settings: RunSettings, parts: Sequence[RunPart], n_rows: int | None, max_rejected: float
-) -> int:
-    """Run a step on all parts, with a bar; return the number of rows."""
-    name = "survey" if step is survey_part else "score"
-    n_bytes = sum(part.n_bytes for part in parts)
-    unit = {"unit": " rows", "total": n_rows} if n_rows else {"unit": "B", "total": n_bytes, "unit_scale": True}
-    reports = {part.number: settings.run_folder().report(name, part.number) for part in parts}
-    limits = _RejectedLimit(max_rejected, settings)
-    n_done = 0
-    for part in parts:
-        if (report := reports[part.number]) is not None:
-            settings.run_folder().check_files(name, part.number)
-            limits.add(report)
-            n_done += report["n_rows"] if n_rows else part.n_bytes
-    with tqdm(desc=name, smoothing=0.05, initial=n_done, **unit) as bar:
-        for part, report in engine.run(step, settings, [part for part in parts if reports[part.number] is None]):
-            bar.update(report["n_rows"] if n_rows else part.n_bytes)
-            bar.set_postfix(rows=limits.n_rows + report["n_rows"], rejected=limits.n_rejected + report["n_rejected"])
-            limits.add(report)
-    limits.finish()
-    return limits.n_rows
-
-
-class _RejectedLimit:
-    """Stops a run in which too many rows are rejected."""
-
-    def __init__(self, share: float, settings: RunSettings):
-        self.share = share
-        self.settings = settings
-        self.n_rows = self.n_rejected = 0
-
-    def add(self, report: Mapping[str, Any]) -> None:
-        self.n_rows += report["n_rows"]
-        self.n_rejected += report["n_rejected"]
-        if self.n_rows + self.n_rejected >= ENOUGH_ROWS:
-            self.finish()
-
-    def finish(self) -> None:
-        """Raise a ValueError if the share of rejected rows is too large."""
-        if self.n_rejected > self.share * (self.n_rows + self.n_rejected):
+    def _check_rejected(self, n_rows: int, n_rejected: int, least: int = 1) -> None:
+        """Raise a ValueError if too large a share of the rows is rejected, once there are enough rows."""
+        n_all, most = n_rows + n_rejected, self.options.max_rejected
+        if n_all >= least and n_rejected > most * n_all:
             raise ValueError(
-                f"--max-rejected {self.share:g}: expected fewer bad rows, got {self.n_rejected} of "
-                f"{self.n_rows + self.n_rejected}. See {self.settings.run_folder().parts}/*.rejected.jsonl, and fix "
-                "the input or allow more."
+                f"--max-rejected {most:g}: expected fewer bad rows, got {n_rejected} of {n_all}. See "
+                f"{self.folder.parts}/*.rejected.jsonl, and fix the input or allow more."
             )
 
+    def _summary(self) -> dict[str, Any]:
+        """Put the corpus together, and write it."""
+        folder = self.folder
+        reports = [folder.report("score", part.number) or {} for part in self.parts]
 
-def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[RunPart]) -> dict[str, Any]:
-    """Put the corpus together, and write it."""
-    folder = settings.run_folder()
-    reports = [folder.report("score", part.number) or {} for part in parts]
+        def write_rejected(path: os.PathLike[str]) -> None:
+            with open(path, "w", encoding="utf-8") as file:
+                for part in self.parts:
+                    file.write(folder.part_file("score", part.number, "rejected.jsonl").read_text(encoding="utf-8"))
 
-    def write_rejected(path: os.PathLike[str]) -> None:
-        with open(path, "w", encoding="utf-8") as file:
-            for part in parts:
-                file.write(folder.part_file("score", part.number, "rejected.jsonl").read_text(encoding="utf-8"))
-
-    folder.write(folder.rejected, write_rejected)
-    summary = {
-        "n_rows": sum(report["n_rows"] for report in reports),
-        "n_rejected": sum(report["n_rejected"] for report in reports),
-        "metrics": {scorer.name: metric_corpus_result(folder, scorer, len(parts)) for scorer in scorers},
-        "options": settings.metrics,
-        "inputs": inputs(settings),
-        "versions": versions(list(scorers)),
-    }
-    if summary["n_rejected"] and settings.on_error == "raise":
-        raise ValueError(
-            f"{folder.path}: expected no rejected rows, got {summary['n_rejected']} of an earlier run with --on-error "
-            "reject. Give that option again, or --restart."
-        )
-    folder.write_json(folder.summary, summary)
-    _warn_of_empty(reports)
-    _warn_of_unread(scorers, summary["metrics"])
-    return summary
+        folder.write(folder.rejected, write_rejected)
+        n_rejected = sum(report["n_rejected"] for report in reports)
+        summary = {
+            "n_rows": sum(report["n_rows"] for report in reports),
+            "n_rejected": n_rejected,
+            "metrics": {scorer.name: metric_corpus_result(folder, scorer, len(self.parts)) for scorer in self.scorers},
+            "options": self.settings.metrics,
+            "inputs": inputs(self.settings),
+            "versions": versions(list(self.scorers)),
+        }
+        if n_rejected and self.settings.on_error == "raise":
+            raise ValueError(
+                f"{folder.path}: expected no rejected rows, got {n_rejected} of an earlier run with --on-error "
+                "reject. Give that option again, or --restart."
+            )
+        folder.write_json(folder.summary, summary)
+        _warn_of_empty(reports)
+        _warn_of_unread(self.scorers, summary["metrics"])
+        return summary
 
 
 def _warn_of_empty(reports: Sequence[Mapping[str, Any]]) -> None:
@@ -286,15 +249,11 @@ def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str
     """Warn once where a sentence encoder did not read texts to their end."""
     from manycaps.kit.text_windows import warn_of_unread
 
-    treatments = [
-        scorer.options["long_texts"]
-        for scorer in scorers
-        if "long_texts" in scorer.options
-        and scorer.options["encoder"] != "clip"
-        and results[scorer.name].get("n_truncated")
-    ]
-    for treatment in treatments[:1]:
-        warn_of_unread(treatment)
+    for scorer in scorers:
+        is_sentence_encoder = "long_texts" in scorer.options and scorer.options["encoder"] != "clip"
+        if is_sentence_encoder and results[scorer.name].get("n_truncated"):
+            warn_of_unread(scorer.options["long_texts"])
+            return
 
 
 @contextlib.contextmanager
@@ -304,13 +263,13 @@ def _engine(options: "ScoreOptions", scorers: Sequence[Scorer], n_parts: int) ->
         from manycaps.scoring.ray_engine import RayEngine
 
         with RayEngine(options.address, options.processes, options.num_gpus, has_model=has_model) as cluster:
-            yield cluster
+            yield cluster.run
         return
     n_processes = min(options.processes or (1 if has_model else n_threads()), n_parts)
     if n_processes <= 1:
-        yield SerialEngine()
+        yield run_here
         return
     from manycaps.scoring.local_processes import LocalEngine
 
     with LocalEngine(n_processes) as machine:
-        yield machine
+        yield machine.run

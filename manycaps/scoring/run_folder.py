@@ -128,16 +128,10 @@ class RunFolder:
 
     def remove_results(self) -> None:
         """Remove every file that a run writes, and no other."""
-        for path in (self.summary, self.rejected, self.manifest):
-            path.unlink(missing_ok=True)
-        for folder, patterns in (
-            (self.rows, ["part-*.parquet"]),
-            (self.parts, ["survey-*", "score-*", "earlier-*", "documents-*", "joined-*"]),
-        ):
-            for pattern in patterns:
-                for path in folder.glob(pattern):
-                    path.unlink()
-        for path in (self.store, self.document_frequency):
+        own = [self.summary, self.rejected, self.manifest, self.store, self.document_frequency]
+        for step in ("survey", "score", "earlier", "documents", "joined"):
+            own += self.parts.glob(f"{step}-*")
+        for path in (*own, *self.rows.glob("part-*.parquet")):
             path.unlink(missing_ok=True)
 
     def _explained(self, error: OSError) -> OSError:

@@ -74,8 +74,10 @@ class RunPart(NamedTuple):
         return sum(piece.n_bytes for piece in self.pieces)
 
 
-# A step over a part: `survey_part` or `score_part`.
+# A step over a part: `survey_part` or `score_part`; a finished part with its report; and what runs a step on all parts.
 Step = Callable[[RunSettings, RunPart], dict[str, Any]]
+PartReport = tuple[RunPart, dict[str, Any]]
+Engine = Callable[[Step, RunSettings, Sequence[RunPart]], Iterator[PartReport]]
 
 
 def plan_parts(pieces: Iterator[Piece], n_bytes: int) -> list[RunPart]:
@@ -114,6 +116,8 @@ def chunks(rows: Iterator[CaptionRow | BadRow]) -> Iterator[list[CaptionRow | Ba
 def run_settings_of(options: "ScoreOptions") -> RunSettings:
     """Find the files, and say how they are understood."""
     metrics = options.options_of_metrics()
+    # Metrics that measure captions, whoever wrote them, take references where there are no candidates.
+    either = all(name in MODULES and MODULES[name].reduction == WORD_COUNTS for name in metrics)
     source = open_source(
         options.inputs,
         options.references,
@@ -121,14 +125,9 @@ def run_settings_of(options: "ScoreOptions") -> RunSettings:
         options.images,
         options.videos,
         options.limit,
-        either=measures_captions(list(metrics)),
+        either=either,
     )
     return RunSettings(os.path.abspath(options.output), source, metrics, options.on_error)
-
-
-def measures_captions(names: Sequence[str]) -> bool:
-    """Whether metrics measure captions, whoever wrote them: candidates or, where there are none, references."""
-    return all(name in MODULES and MODULES[name].reduction == WORD_COUNTS for name in names)
 
 
 def metric_options(names: Sequence[str], given: Sequence[str], device: str | None) -> dict[str, dict[str, Any]]:
@@ -136,8 +135,10 @@ def metric_options(names: Sequence[str], given: Sequence[str], device: str | Non
 
     NAME=VALUE is for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
     """
+    from manycaps.installed_modules import load
+
     chosen: dict[str, dict[str, Any]] = {name: {} for name in names}
-    known = {name: {"config_name", *_defaults(name)} for name in names}
+    known = {name: {"config_name", *load(name).DEFAULTS} for name in names}
     for text in [*given, *([] if device is None else [f"device={device}"])]:
         target, separator, value = text.partition("=")
         metric, _, option = target.rpartition(".")
@@ -236,12 +237,6 @@ def _difference(key: str, before: dict[str, Any], now: dict[str, Any]) -> str:
 def _modified(path: str) -> int | None:
     """Time of a local file's last change; None for others, whose size must do."""
     return os.stat(path).st_mtime_ns if is_local(path) else None
-
-
-def _defaults(name: str) -> Sequence[str]:
-    from manycaps.installed_modules import load
-
-    return list(load(name).DEFAULTS)
 
 
 def _parsed(text: str) -> Any:

@@ -1,10 +1,10 @@
 """Second pass: score the rows of a part, and write them with the sums that the corpus needs."""
 
 import collections
-import contextlib
+import itertools
 import json
 import pathlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.kit.base_rows import EmptyCaptions
 from manycaps.scoring.run_folder import RunFolder
-from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
+from manycaps.scoring.run_settings import RunPart, RunSettings
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
-from manycaps.scoring.survey import ReadableRows, id_digest, read_earlier, write_digests
+from manycaps.scoring.survey import id_digest, read_earlier, readable_rows, write_digests
 
 # Rows of a row group.
 GROUP_ROWS = 1 << 15
@@ -37,12 +37,16 @@ def score_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
     report = folder.report("score", part.number)
     if report is not None:
         return report
-    work = _PartScores(settings, part)
+    earlier = read_earlier(folder, part.number)
+    work = _PartScores(settings, part, earlier.keys)
 
     def write_rows(path: pathlib.Path) -> None:
-        with _RowWriter(path) as writer:
-            for chunk in chunks(settings.rows(part)):
-                writer.write(work.score(chunk), complete=all(sums.n_rows for sums in work.metrics.values()))
+        scored = (work.score(rows, bad) for rows, bad in readable_rows(settings, part, earlier.bad))
+        groups = _row_groups(scored, lambda: all(sums.n_rows for sums in work.metrics.values()))
+        first = next(groups)
+        with pq.ParquetWriter(path, first.schema) as writer:
+            for group in itertools.chain([first], groups):
+                writer.write_table(group)
 
     sums, ids, rejected = (folder.part_file("score", part.number, end) for end in ("npz", "ids.npy", "rejected.jsonl"))
     folder.write(folder.rows_file(part.number), write_rows)
@@ -57,27 +61,24 @@ def score_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
 class _PartScores:
     """Scores the chunks of a part, and keeps what is needed of all of them."""
 
-    def __init__(self, settings: RunSettings, part: RunPart):
+    def __init__(self, settings: RunSettings, part: RunPart, n_earlier: Mapping[bytes, int]):
         self.settings = settings
         self.scorers = settings.scorers()
         for scorer in self.scorers:
             scorer.prepare()
-        earlier = read_earlier(settings.run_folder(), part.number)
-        self.readable = ReadableRows(earlier.bad)
         # Ids that the survey has not seen; those of rows without ids of their own are numbers of rows.
         was_surveyed = settings.run_folder().report("survey", part.number) is not None
         self.keeps_ids = settings.source.main.layout.id is not None and not was_surveyed
         self.ids: list[bytes] = []
-        self.n_earlier = {scorer.name: collections.Counter(earlier.keys) for scorer in self.scorers}
+        self.n_earlier = {scorer.name: collections.Counter(n_earlier) for scorer in self.scorers}
         self.documents = _documents(settings.run_folder())
         self.rejected: list[dict[str, Any]] = []
         self.n_rejected = self.n_rows = 0
         self.empty = EmptyCaptions()
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
-    def score(self, chunk: Sequence[CaptionRow | BadRow]) -> dict[str, list[Any]]:
+    def score(self, rows: Sequence[CaptionRow], unreadable: Sequence[BadRow]) -> dict[str, list[Any]]:
         """Return the columns of the rows that at least one metric has scored."""
-        rows, unreadable = self.readable.sort(chunk)
         for bad in unreadable:
             self._reject(bad, None)
         self.n_rejected += len(unreadable)
@@ -166,41 +167,27 @@ class _MetricSums:
         }
 
 
-class _RowWriter(contextlib.AbstractContextManager["_RowWriter"]):
-    """Writes rows to a parquet file in groups; the first is written once all columns are known."""
+def _row_groups(
+    chunks_of_columns: Iterable[dict[str, list[Any]]], is_complete: Callable[[], bool]
+) -> Iterator[pa.Table]:
+    """Rows in groups, the last of which may be empty; the first waits until every metric has scored some row."""
+    schema: pa.Schema | None = None
+    waiting: list[dict[str, list[Any]]] = []
+    for chunk in chunks_of_columns:
+        waiting.append(chunk)
+        if sum(len(columns["id"]) for columns in waiting) >= GROUP_ROWS and is_complete():
+            schema = schema or _schema(waiting)
+            yield _joined(waiting, schema)
+            waiting = []
+    yield _joined(waiting, schema or _schema(waiting))
 
-    def __init__(self, path: pathlib.Path):
-        self.path = path
-        self.waiting: list[dict[str, list[Any]]] = []
-        self.n_waiting = 0
-        self.schema: pa.Schema | None = None
-        self.writer: pq.ParquetWriter | None = None
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            self._flush()
-        if self.writer is not None:
-            self.writer.close()
-
-    def write(self, columns: dict[str, list[Any]], *, complete: bool) -> None:
-        """Add rows; `complete` says that every metric has scored some row by now."""
-        self.waiting.append(columns)
-        self.n_waiting += len(columns["id"])
-        if self.n_waiting >= GROUP_ROWS and complete:
-            self._flush()
-
-    def _flush(self) -> None:
-        """Write what waits, at least an empty table."""
-        if self.schema is None:
-            self.schema = _schema(self.waiting)
-        columns: dict[str, list[Any]] = {name: [] for name in self.schema.names}
-        for chunk in self.waiting:
-            for name, values in columns.items():
-                values += chunk.get(name, [None] * len(chunk["id"]))
-        if self.writer is None:
-            self.writer = pq.ParquetWriter(self.path, self.schema)
-        self.writer.write_table(pa.table(columns, schema=self.schema))
-        self.waiting, self.n_waiting = [], 0
+def _joined(chunks_of_columns: Sequence[Mapping[str, list[Any]]], schema: pa.Schema) -> pa.Table:
+    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+    for chunk in chunks_of_columns:
+        for name, values in columns.items():
+            values += chunk.get(name, [None] * len(chunk["id"]))
+    return pa.table(columns, schema=schema)
 
 
 def _schema(chunks_of_columns: Sequence[Mapping[str, Sequence[Any]]]) -> pa.Schema:

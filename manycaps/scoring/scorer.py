@@ -199,11 +199,13 @@ class Scorer:
         `n_earlier` counts how often rows of some content came before in the corpus, and these rows are added to it;
         `documents` are the frequencies where they are counted in all references.
         """
+        documents = documents if self.counts_documents else None
+        options = {**self.options, **({"document_frequency": documents.table} if documents else {})}
         if self.is_distribution:
-            return self._distribution_scores(columns, n_earlier, documents)
+            return self._distribution_scores(columns, options, n_earlier, documents)
         if self.record.reduction == WORD_COUNTS:
             return Scores({}, {}, self.module._signature(self.options), reduced=columns["data"])
-        options = {**self._counted_options(documents), "details": True}
+        options["details"] = True
         if self.record.reduction in (BLEU_SUMS, COCO_SUMS):
             result, reduced = self.module.scored(**columns, options=options)
         else:
@@ -215,10 +217,10 @@ class Scorer:
         }
         row_columns |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
         counts = {name: result[name] for name in COUNTS if name in result}
-        made = result["signature"]
-        if self.counts_documents and documents:
-            made = made.replace("document_frequency:table", "document_frequency:references")
-        return Scores(row_columns, counts, made, reduced=reduced)
+        signature = result["signature"]
+        if documents:
+            signature = signature.replace("document_frequency:table", "document_frequency:references")
+        return Scores(row_columns, counts, signature, reduced=reduced)
 
     def _checked(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
         given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
@@ -234,58 +236,40 @@ class Scorer:
     def _distribution_scores(
         self,
         columns: Mapping[str, list[Any]],
+        options: Mapping[str, Any],
         n_earlier: "collections.Counter[bytes]",
         documents: "DocumentTable | None",
     ) -> Scores:
-        counted = self.counts_documents and documents is not None
-        options = self._counted_options(documents)
-        rows, reduced = self._rows(columns, options)
-        counts = self._long_text_counts(columns, options)
+        """Scores of rows by a module that compares two sets of captions."""
+        reduced = None
+        if is_pooled(options):
+            embedded = self.module.embedded_rows(**columns, options=options)
+            rows = self.module.rows_of_embedded(embedded, options)
+            reduced = (columns, embedded) if self.gathers else embedded
+        else:
+            rows = self.module.rows_of(**columns, options=options)
+        # How many texts a network does not read as a whole.
+        counts: dict[str, int] = {}
+        if self.has_model:
+            with without_warning_of_unread():
+                counts = self.module.long_text_counts(**columns, options=options)
+        # Frequencies that were counted in all rows are no table's.
+        settings = {**rows.settings, **(documents.settings if documents else {})}
+        signature = self.module._signature(self.options, settings)
         if self.is_parity:
-            signature = self.module._signature(self.options, self._settings(rows, documents if counted else None))
-            return _parity_scores(rows, options, signature)._replace(counts=counts)
+            from manycaps.kit.sets_parity import values_of_rows
+
+            values = values_of_rows(rows, options, lambda steps, **_: steps)
+            return Scores({**values.columns, DISTANCE_COLUMN: values.distances.packed()}, counts, signature)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
         row_columns: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:
             row_columns[self.module.PLAIN] = compared.plain
-        signature = self.module._signature(self.options, self._settings(rows, documents if counted else None))
         if compared.splits is None:
             return Scores(row_columns, counts, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)
         row_columns |= dict(zip(columns_of_tests(self.name), tests, strict=True))
         return Scores(row_columns, counts, signature, compared.splits.drawn_sums, compared.splits.smallest, reduced)
-
-    def _long_text_counts(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> dict[str, int]:
-        """How many texts a network does not read as a whole."""
-        if not self.has_model:
-            return {}
-        with without_warning_of_unread():
-            counts: dict[str, int] = self.module.long_text_counts(**columns, options=options)
-        return counts
-
-    def _settings(self, rows: Any, documents: "DocumentTable | None") -> dict[str, Any]:
-        """Settings of the rows for the signature; frequencies that were counted in all of them are no table's."""
-        return {**rows.settings, **(documents.settings if documents else {})}
-
-    def _counted_options(self, documents: "DocumentTable | None") -> dict[str, Any]:
-        """Options with the frequencies that were counted in all references, where the metric takes them."""
-        counted = {"document_frequency": documents.table} if self.counts_documents and documents else {}
-        return {**self.options, **counted}
-
-    def _rows(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Rows ready to be compared, and what the reduction takes in."""
-        if not is_pooled(options):
-            return self.module.rows_of(**columns, options=options), None
-        embedded = self.module.embedded_rows(**columns, options=options)
-        return self.module.rows_of_embedded(embedded, options), (columns, embedded) if self.gathers else embedded
-
-
-def _parity_scores(rows: Any, options: Mapping[str, Any], signature: str) -> Scores:
-    """Scores of rows by human parity, which draw nothing."""
-    from manycaps.kit.sets_parity import values_of_rows
-
-    values = values_of_rows(rows, options, lambda steps, **_: steps)
-    return Scores({**values.columns, DISTANCE_COLUMN: values.distances.packed()}, {}, signature)
 
 
 class DocumentTable(NamedTuple):

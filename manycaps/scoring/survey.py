@@ -4,7 +4,6 @@ State carried over from earlier parts, contents that came there and ids that are
 """
 
 import collections
-import functools
 import hashlib
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.caption_tables import BadRow, CaptionRow
+from manycaps.caption_tables.rows import repeated_id
 from manycaps.kit.sets_splits import row_keys
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
@@ -47,34 +47,26 @@ def write_earlier(folder: RunFolder, part: int, earlier: EarlierParts) -> None:
     folder.finish("earlier", part, {"keys": keys, "bad": sorted(earlier.bad.items())})
 
 
-class ReadableRows:
-    """Separates the usable rows of a part from the others, chunk by chunk."""
+def readable_rows(
+    settings: RunSettings, part: RunPart, taken: Mapping[int, str]
+) -> Iterator[tuple[list[CaptionRow], list[BadRow]]]:
+    """Yield chunk by chunk the rows of a part that can be used, and the others.
 
-    def __init__(self, bad: Mapping[int, str]):
-        """Take the indices of rows whose ids are taken."""
-        self._bad = bad
-        self._place = 0
-
-    def sort(self, chunk: Sequence[CaptionRow | BadRow]) -> tuple[list[CaptionRow], list[BadRow]]:
-        """Return the rows that can be used, and the others.
-
-        >>> row = CaptionRow("a", 0, "x", ["a dog"], None, None, None)
-        >>> good, bad = ReadableRows({1: "taken"}).sort([row, BadRow("a", 1, None, "damaged"), row._replace(row=2)])
-        >>> [one.row for one in good], [(one.row, one.reason) for one in bad]
-        ([0], [(1, 'damaged'), (2, 'taken')])
-        """
-        good, bad = [], []
+    `taken` has the indices of rows whose ids are taken, among the rows that can be read, and the message for each.
+    """
+    place = 0
+    for chunk in chunks(settings.rows(part)):
+        good, bad = list[CaptionRow](), list[BadRow]()
         for row in chunk:
             if isinstance(row, BadRow):
                 bad.append(row)
                 continue
-            reason = self._bad.get(self._place)
-            self._place += 1
-            if reason is None:
-                good.append(row)
+            if place in taken:
+                bad.append(BadRow(row.file, row.row, row.id, taken[place]))
             else:
-                bad.append(BadRow(row.file, row.row, row.id, reason))
-        return good, bad
+                good.append(row)
+            place += 1
+        yield good, bad
 
 
 def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
@@ -83,57 +75,35 @@ def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
     report = folder.report("survey", part.number)
     if report is not None:
         return report
-    survey = _Survey(settings, read_earlier(folder, part.number).bad)
-    for chunk in chunks(settings.rows(part)):
-        survey.add(chunk)
+    scorers = settings.scorers()
+    counter = next((scorer for scorer in scorers if scorer.counts_documents), None)
+    has_keys = any(scorer.has_p_values for scorer in scorers)
+    has_ids = settings.source.main.layout.id is not None
+    ids, keys, counts = list[bytes](), list[bytes](), collections.Counter[str]()
+    n_rows = n_bad = n_documents = 0
+    for rows, bad in readable_rows(settings, part, read_earlier(folder, part.number).bad):
+        for row in bad:
+            settings.refuse(row)
+        n_rows, n_bad = n_rows + len(rows), n_bad + len(bad)
+        if has_ids:
+            ids += [id_digest(row.id) for row in rows]
+        if has_keys:
+            # What the draws of rows depend on: their captions.
+            key = row_keys([row.predictions or [] for row in rows], [row.references or [] for row in rows])
+            keys += [key(i) for i in range(len(rows))]
+        if counter is not None and rows:
+            columns, _, _ = counter.accepted(rows)
+            counts.update(count_documents(columns["references"], counter.options["tokenizer"]))
+            n_documents += len(columns["references"])
     files = [folder.part_file("survey", part.number, f"{name}.npy") for name in ("ids", "keys")]
-    for path, digests in zip(files, (survey.ids, survey.keys), strict=True):
+    for path, digests in zip(files, (ids, keys), strict=True):
         write_digests(path, digests, folder)
-    if survey.counter is not None:
+    if counter is not None:
         files.append(folder.part_file("survey", part.number, "frequencies.json"))
-        folder.write_json(files[-1], {"n_documents": survey.n_documents, "counts": survey.counts}, compact=True)
-    report = {"n_rows": survey.n_rows, "n_rejected": survey.n_bad}
+        folder.write_json(files[-1], {"n_documents": n_documents, "counts": counts}, compact=True)
+    report = {"n_rows": n_rows, "n_rejected": n_bad}
     folder.finish("survey", part.number, report, files)
     return report
-
-
-class _Survey:
-    """Survey of the rows of a part."""
-
-    def __init__(self, settings: RunSettings, bad: Mapping[int, str]):
-        self.settings = settings
-        self.readable = ReadableRows(bad)
-        scorers = settings.scorers()
-        self.counter = next((scorer for scorer in scorers if scorer.counts_documents), None)
-        self.has_keys = any(scorer.has_p_values for scorer in scorers)
-        self.has_ids = settings.source.main.layout.id is not None
-        self.n_rows = self.n_bad = self.n_documents = 0
-        self.ids: list[bytes] = []
-        self.keys: list[bytes] = []
-        self.counts: collections.Counter[str] = collections.Counter()
-
-    def add(self, chunk: Sequence[CaptionRow | BadRow]) -> None:
-        """Take in rows."""
-        rows, unreadable = self.readable.sort(chunk)
-        for bad in unreadable:
-            self.settings.refuse(bad)
-        self.n_bad += len(unreadable)
-        self.n_rows += len(rows)
-        if self.has_ids:
-            self.ids += [id_digest(row.id) for row in rows]
-        if self.has_keys:
-            self.keys += content_keys(rows)
-        if self.counter is not None and rows:
-            columns, _, _ = self.counter.accepted(rows)
-            counted = count_documents(columns["references"], self.counter.options["tokenizer"])
-            self.counts.update(counted)
-            self.n_documents += len(columns["references"])
-
-
-def content_keys(rows: Sequence[CaptionRow]) -> list[bytes]:
-    """Return what the draws of rows depend on: digests of their captions."""
-    key = row_keys([row.predictions or [] for row in rows], [row.references or [] for row in rows])
-    return [key(i) for i in range(len(rows))]
 
 
 def find_repeated(folder: RunFolder, n_parts: int, name: str, step: str = "survey") -> dict[int, dict[bytes, int]]:
@@ -165,7 +135,8 @@ def repeated_ids(
                 continue
             before = first.setdefault(row.id, row)
             if before is not row:
-                yield BadRow(row.file, row.row, row.id, _taken(row, before)), part.number, number
+                reason = repeated_id(row.row, row.file, before.file, before.row)
+                yield BadRow(row.file, row.row, row.id, reason), part.number, number
 
 
 def merge_documents(folder: RunFolder, n_parts: int) -> None:
@@ -216,11 +187,6 @@ def _within(ids: np.ndarray) -> set[bytes]:
     return {digest.tobytes() for digest in distinct[counts > 1]}
 
 
-def _taken(row: CaptionRow, before: CaptionRow) -> str:
-    earlier = f"row {before.row}" + ("" if before.file == row.file else f" of {before.file}")
-    return f"id[{row.row}]: expected a unique id, got that of {earlier}. Leave one of them out."
-
-
 def id_digest(name: str) -> bytes:
     """Return 16 bytes that stand for an id."""
     return hashlib.blake2b(name.encode("utf-8", errors="surrogateescape"), digest_size=16).digest()
@@ -228,9 +194,10 @@ def id_digest(name: str) -> bytes:
 
 def write_digests(path: pathlib.Path, digests: Sequence[bytes], folder: RunFolder) -> None:
     """Write digests as an array that can be mapped."""
-    folder.write(path, functools.partial(_save, np.frombuffer(b"".join(digests), dtype=DIGEST)))
+    array = np.frombuffer(b"".join(digests), dtype=DIGEST)
 
+    def save(temporary: pathlib.Path) -> None:
+        with temporary.open("wb") as file:
+            np.save(file, array)
 
-def _save(array: np.ndarray, path: pathlib.Path) -> None:
-    with path.open("wb") as file:
-        np.save(file, array)
+    folder.write(path, save)

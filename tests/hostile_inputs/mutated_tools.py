@@ -130,10 +130,9 @@ def _releases() -> dict[str, tuple[Files, Callable[[pathlib.Path], Any]]]:
 
     from manycaps.core_set.core_sets import load_scores
     from manycaps.human_correlation.abstract_50s import FILE_NAME, abstract_50s_rows
-    from manycaps.human_correlation.activitynet_foil import activitynet_foil_rows
     from manycaps.human_correlation.coco_systems import system_rows
     from manycaps.human_correlation.flickr8k_release import CAPTIONS_NAME, JUDGEMENTS_NAME, expert_rows
-    from manycaps.human_correlation.vatex_eval import vatex_eval_rows
+    from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, vatex_eval_rows
     from tests.hostile_inputs.command_lines import activitynet, array, coco, vatex
 
     captions = "".join(f"{image}.jpg#{i}\ta dog {i}\n" for image in ("one", "two") for i in range(5)).encode()

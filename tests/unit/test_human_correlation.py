@@ -11,7 +11,6 @@ import scipy.io
 from manycaps import command_line
 from manycaps.human_correlation import abstract_50s
 from manycaps.human_correlation.abstract_50s import abstract_50s_rows
-from manycaps.human_correlation.activitynet_foil import activitynet_foil_rows, close_references
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.coco_systems import system_rows
 from manycaps.human_correlation.protocol_figures import (
@@ -22,8 +21,12 @@ from manycaps.human_correlation.protocol_figures import (
     system_scores,
 )
 from manycaps.human_correlation.published_values import PUBLISHED
-from manycaps.human_correlation.vatex_eval import vatex_eval_rows
-from manycaps.human_correlation.video_files import video_value
+from manycaps.human_correlation.video_benchmarks import (
+    activitynet_foil_rows,
+    close_references,
+    vatex_eval_rows,
+    video_value,
+)
 from tests.each_case import each_case
 from tests.large_packages import OnFirstUse
 from tests.modules.sample_inputs import small_checkpoint

@@ -50,10 +50,10 @@ def scenes(*given):
 @each_case(
     ("content", "message"),
     [
-        (None, ": expected a JSON file, got none of that name. Check the path."),
-        (b"\xff", ": expected UTF-8 text, got byte 0, which is not valid UTF-8. Save it as UTF-8."),
-        (b'{"scenes":\n[}', ", line 2: expected JSON, got an error at column 2 (Expecting value). Check brackets"),
-        (b"[" * 100_000, ": expected JSON, got brackets nested too deeply. Write {"),
+        (None, ": expected a JSON file, got PATH (No such file or directory). Write {"),
+        (b"\xff", ": expected a JSON file, got PATH ('utf-8' codec can't decode byte 0xff in position 0: invalid"),
+        (b'{"scenes":\n[}', ": expected a JSON file, got PATH (Expecting value: line 2 column 2 (char 12)). Write {"),
+        (b"[" * 100_000, ": expected a JSON file, got PATH (brackets nested too deeply). Write {"),
         (b"[]", ': expected an object with the key "scenes", got list ([]). Write {'),
         (b'{"captions": []}', ': expected an object with the key "scenes", got an object with the keys captions. Wri'),
         (b'{"scenes": {}}', ", scenes: expected a list of scenes, got an empty object. Write {"),
@@ -118,7 +118,7 @@ def assert_refused(path, content, message, kind=(ValueError, TypeError)):
         path.write_bytes(content)
     with pytest.raises(kind) as error:
         read_scenes(path)
-    assert str(error.value).startswith(f"{path}{message}")
+    assert str(error.value).startswith(f"{path}{message.replace('PATH', shown_path(path))}")
 
 
 def test_captions_of_your_own_are_scored_alone(tmp_path, monkeypatch, capsys):
