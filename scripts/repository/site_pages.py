@@ -14,7 +14,6 @@ import pkgutil
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -29,7 +28,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Page of each document of the repository that is not in docs/.
 DOCUMENTS = {
-    "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
@@ -51,6 +49,9 @@ NOTEBOOKS = {
 PICTURES = {"checkpoints/tiny-pac/positives.png": "cards/positives.png"}
 
 PAGES = {**DOCUMENTS, **PROGRAMS, **NOTEBOOKS, **PICTURES}
+
+# Where links lead: the README is no page of the site.
+LINKED = {**PAGES, "README.md": "index.md"}
 
 # Largest PNG that is kept as it is, in bytes, and colours of one that is made smaller.
 LARGEST_PICTURE, N_COLORS = 60_000, 64
@@ -79,8 +80,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that docs/ does not hold."""
     read: dict[str, Callable[[str], str]] = {".md": str, ".py": as_program, ".ipynb": as_page}
     for source, place in PAGES.items():
-        if source == "README.md":
-            continue
         path = ROOT / source
         if path.suffix in read:
             content = read[path.suffix](path.read_text(encoding="utf-8"))
@@ -94,7 +93,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Lead the links of a document to pages, and keep the Markdown for its copy."""
     place = page.file.src_uri
-    source = next((each for each, target in PAGES.items() if target == place and each != "README.md"), f"docs/{place}")
+    source = next((each for each, target in PAGES.items() if target == place), f"docs/{place}")
     parts = FENCED.split(markdown)
     parts[::2] = [LINK.sub(lambda link: led(link, source, place), part) for part in parts[::2]]
     markdown = "".join(parts)
@@ -136,8 +135,8 @@ def led(link: re.Match[str], source: str, place: str) -> str:
     '](cards/trm.md#inputs)'
     """
     target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link[1]))
-    found = PAGES.get(target, target.removeprefix("docs/"))
-    if target not in PAGES and (found == target or not (ROOT / target).is_file()):
+    found = LINKED.get(target, target.removeprefix("docs/"))
+    if target not in LINKED and (found == target or not (ROOT / target).is_file()):
         raise PluginError(f"{source}: expected a link to a page of the site, got {link[1]}. See PAGES in {__file__}.")
     return f"]({posixpath.relpath(found, posixpath.dirname(place) or '.')}{link[2] or ''})"
 
@@ -153,21 +152,21 @@ def as_program(text: str) -> str:
 
 def as_page(text: str) -> str:
     """Return the page of a notebook: its cells, and what they printed or showed."""
-    return "\n\n".join(part for cell in json.loads(text)["cells"] for part in shown(cell))
-
-
-def shown(cell: dict[str, Any]) -> Iterator[str]:
-    """Yield the parts of a cell as Markdown."""
-    source = "".join(cell["source"])
-    yield source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
-    for output in cell.get("outputs", []):
-        data = output.get("data", {})
-        if "text/html" in data:
-            yield f"<div class='output'>{''.join(data['text/html'])}</div>"
-        elif "image/png" in data:
-            yield f"<img alt='output of the cell above' src='data:image/png;base64,{data['image/png'].strip()}'>"
-        else:
-            yield f"```text\n{''.join(output.get('text', data.get('text/plain', ''))).rstrip()}\n```"
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "text/html" in data:
+                parts.append(f"<div class='output'>{''.join(data['text/html'])}</div>")
+            elif "image/png" in data:
+                picture = data["image/png"].strip()
+                parts.append(f"<img alt='output of the cell above' src='data:image/png;base64,{picture}'>")
+            else:
+                printed = "".join(output.get("text", data.get("text/plain", ""))).rstrip()
+                parts.append(f"```text\n{printed}\n```")
+    return "\n\n".join(parts)
 
 
 def command_line() -> Iterator[str]:
@@ -203,18 +202,14 @@ def option_rows(program: str, add_arguments: Callable[[argparse.ArgumentParser],
 def described(name: str) -> str:
     """Return functions and classes of a module as Markdown, for the copy of a page that mkdocstrings fills."""
     found = pkgutil.resolve_name(name)
-    members = [getattr(found, each) for each in found.__all__] if inspect.ismodule(found) else [found]
-    return "\n\n".join(
-        f"### {each.__name__}\n\n```text\n{each.__name__}{without_types(each)}\n\n{inspect.getdoc(each)}\n```"
-        for each in members
-    )
-
-
-def without_types(member: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of a function or class without types, which the docstring says in words."""
-    signature, no_type = inspect.signature(member), inspect.Signature.empty
-    parameters = [each.replace(annotation=no_type) for each in signature.parameters.values()]
-    return inspect.Signature(parameters)
+    parts = []
+    for member in [getattr(found, each) for each in found.__all__] if inspect.ismodule(found) else [found]:
+        # Without types, which the docstring says in words.
+        parameters = inspect.signature(member).parameters.values()
+        signature = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])
+        code = f"{member.__name__}{signature}\n\n{inspect.getdoc(member)}"
+        parts.append(f"### {member.__name__}\n\n```text\n{code}\n```")
+    return "\n\n".join(parts)
 
 
 def smaller(path: pathlib.Path) -> bytes:

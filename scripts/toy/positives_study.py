@@ -14,6 +14,9 @@ Needs scripts/requirements.txt and metrics/pac_score/requirements.txt.
 """
 
 import argparse
+import dataclasses
+import functools
+import itertools
 import pathlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -48,6 +51,7 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/pac_score/requ
 
 import numpy as np
 import torch
+import tqdm
 from safetensors.torch import load_file
 
 from manycaps.installed_modules import data_folder
@@ -58,7 +62,7 @@ from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, new_picture
 from scripts.toy.small_clip import UNTUNED_NAME, SmallClip
 from scripts.toy.tables import LAMBDAS, STUDY_NAME, gain
 from scripts.toy.trials import Trials, draw_trials, encode, measure
-from scripts.toy.tuning import TuningRecipe, TupleMake, cached_tuples, tune_variant
+from scripts.toy.tuning import TuningRecipe, TupleMake, tune_variants
 
 KEY = ("setting", "seed")
 MEASURED = ("tau_b", "foil accuracy", "foil relation", "pairs mean", "image_to_caption_recall@1")
@@ -101,16 +105,12 @@ def load_start(n_trials: int = N_TRIALS) -> Start:
 
 def tuned_lines(start: Start, recipe: TuningRecipe, seed: int) -> Iterator[list[float]]:
     """Tune with all `LAMBDAS` on the same tuples, and yield the values of `COLUMNS` for each."""
-
-    def silent(rows: range, **_: object) -> range:
-        return rows
-
-    cached = cached_tuples(start.clip, seed, 1, recipe.n_scenes, recipe.make, silent)
-    validation = cached_tuples(start.clip, seed, 2, recipe.n_validation_scenes, recipe.make, silent)
-    for lambdas in LAMBDAS:
-        tuned = tune_variant(start.clip, cached, validation, lambdas, seed, recipe)
+    variants = {str(lambdas): lambdas for lambdas in LAMBDAS}
+    silent = functools.partial(tqdm.tqdm, disable=True)
+    every = tune_variants(start.clip, seed, dataclasses.replace(recipe, variants=variants), silent)
+    for name, tuned in every.items():
         found = measure(start.trials, start.images @ tuned.visual_projection, start.texts @ tuned.text_projection)
-        yield [*lambdas, tuned.best_iteration, *(found[name] for name in MEASURED)]
+        yield [*variants[name], tuned.best_iteration, *(found[key] for key in MEASURED)]
 
 
 def draw(folder: pathlib.Path, lines: Sequence[Line], names: Sequence[str]) -> None:
@@ -134,18 +134,13 @@ def draw(folder: pathlib.Path, lines: Sequence[Line], names: Sequence[str]) -> N
 def main(options: argparse.Namespace) -> int:
     """Fill the table and draw it."""
     torch.set_num_threads(1)
-    try:
-        table = StudyTable(options.output, STUDY_NAME, KEY, COLUMNS, {"trials": N_TRIALS, "validation": N_VALIDATION})
-        start = load_start()
-        cells = [(name, seed) for name in options.settings for seed in options.seeds]
+    table = StudyTable(options.output, STUDY_NAME, KEY, COLUMNS, {"trials": N_TRIALS, "validation": N_VALIDATION})
+    start = load_start()
 
-        def study(name: str, seed: int) -> list[list[float]]:
-            return list(tuned_lines(start, recipe_of(**SETTINGS[name]), seed))
+    def study(name: str, seed: int) -> list[list[float]]:
+        return list(tuned_lines(start, recipe_of(**SETTINGS[name]), seed))
 
-        lines = table.fill(cells, study)
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    lines = table.fill(itertools.product(options.settings, options.seeds), study)
     if len(options.seeds) > 1:
         draw(options.output, lines, options.settings)
     return 0

@@ -37,13 +37,20 @@ MAX_TOKENS = 40
 
 DECODER_WIDTH, DECODER_LAYERS, DECODER_HEADS = 96, 2, 4
 
-# Name of a weight of a layer in the checkpoint, and in a CLIP vision model of transformers.
-LAYER_NAMES = {
+# Parts of the names of weights in the checkpoint, and in a CLIP vision model of transformers.
+RENAMED = {
+    "visual.": "",
+    "class_embedding": "embeddings.class_embedding",
+    "conv1": "embeddings.patch_embedding",
+    "positional_embedding": "embeddings.position_embedding.weight",
+    "ln_pre": "pre_layrnorm",
+    "ln_post": "post_layernorm",
+    "transformer.resblocks": "encoder.layers",
     "ln_1": "layer_norm1",
-    "attn.out_proj": "self_attn.out_proj",
     "ln_2": "layer_norm2",
-    "mlp.c_fc": "mlp.fc1",
-    "mlp.c_proj": "mlp.fc2",
+    "attn.": "self_attn.",
+    "c_fc": "fc1",
+    "c_proj": "fc2",
 }
 
 
@@ -57,20 +64,17 @@ class CaptionerRecipe(NamedTuple):
 
 
 def new_captioner(checkpoint: pathlib.Path, seed: int) -> transformers.VisionEncoderDecoderModel:
-    """Build a captioner whose encoder is that of a checkpoint, frozen, and whose decoder has learned nothing."""
-    weights = read_weights(checkpoint)
-    width, _, patch, _ = weights["visual.conv1.weight"].shape
-    side = int((len(weights["visual.positional_embedding"]) - 1) ** 0.5) * patch
-    n_layers = len({name.split(".")[3] for name in weights if name.startswith("visual.transformer.resblocks.")}) - 1
+    """Build a captioner whose encoder is that of tiny-pac, frozen, and whose decoder has learned nothing."""
     encoder = transformers.CLIPVisionConfig(
-        hidden_size=width,
-        intermediate_size=len(weights["visual.transformer.resblocks.0.mlp.c_fc.bias"]),
-        num_hidden_layers=n_layers,
-        num_attention_heads=width // 64,
-        image_size=side,
-        patch_size=patch,
+        hidden_size=64,
+        intermediate_size=256,
+        num_hidden_layers=2,
+        num_attention_heads=1,
+        image_size=32,
+        patch_size=8,
         hidden_act="gelu",
     )
+    special = {"bos_token_id": NUMBERS[BEGIN], "eos_token_id": NUMBERS[END], "pad_token_id": NUMBERS[PADDING]}
     decoder = transformers.GPT2Config(
         vocab_size=len(WORDS),
         n_positions=MAX_TOKENS,
@@ -79,25 +83,19 @@ def new_captioner(checkpoint: pathlib.Path, seed: int) -> transformers.VisionEnc
         n_head=DECODER_HEADS,
         add_cross_attention=True,
         is_decoder=True,
-        pad_token_id=NUMBERS[PADDING],
-        bos_token_id=NUMBERS[BEGIN],
-        eos_token_id=NUMBERS[END],
         resid_pdrop=0.0,
         embd_pdrop=0.0,
         attn_pdrop=0.0,
+        **special,
     )
     torch.manual_seed(seed)
     config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
     config.decoder_start_token_id, config.pad_token_id = NUMBERS[BEGIN], NUMBERS[PADDING]
     model = transformers.VisionEncoderDecoderModel(config)
-    set_encoder(model.encoder, weights, n_layers)
-    # What `generate` does unless it is told otherwise.
+    set_encoder(model.encoder, read_weights(checkpoint))
+    # What `generate` does by default.
     model.generation_config = transformers.GenerationConfig(
-        decoder_start_token_id=NUMBERS[BEGIN],
-        bos_token_id=NUMBERS[BEGIN],
-        eos_token_id=NUMBERS[END],
-        pad_token_id=NUMBERS[PADDING],
-        max_length=MAX_TOKENS,
+        decoder_start_token_id=NUMBERS[BEGIN], max_length=MAX_TOKENS, **special
     )
     return model.eval()
 
@@ -116,29 +114,19 @@ def save_captioner(model: transformers.VisionEncoderDecoderModel, folder: pathli
     transformers.CLIPImageProcessor(**pixels, image_mean=half, image_std=half).save_pretrained(folder)
 
 
-def set_encoder(encoder: torch.nn.Module, weights: Weights, n_layers: int) -> None:
+def set_encoder(encoder: torch.nn.Module, weights: Weights) -> None:
     """Put the weights of a checkpoint's first layers into a CLIP vision model, and freeze it."""
-    named = {
-        "embeddings.class_embedding": weights["visual.class_embedding"],
-        "embeddings.patch_embedding.weight": weights["visual.conv1.weight"],
-        "embeddings.position_embedding.weight": weights["visual.positional_embedding"],
-    }
-    for kind in ("weight", "bias"):
-        named[f"pre_layrnorm.{kind}"] = weights[f"visual.ln_pre.{kind}"]
-        # Used for the pooled output alone, which the decoder does not see.
-        named[f"post_layernorm.{kind}"] = weights[f"visual.ln_post.{kind}"]
-        for i in range(n_layers):
-            old, new = f"visual.transformer.resblocks.{i}", f"encoder.layers.{i}"
-            for ours, theirs in LAYER_NAMES.items():
-                named[f"{new}.{theirs}.{kind}"] = weights[f"{old}.{ours}.{kind}"]
-            for name, part in zip("qkv", weights[f"{old}.attn.in_proj_{kind}"].chunk(3), strict=True):
-                named[f"{new}.self_attn.{name}_proj.{kind}"] = part
+    named = {}
+    for name, weight in weights.items():
+        if name.startswith("visual."):
+            for ours, theirs in RENAMED.items():
+                name = name.replace(ours, theirs)
+            before, joined, kind = name.partition("in_proj_")
+            parts = zip("qkv", weight.chunk(3), strict=True) if joined else ()
+            named |= {f"{before}{letter}_proj.{kind}": part for letter, part in parts} or {name: weight}
     # Versions of transformers differ in a prefix.
-    prefix = "vision_model." if any(name.startswith("vision_model.") for name in encoder.state_dict()) else ""
-    encoder.load_state_dict({prefix + name: weight.float() for name, weight in named.items()}, strict=False)
-    missing = {name.removeprefix(prefix) for name, _ in encoder.named_parameters()} ^ named.keys()
-    if missing:
-        raise ValueError(f"checkpoint: expected the weights of a small CLIP, got others: {sorted(missing)[0]}.")
+    wanted = [name for name, _ in encoder.named_parameters()]
+    encoder.load_state_dict({name: named[name.removeprefix("vision_model.")].float() for name in wanted}, strict=False)
     encoder.requires_grad_(requires_grad=False)
 
 

@@ -4,7 +4,7 @@ Pictures and texts are encoded once, up to the projections; every pair of projec
 trials, with the collection's own PAC-S and RefPAC-S.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +84,9 @@ def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
     def number(text: str) -> int:
         return numbers.setdefault(text, len(numbers))
 
+    def numbered(scene: int, choices: Iterable[tuple[str, str, str]]) -> list[tuple[int, int, int, str]]:
+        return [(scene, number(better), number(worse), kind) for better, worse, kind in choices]
+
     pixels, references, captions, graded = [], [], [], []
     foils: list[tuple] = []
     by_kind: list[tuple] = []
@@ -94,27 +97,20 @@ def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
         pixels.append(as_model_pixels(draw_picture(rng, scene), IMAGE_SIZE))
         captions.append(number(as_caption(scene, draw_wording(rng))))
         foil = draw_foil(rng, scene, draw_claim(rng, scene), draw_wording(rng))
-        foils.append((i, number(foil.caption), number(foil.foil), foil.kind))
+        foils += numbered(i, [foil])
         own = np.random.default_rng([seed, i, 1])  # so that the draws that follow do not depend on the number of kinds
         every = draw_foils(own, scene, draw_claim(own, scene), draw_wording(own))
-        by_kind += [(i, number(one.caption), number(one.foil), one.kind) for one in every]
+        by_kind += numbered(i, every)
         graded.append(
             [number(as_caption(wrong_claim(rng, scene, scene, errors), draw_wording(rng))) for errors in GRADES]
         )
-        found = draw_pairs(rng, scene)
-        pairs += [(i, number(better), number(worse), kind) for kind, (better, worse) in found.items()]
-        taken = {foil.caption, *(one.caption for one in every), *(better for better, _ in found.values())}
+        found = [(better, worse, kind) for kind, (better, worse) in draw_pairs(rng, scene).items()]
+        pairs += numbered(i, found)
+        taken = {better for better, _, _ in [foil, *every, *found]}
         references.append([number(_caption_not_in(rng, scene, taken)) for _ in range(N_REFERENCES)])
-    return Trials(
-        np.stack(pixels),
-        list(numbers),
-        np.array(references),
-        np.array(captions),
-        Choices(*map(np.array, zip(*foils, strict=True))),
-        Choices(*map(np.array, zip(*by_kind, strict=True))),
-        Choices(*map(np.array, zip(*pairs, strict=True))),
-        np.array(graded),
-    )
+    choices = (Choices(*map(np.array, zip(*rows, strict=True))) for rows in (foils, by_kind, pairs))
+    arrays = (np.array(rows) for rows in (references, captions))
+    return Trials(np.stack(pixels), list(numbers), *arrays, *choices, np.array(graded))
 
 
 def draw_pairs(rng: np.random.Generator, scene: Scene) -> dict[str, tuple[str, str]]:

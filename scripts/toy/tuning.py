@@ -135,32 +135,15 @@ def cached_tuples(
     return CachedFeatures(images[:n_scenes], texts[rows], images[n_scenes:], texts[n_scenes:], rows)
 
 
-def tune_variants(clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Callable[..., Any]) -> dict[str, Any]:
-    """Tune the projections once with each of the recipe's variants."""
+def tune_variants(
+    clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Callable[..., Any]
+) -> dict[str, TunedProjections]:
+    """Tune the projections once with each of the recipe's variants, on the same tuples."""
     cached = cached_tuples(clip, seed, 1, recipe.n_scenes, recipe.make, progress)
     validation = cached_tuples(clip, seed, 2, recipe.n_validation_scenes, recipe.make, progress)
-    return {
-        name: tune_variant(clip, cached, validation, lambdas, seed, recipe, progress)
-        for name, lambdas in recipe.variants.items()
-    }
-
-
-def tune_variant(
-    clip: SmallClip,
-    cached: CachedFeatures,
-    validation: CachedFeatures,
-    lambdas: Lambdas,
-    seed: int,
-    recipe: TuningRecipe,
-    progress: Callable[..., Any] | None = None,
-) -> TunedProjections:
-    """Tune the projections once, on features of `cached_tuples`, with these weights of the positives."""
-    return tune_projections(
-        cached,
-        validation,
-        *clip.projections(),
-        clip.scale.item(),
-        Recipe(
+    tuned = {}
+    for name, lambdas in recipe.variants.items():
+        numbers = Recipe(
             lambda_v=lambdas.v,
             lambda_t=lambdas.t,
             learning_rate=recipe.learning_rate,
@@ -169,6 +152,6 @@ def tune_variant(
             max_iterations=recipe.max_iterations,
             validate_every=recipe.validate_every,
             seed=seed,
-        ),
-        progress,
-    )
+        )
+        tuned[name] = tune_projections(cached, validation, *clip.projections(), clip.scale.item(), numbers, progress)
+    return tuned

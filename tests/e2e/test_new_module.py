@@ -118,26 +118,6 @@ def test_new_modules_pass_the_tests_over_all_modules(repository):
     assert n_passed >= 2 * n_rules - 1 + 2 + 10, "all rules for both, two of the repository, and the hand cases"
 
 
-USE_PAGES = """
-import importlib.util, sys
-for path, texts in (("metrics/word_share", ["a dog", "a dog runs"]), ("measurements/word_count", ["a dog"])):
-    sys.path.insert(0, path)
-    spec = importlib.util.spec_from_file_location(path, path + "/app.py")
-    app = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(app)
-    (compute,) = (event.fn for event in app.page.fns.values() if event.api_name == "compute")
-    print(compute(*texts))
-"""
-
-
-def test_new_modules_have_a_demo_page(repository):
-    pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
-    code, printed = run(repository, "-c", USE_PAGES)
-    assert code == 0, printed
-    assert "| `word_share` | 0.6667 |" in printed
-    assert "| `word_count` | 2.0000 |" in printed
-
-
 def test_new_modules_are_formatted_and_in_the_table_of_modules(repository):
     for command in (["check"], ["format", "--check"]):
         code, printed = run(repository, "-m", "ruff", *command, "--no-cache", ".")
