@@ -128,7 +128,11 @@ def n_errors(claim: Scene, scene: Scene) -> int:
     >>> n_errors(Scene((blue, red), "right", None), scene), n_errors(Scene((blue, red), "left", "grey"), scene)
     (0, 2)
     """
-    return min(_n_differences(claim, reading) for reading in _readings(scene, len(claim.groups)))
+    attributes = list(said_attributes(claim))
+    return min(
+        sum(value_of(claim, attribute) != value_of(reading, attribute) for attribute in attributes)
+        for reading in _readings(scene, len(claim.groups))
+    )
 
 
 def changed_claims(claim: Scene, scene: Scene, attribute: Attribute) -> list[Scene]:
@@ -172,7 +176,3 @@ def _readings(scene: Scene, n_groups: int) -> Iterator[Scene]:
         nothing = Group(None, None, None, None)
         yield Scene((scene.groups[0], nothing), None, scene.background)
         yield Scene((nothing, scene.groups[0]), None, scene.background)
-
-
-def _n_differences(claim: Scene, scene: Scene) -> int:
-    return sum(value_of(claim, attribute) != value_of(scene, attribute) for attribute in said_attributes(claim))
