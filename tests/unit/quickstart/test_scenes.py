@@ -49,7 +49,7 @@ def test_names_and_more_keys_are_optional_and_order_does_not_matter(tmp_path):
     [
         (None, ": expected a JSON file, got PATH (No such file or directory). Write {"),
         (b"\xff", ": expected a JSON file, got PATH ('utf-8' codec can't decode byte 0xff in position 0: invalid"),
-        (b'{"scenes":\n[}', ": expected a JSON file, got PATH (Expecting value: line 2 column 2 (char 11)). Write {"),
+        (b'{"scenes":\n[}', ": expected a JSON file, got PATH (Expecting value: line 2 column 2 (char 12)). Write {"),
         (b"[" * 100_000, ": expected a JSON file, got PATH (brackets nested too deeply). Write {"),
         (b"[]", ': expected an object with the key "scenes", got list ([]). Write {'),
         (b'{"captions": []}', ': expected an object with the key "scenes", got an object with the keys captions. Wri'),
@@ -62,7 +62,7 @@ def test_files_of_another_kind(tmp_path, content, message):
         path.write_bytes(content)
     with pytest.raises((ValueError, TypeError)) as error:
         read_scenes(path)
-    assert str(error.value).startswith(f"{path}{message.replace('PATH', str(path))}")
+    assert str(error.value).startswith(f"{path}{message.replace('PATH', repr(str(path)))}")
 
 
 @each_case(
