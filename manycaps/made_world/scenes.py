@@ -49,6 +49,7 @@ class Scene(NamedTuple):
 
 
 Choice = TypeVar("Choice")
+Stated = TypeVar("Stated", bound=Value)
 
 # One attribute of a scene: the number of its group and the field there, or None and a field of the scene.
 Attribute = tuple[int | None, str]
@@ -90,7 +91,7 @@ def said_attributes(claim: Scene) -> Iterator[Attribute]:
     yield from ((None, field) for field in ("relation", "background") if getattr(claim, field) is not None)
 
 
-def stated_value(value: Choice | None) -> Choice:
+def stated_value(value: Stated | None) -> Stated:
     """Return the value of an attribute that is said; raise if it is not."""
     if value is None:
         raise ValueError("scene: expected one in which everything is said, got a claim that leaves it open. Say it.")
