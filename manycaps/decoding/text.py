@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from manycaps.comparison.parity_text import SHARES, WIDTH, as_rows_needed
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, nearest_of
@@ -21,19 +20,16 @@ def table(compared: ComparedSettings) -> list[list[str]]:
     """Return header and lines: the nearest setting first, those that were dropped last, then people."""
     nearest = compared.nearest
     order = sorted(nearest.results, key=lambda name: (name not in nearest.p_values, nearest.results[name][ENERGY]))
-    lines = [_line(name, nearest.results[name], _paired(compared, name)) for name in order]
+    lines = [_line(name, nearest) for name in order]
     people = f"{100 * TAIL:.0f} %"
     return [list(HEADER), *lines, ["people", "", "", "", people, people, people, "0", ""]]
 
 
-def _paired(compared: ComparedSettings, name: str) -> str:
-    if name == compared.nearest.best:
-        return "nearest"
-    p = compared.nearest.p_values.get(name)
-    return "dropped" if p is None else shown_p_value(p)
-
-
-def _line(name: str, result: Mapping[str, Any], paired: str) -> list[str]:
+def _line(name: str, nearest: NearestSetting) -> list[str]:
+    result, paired_p = nearest.results[name], nearest.p_values.get(name)
+    paired = "dropped" if paired_p is None else shown_p_value(paired_p)
+    if name == nearest.best:
+        paired = "nearest"
     p = p_value_digits(result["human_parity_p_value"])
     shares = [share_text(result, key) for key in SHARES]
     return [name, f"{result['n_rows']:,}", p, as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired]

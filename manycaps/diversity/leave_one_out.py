@@ -106,7 +106,8 @@ def variance_curve(rows: Sequence[Sequence[str]], vectors: Sequence[np.ndarray])
     """
     if len(rows) < N_POINTS * FEWEST_OF_A_POINT:
         return []
-    variances = np.array([_variance(row) for row in vectors])
+    distances = [functional.cosine_distances(row[None])[0][np.triu_indices(len(row), 1)] for row in vectors]
+    variances = np.array([own.var() for own in distances])
     texts = RowTexts(map(len, rows))
     # All captions of a row count, whichever are drawn: one draw is enough.
     drawn = draws(rows, texts, 1, None, 0)
@@ -115,8 +116,3 @@ def variance_curve(rows: Sequence[Sequence[str]], vectors: Sequence[np.ndarray])
     ]
     groups = np.array_split(np.argsort(variances, kind="stable"), N_POINTS)
     return [(float(variances[group].mean()), float(scores[group].mean())) for group in groups]
-
-
-def _variance(vectors: np.ndarray) -> float:
-    distances = functional.cosine_distances(vectors[None])[0]
-    return float(distances[np.triu_indices(len(vectors), 1)].var())

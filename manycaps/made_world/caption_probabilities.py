@@ -13,7 +13,7 @@ import numpy as np
 
 from .captions import GROUNDS, N_DRAWS, SIDES, as_caption
 from .scenes import OPPOSITE, Group, Scene
-from .speakers import Speaker, check_speaker, preferences, said_values, share_left_out, share_not_done, words_for
+from .speakers import Speaker, check_speaker, preferences, said_values, share_not_done, words_for
 
 # A part of a sentence: its texts and their probabilities.
 PartProbabilities = Mapping[str, float]
@@ -137,7 +137,7 @@ def _worded(speaker: Speaker, field: str, value: str | int | None) -> Iterator[t
     if value is None:
         yield None, "", 1.0
         return
-    share_stated = share_not_done(share_left_out(speaker, field), speaker.temperature)
+    share_stated = share_not_done(speaker.habits.leaves_out.get(field, 0.0), speaker.temperature)
     if share_stated < 1:
         yield None, "", 1 - share_stated
     for other, share in said_values(speaker, field, value).items():

@@ -49,6 +49,7 @@ class Scene(NamedTuple):
 
 
 Choice = TypeVar("Choice")
+Stated = TypeVar("Stated", bound=Value)
 
 # One attribute of a scene: the number of its group and the field there, or None and a field of the scene.
 Attribute = tuple[int | None, str]
@@ -90,7 +91,7 @@ def said_attributes(claim: Scene) -> Iterator[Attribute]:
     yield from ((None, field) for field in ("relation", "background") if getattr(claim, field) is not None)
 
 
-def stated_value(value: Choice | None) -> Choice:
+def stated_value(value: Stated | None) -> Stated:
     """Return the value of an attribute that is said; raise if it is not."""
     if value is None:
         raise ValueError("scene: expected one in which everything is said, got a claim that leaves it open. Say it.")
@@ -128,7 +129,11 @@ def n_errors(claim: Scene, scene: Scene) -> int:
     >>> n_errors(Scene((blue, red), "right", None), scene), n_errors(Scene((blue, red), "left", "grey"), scene)
     (0, 2)
     """
-    return min(_n_differences(claim, reading) for reading in _readings(scene, len(claim.groups)))
+    attributes = list(said_attributes(claim))
+    return min(
+        sum(value_of(claim, attribute) != value_of(reading, attribute) for attribute in attributes)
+        for reading in _readings(scene, len(claim.groups))
+    )
 
 
 def changed_claims(claim: Scene, scene: Scene, attribute: Attribute) -> list[Scene]:
@@ -172,7 +177,3 @@ def _readings(scene: Scene, n_groups: int) -> Iterator[Scene]:
         nothing = Group(None, None, None, None)
         yield Scene((scene.groups[0], nothing), None, scene.background)
         yield Scene((nothing, scene.groups[0]), None, scene.background)
-
-
-def _n_differences(claim: Scene, scene: Scene) -> int:
-    return sum(value_of(claim, attribute) != value_of(scene, attribute) for attribute in said_attributes(claim))

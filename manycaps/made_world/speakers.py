@@ -127,11 +127,11 @@ def draw_captions(speaker: Speaker, scene: Scene, n: int, rng: np.random.Generat
 def _claim(speaker: Speaker, scene: Scene, draws: Sequence[float]) -> Scene:
     """What the speaker says of a scene; None where nothing is said."""
     claim, temperature = scene, speaker.temperature
-    if len(scene.groups) == 2 and _yes(speaker.habits.names_one, temperature, draws[0]):
+    if len(scene.groups) == 2 and draws[0] >= share_not_done(speaker.habits.names_one, temperature):
         claim = Scene((scene.groups[_chosen(2, 0.0, temperature, draws[1])],), None, scene.background)
     for attribute in list(said_attributes(claim)):
         draw_number = 2 + 2 * ATTRIBUTES.index(attribute)
-        if _yes(share_left_out(speaker, attribute[1]), temperature, draws[draw_number + 1]):
+        if draws[draw_number + 1] >= share_not_done(speaker.habits.leaves_out.get(attribute[1], 0.0), temperature):
             claim = with_value(claim, attribute, None)
         elif speaker.wrong:
             present: Value = stated_value(value_of(claim, attribute))
@@ -149,11 +149,6 @@ def said_values(speaker: Speaker, field: str, value: Value) -> dict[Value, float
     if not speaker.wrong:
         return {value: 1.0}
     return {value: 1 - speaker.wrong} | {other: speaker.wrong / len(values) for other in values}
-
-
-def share_left_out(speaker: Speaker, field: str) -> float:
-    """Share of captions in which people leave a field out."""
-    return speaker.habits.leaves_out.get(field, 0.0)
 
 
 # How it is said.
@@ -185,14 +180,9 @@ def _n_words(field: str, value: str | int | None) -> int:
 # One choice.
 
 
-def _yes(share: float, temperature: float, draw: float) -> bool:
-    """Whether to do what is done in a share of the cases."""
-    return draw >= share_not_done(share, temperature)
-
-
 @functools.cache
 def share_not_done(share: float, temperature: float) -> float:
-    """Share in which it is not done, at a temperature; of equals, not doing it comes first."""
+    """Share in which what people do in a share of captions is not done, at a temperature; not doing comes first."""
     return float(at_temperature(np.array([1 - share, share]), temperature)[0])
 
 

@@ -122,7 +122,13 @@ def checked_rows(
     kinds = {IMAGE: "images", CAPTION: "captions"}
     kinds |= {GENERATED_IMAGE: "images"} if needs_images else {}
     kinds |= {GENERATED_CAPTION: "captions"} if needs_captions else {}
-    _check_columns(data_set, split, kinds)
+    for column, kind in kinds.items():
+        if column not in data_set.column_names:
+            rename = f"Rename the one that holds them: data_set.rename_column(..., {column!r})."
+            raise ValueError(
+                f"{split} {column}: expected a column of {kind}, got the columns {', '.join(data_set.column_names)}. "
+                + ADVICE.get(column, rename)
+            )
     _check_count(split, "rows", len(data_set), least_images)
     texts = {
         column: caption_texts(data_set[column], split, column) for column, kind in kinds.items() if kind == "captions"
@@ -143,17 +149,6 @@ def checked_rows(
         frozenset(places),
         digest.hexdigest(),
     )
-
-
-def _check_columns(data_set: datasets.Dataset, split: str, kinds: dict[str, str]) -> None:
-    """Raise unless all columns are there."""
-    for column, kind in kinds.items():
-        if column not in data_set.column_names:
-            rename = f"Rename the one that holds them: data_set.rename_column(..., {column!r})."
-            raise ValueError(
-                f"{split} {column}: expected a column of {kind}, got the columns {', '.join(data_set.column_names)}. "
-                + ADVICE.get(column, rename)
-            )
 
 
 def _check_count(split: str, what: str, n: int, least: int) -> None:

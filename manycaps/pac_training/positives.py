@@ -23,7 +23,14 @@ from manycaps.kit.base_messages import reason_of, shown_value
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.kit.text_sentence_encoder import HUB_TIMEOUT
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
-from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
+from manycaps.pac_training.recipe import (
+    CAPTION,
+    GENERATED_CAPTION,
+    GENERATED_IMAGE,
+    IMAGE,
+    PositivesOptions,
+    check_least,
+)
 from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
@@ -220,11 +227,7 @@ class Positives(NamedTuple):
 
 def make_positives(options: PositivesOptions) -> Positives:
     """Make the missing shards; raise if data, models or the folder cannot be used."""
-    for name, least in {"batch_size": 1, "shard_size": 1, "steps": 1, "workers": 1, "seed": 0}.items():
-        if getattr(options, name) < least:
-            raise ValueError(
-                f"--{name.replace('_', '-')}: expected {least} or more, got {getattr(options, name)}. See --help."
-            )
+    check_least(options, {"batch_size": 1, "shard_size": 1, "steps": 1, "workers": 1, "seed": 0})
     name = options.name or re.match(r"\w*", options.split).group()  # type: ignore[union-attr]
     if not re.fullmatch(SPLIT_NAME, name):
         raise ValueError(

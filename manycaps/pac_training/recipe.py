@@ -4,8 +4,10 @@ Light: a command line names them before torch is loaded.
 """
 
 import dataclasses
+import math
 import os
 import pathlib
+from collections.abc import Mapping
 from typing import Literal
 
 # Columns: a picture, what a person says about it, a picture made from that caption, a caption made from the picture.
@@ -22,6 +24,14 @@ BATCH_SIZE = 256
 
 # Threads that decode images.
 N_WORKERS = min(16, os.cpu_count() or 1)
+
+
+def check_least(options: object, least: Mapping[str, float]) -> None:
+    """Raise unless options, named by their fields, are finite and not below their least values."""
+    for name, limit in least.items():
+        value = getattr(options, name)
+        if not limit <= value < math.inf:
+            raise ValueError(f"--{name.replace('_', '-')}: expected {limit} or more, got {value}. See --help.")
 
 
 @dataclasses.dataclass(frozen=True)

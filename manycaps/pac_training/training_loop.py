@@ -264,23 +264,19 @@ class Training:
                 kept.append(features)
         self._check_finite(totals[TOTAL], "validation")
         recalls = retrieval_recall(torch.cat([x.images for x in kept]), torch.cat([x.captions for x in kept]))
-        record = self._record(totals, recalls)
-        if not self.history or record["validation_loss"] < self.best["validation_loss"]:
-            self.best_weights = self._weights_now()
-        self.history.append(record)
-        self.sums = {}
-        return record
-
-    def _record(self, totals: Mapping[str, float], recalls: Mapping[str, float]) -> dict[str, float]:
-        """Flat dict about a validation and the steps since the one before it."""
         n_steps = self.iteration - (self.history[-1]["iteration"] if self.history else 0)
-        return {
+        record = {
             "iteration": self.iteration,
             "epoch": self.iteration / self.schedule.iterations_per_epoch,
             **{f"training_{name}": value / n_steps for name, value in self.sums.items()},
             **{f"validation_{name}": value for name, value in totals.items()},
             **recalls,
         }
+        if not self.history or record["validation_loss"] < self.best["validation_loss"]:
+            self.best_weights = self._weights_now()
+        self.history.append(record)
+        self.sums = {}
+        return record
 
     def _features(self, source: TrainingRows, rows: np.ndarray, iteration: int | None) -> Features:
         """Features of all rows of a batch, of which this process computes its share."""

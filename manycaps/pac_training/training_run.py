@@ -27,7 +27,7 @@ from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.low_rank import add_low_rank_updates, with_factors
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
-from manycaps.pac_training.recipe import Recipe, TrainOptions
+from manycaps.pac_training.recipe import Recipe, TrainOptions, check_least
 from manycaps.pac_training.training_loop import Training, TrainingRows
 from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
 
@@ -86,10 +86,7 @@ def recipe_of(options: TrainOptions) -> Recipe:
     """Take the options that decide the steps."""
     limits = {"lambda_v": 0, "lambda_t": 0, "learning_rate": 0, "weight_decay": 0, "batch_size": 2, "patience": 1}
     limits |= {"max_iterations": 0, "validate_every": 1, "save_every": 1, "lora_rank": 0, "seed": 0}
-    for name, least in (limits | {"encode_batch_size": 1, "workers": 1}).items():
-        value = getattr(options, name)
-        if not least <= value < float("inf"):
-            raise ValueError(f"--{name.replace('_', '-')}: expected {least} or more, got {value}. See --help.")
+    check_least(options, limits | {"encode_batch_size": 1, "workers": 1})
     return Recipe(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Recipe)})
 
 

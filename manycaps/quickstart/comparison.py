@@ -4,6 +4,7 @@ import csv
 import functools
 import importlib.util
 import io
+import itertools
 import json
 import pathlib
 import shlex
@@ -75,16 +76,13 @@ IMAGE_PACKAGES = ("torch", "open_clip", "av")
 
 def score_systems(scenes: list[dict[str, Any]]) -> SystemResults:
     """Return the result of every module for every system: results[system][module]."""
-    systems, names = list(scenes[0]["systems"]), list(TITLES)
     references = [scene["references"] for scene in scenes]
-    results: SystemResults = {system: {} for system in systems}
-    with tqdm(total=len(systems) * len(names), desc="systems x metrics", unit="result") as bar:
-        for name in names:
-            module = load_for_command(name, **TEST)
-            for system in systems:
-                predictions = [scene["systems"][system] for scene in scenes]
-                results[system][name] = module.compute(predictions=predictions, references=references)
-                bar.update()
+    results: SystemResults = {system: {} for system in scenes[0]["systems"]}
+    modules = {name: load_for_command(name, **TEST) for name in TITLES}
+    pairs = list(itertools.product(modules.items(), results))
+    for (name, module), system in tqdm(pairs, desc="systems x metrics", unit="result"):
+        predictions = [scene["systems"][system] for scene in scenes]
+        results[system][name] = module.compute(predictions=predictions, references=references)
     return results
 
 

@@ -120,22 +120,18 @@ class HumanParityCallback(transformers.TrainerCallback):
     @torch.no_grad()
     def _sampled(self, model: Any, processor: Any, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
         """Sample the captions of some rows."""
-        was_training, device = model.training, next(model.parameters()).device
+        was_training = model.training
         model.eval()
         try:
             with torch.random.fork_rng():
                 torch.manual_seed(self._seed)
                 for start in range(0, len(rows), self._batch_size):
-                    yield from self._sampled_batch(
-                        model, processor, list(rows[start : start + self._batch_size]), device
-                    )
+                    yield from self._sampled_batch(model, processor, list(rows[start : start + self._batch_size]))
         finally:
             model.train(was_training)
 
-    def _sampled_batch(
-        self, model: Any, processor: Any, rows: list[Mapping[str, Any]], device: torch.device
-    ) -> Iterator[list[str]]:
-        tokenizer = getattr(processor, "tokenizer", processor)
+    def _sampled_batch(self, model: Any, processor: Any, rows: list[Mapping[str, Any]]) -> Iterator[list[str]]:
+        tokenizer, device = getattr(processor, "tokenizer", processor), next(model.parameters()).device
         inputs = self._inputs(rows) if self._inputs else prompt_tokens(tokenizer, rows)
         tokens = model.generate(
             **{name: value.to(device) if hasattr(value, "to") else value for name, value in inputs.items()},

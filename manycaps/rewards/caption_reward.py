@@ -112,11 +112,12 @@ class CaptionReward:
     def _reward_rows(self, candidates: Any, columns: Mapping[str, Any]) -> Floats:
         """Rewards of a loop's rows."""
         rows = as_caption_rows(candidates, "candidates")
-        references = as_references(columns.get("references"), "references") if self.NEEDS_REFERENCES else []
+        references: list[list[str]] = [[] for _ in rows]
+        if self.NEEDS_REFERENCES:
+            references = as_references(columns.get("references"), "references")
         images = self._image_column(columns, "images")
-        given = {"references": references} if self.NEEDS_REFERENCES else {}
-        for name, column in {**given, **({"images": images} if images is not None else {})}.items():
-            if len(column) != len(rows):
+        for name, column in (("references", references), ("images", images)):
+            if column is not None and len(column) != len(rows):
                 raise ValueError(
                     f"{name}: expected one row for each of the {len(rows)} rows of candidates, got {len(column)}. Row "
                     "i of both belongs together."
@@ -128,7 +129,7 @@ class CaptionReward:
                 "as in row 0, got another number. Sample equally many for every row."
             )
         self.check_sizes(sizes, "candidates")
-        return np.stack(self.rewards_of(RewardedRows(rows, references or [[] for _ in rows], images)))
+        return np.stack(self.rewards_of(RewardedRows(rows, references, images)))
 
     def _reward_completions(
         self, completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]
@@ -139,9 +140,7 @@ class CaptionReward:
         if self.NEEDS_REFERENCES:
             references = as_references(column_of(columns, self._references), self._references)
         images = self._image_column(columns, self._images)
-        check_column_lengths(
-            n, **{self._references: references}, **({self._images: images} if images is not None else {})
-        )
+        check_column_lengths(n, **{self._references: references, self._images: images})
         if self.NEEDS_GROUPS:
             return self._reward_groups(as_completions(completions, prompts, references, column_of(columns, "group")))
         texts = completion_texts(completions)
@@ -225,10 +224,10 @@ def as_completions(
     return [Completion(text, key, tuple(own)) for text, key, own in zip(texts, keys, references, strict=True)]
 
 
-def check_column_lengths(n_completions: int, **columns: Sequence[Any]) -> None:
-    """Raise unless every column has one value for each completion."""
+def check_column_lengths(n_completions: int, **columns: Sequence[Any] | None) -> None:
+    """Raise unless every given column has one value for each completion."""
     for name, values in columns.items():
-        if len(values) != n_completions:
+        if values is not None and len(values) != n_completions:
             raise ValueError(
                 f"{name}: expected one value for each of the {n_completions} completions, got {len(values)}. Repeat "
                 "those of a row for each of its completions."

@@ -72,13 +72,12 @@ class CaptionsFile:
     def _check_settings(self) -> None:
         """Raise if the captions were made with other settings."""
         advice = "Give another file, or --restart to begin from scratch."
-        if not self._beside.is_file():
+        made = sampling_settings(str(self.path), advice)
+        if made is None:
             raise ValueError(
                 f"--output: expected a new file, or one of the same command, got {shown_path(self.path)} without "
                 f"settings. {advice}"
             )
-        made = read_json(self._beside, str(self._beside), advice)
-        made = made if isinstance(made, dict) else {}
         if changed := changed_values(made, {**dict.fromkeys(made), **self._settings}):
             raise ValueError(
                 f"--output: expected a new file, or one of the same settings, got {shown_path(self.path)} with "
@@ -86,10 +85,8 @@ class CaptionsFile:
             )
 
 
-def sampling_settings(path: str) -> dict[str, Any] | None:
+def sampling_settings(path: str, advice: str = "Delete it, or sample again.") -> dict[str, Any] | None:
     """Return the settings beside a file of captions; None where there are none."""
     beside = pathlib.Path(path + SETTINGS)
-    if not beside.is_file():
-        return None
-    settings = read_json(beside, str(beside), "Delete it, or sample again.")
+    settings = read_json(beside, str(beside), advice) if beside.is_file() else None
     return settings if isinstance(settings, dict) else None

@@ -3,7 +3,7 @@
 import os
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from manycaps.caption_tables.columns import (
     ID_COLUMNS,
@@ -118,13 +118,11 @@ def _item(
         image = values.image
         if options.images is not None and not isinstance(image, bytes):
             image = found_medium(options.images, path, name, "image", record.row)
-        asked = options.prompt if prompt is None else _prompt(record.values.get(prompt), f"{prompt}[{record.row}]")
+        asked = options.prompt if prompt is None else record.values.get(prompt)
+        if prompt is not None and not (isinstance(asked, str) and asked.strip()):
+            raise ValueError(
+                f"{prompt}[{record.row}]: expected a text, got {shown_value(asked)}. Write it, or leave the row out."
+            )
     except ValueError as error:
         raise ValueError(f"{file.path}: {error}") from None
     return Item(name, f"{file.path}: {layout.image or prompt}[{record.row}]", image, asked)
-
-
-def _prompt(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{where}: expected a text, got {shown_value(value)}. Write it, or leave the row out.")
-    return value

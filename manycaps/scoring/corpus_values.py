@@ -271,8 +271,8 @@ def _bleu_sums(_: Mapping[str, Any]) -> StatisticSums:
 
 
 def _meteor_sums(options: Mapping[str, Any]) -> StatisticSums:
-    from manycaps.kit.meteor15_tokens import LANGUAGES
     from manycaps.kit.meteor15_scores import corpus_statistics, scores
+    from manycaps.kit.meteor15_tokens import LANGUAGES
 
     def sums(part: Sequence[Sequence[Sequence[int]]]) -> Arrays:
         return {"statistics": corpus_statistics(np.array([candidate for row in part for candidate in row]))}
