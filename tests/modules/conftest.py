@@ -3,12 +3,14 @@
 import copy
 import functools
 import importlib.util
+import json
 import pathlib
 from unittest import mock
 
 import numpy as np
 import pytest
 
+from manycaps.command_line import main
 from tests.large_packages import evaluate, sentence_transformers, torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -52,6 +54,27 @@ def printed_names_load_from_disk():
 
     with mock.patch.object(evaluate, "load", load_from_disk):
         yield
+
+
+@pytest.fixture
+def score(capsys, tmp_path):
+    """A function that runs `manycaps score` here, into a folder `to`, and returns its output and its last error."""
+
+    def run(modules, source, *options, to="o", code=0):
+        sources = source if isinstance(source, list) else [source]
+        line = ["score", "-m", modules, "-i", *sources, "-o", tmp_path / to, *options, "--processes", 1]
+        found = main([*map(str, line)])
+        printed = capsys.readouterr()
+        assert found == code, printed.err
+        return printed.out, printed.err.strip().rpartition("\n")[2]
+
+    return run
+
+
+@pytest.fixture
+def summary(score):
+    """The same for the summary that it prints."""
+    return lambda *arguments, **keywords: json.loads(score(*arguments, **keywords)[0])
 
 
 class DefaultEncoder:

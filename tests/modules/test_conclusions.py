@@ -1,6 +1,5 @@
 """Conclusions over a corpus: captions of another image are found, whatever the smallest p-value of a row."""
 
-import gzip
 import itertools
 import math
 
@@ -14,20 +13,10 @@ from scripts.studies.caption_rows import draw_rows, read_images
 from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.conftest import ROOT
+from tests.modules.stand_ins import bag_of_words
 
 # Draws of the corpus test: its p-value cannot be smaller than 1 / (N_RESAMPLES + 1).
 N_RESAMPLES = 999
-
-# Any table serves: CIDEr-D cannot count documents in a single row.
-NO_FREQUENCIES = {"n_documents": 50, "document_frequency": {}}
-
-
-def bag_of_words(captions):
-    places = {word: i for i, word in enumerate(sorted({word for caption in captions for word in caption.split()}))}
-    vectors = np.zeros((len(captions), len(places)))
-    for vector, caption in zip(vectors, captions, strict=True):
-        np.add.at(vector, [places[word] for word in caption.split()], 1)
-    return vectors
 
 
 def made_rows(n_rows, n_captions):
@@ -69,37 +58,6 @@ def test_captions_of_another_image_differ_where_no_row_can_have_a_small_p_value(
     assert other[f"{name}_smallest_p"] == pytest.approx(0.1)
     assert other[f"{name}_harmonic_mean_p"] > 0.1
     assert other[f"{name}_p_value"] > 0.3
-
-
-def assert_p_does_not_rise(folder, rows):
-    """Two candidates of another image and five references, of 1 to 1,000 images."""
-    name = folder.name
-    module = load(folder, **({"document_frequency": NO_FREQUENCIES} if name == "trm_cider" else {}))
-    references, wrong = [row[:5] for row in rows], next_row([row[5:7] for row in rows])
-    results = [
-        module.compute(predictions=wrong[:n_rows], references=references[:n_rows]) for n_rows in (1, 10, 100, 1000)
-    ]
-    p_values = [result[f"{name}_corpus_p_value"] for result in results]
-    # Alone, a row of 2 + 5 captions has 21 splits; beyond ten rows, the number of draws is the limit.
-    assert p_values[0] > 0.02
-    assert p_values[1] < 0.02
-    assert p_values[2:] == [1 / (N_RESAMPLES + 1)] * 2
-    assert all(later <= earlier for earlier, later in itertools.pairwise(p_values))
-
-
-@pytest.mark.slow
-def test_p_does_not_rise_with_the_number_of_images(distribution_folder):
-    assert_p_does_not_rise(distribution_folder, made_rows(1000, 7))
-
-
-@pytest.mark.slow
-@pytest.mark.realdata
-def test_p_does_not_rise_with_the_number_of_images_of_flickr8k(distribution_folder, data_folder):
-    with gzip.open(data_folder / "Flickr8k.token.txt.gz", "rt", encoding="utf-8") as file:
-        captions = [line.rstrip("\n").split("\t")[1] for line in itertools.islice(file, 5 * 1001)]
-    images = [captions[start : start + 5] for start in range(0, len(captions), 5)]
-    # The two captions behind an image's own five become the candidates of the image before it.
-    assert_p_does_not_rise(distribution_folder, [own + own[:2] for own in images])
 
 
 def with_swapped_words(caption):

@@ -8,10 +8,10 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from tests.clip_checkpoints import save_checkpoint
 from tests.each_case import each_case
 from tests.large_packages import datasets, evaluate, torch
 from tests.module_folders import ROOT
+from tests.modules.sample_inputs import clip_options
 
 RNG = np.random.default_rng(0)
 # Each row of emscore_pac is a video of two frames, and each of the others an image.
@@ -97,12 +97,8 @@ FORMS = {
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory):
-    path = str(save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth"))
-    return {
-        name: evaluate.load(str(ROOT / "metrics" / name), checkpoint=path, device="cpu", details=True)
-        for name in MODULES
-    }
+def loaded():
+    return {name: evaluate.load(name, details=True, **clip_options()) for name in MODULES}
 
 
 def columns(name, form):

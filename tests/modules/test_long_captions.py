@@ -138,18 +138,6 @@ def test_windows_of_references(short_checkpoint):
     assert np.isfinite(result["combined_emscore_pac"])
 
 
-@each_case(
-    "value",
-    ["windows", "", 77, True, ["window"], b"window"],
-    ids=["plural", "empty", "number", "bool", "list", "bytes"],
-)
-def test_bad_values(name, short_checkpoint, value):
-    with pytest.raises(ValueError, match=r"^long_captions: expected one of 'truncate', 'window', got "):
-        load(name, short_checkpoint).compute(**columns(name, "a dog"), long_captions=value)
-    with pytest.raises(ValueError, match=r"^long_captions: expected one of 'truncate', 'window', got "):
-        load(name, short_checkpoint, long_captions=value)
-
-
 ONES = np.ones((248, 64), np.float32)
 
 
@@ -174,8 +162,3 @@ def test_bad_tables_of_positions(stretched, change, got):
         join_positions(weights)
     assert str(caught.value).startswith("checkpoint: expected positional_embedding and positional_embedding_res of one")
     assert got in str(caught.value)
-
-
-def test_a_plain_state_dict_stays_as_it_is():
-    weights = small_weights()
-    assert join_positions(weights) is weights

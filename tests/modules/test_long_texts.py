@@ -93,13 +93,6 @@ def test_a_function_counts_nothing_and_gets_whole_texts(name):
         module.compute(**columns(name), encoder=lengths, long_texts="window")
 
 
-@each_case("name", NAMES)
-@each_case("value", ["cut", 3])
-def test_other_treatments_are_refused(name, value):
-    with pytest.raises(ValueError, match="^long_texts: expected one of 'truncate', 'window', got "):
-        loaded(name, long_texts=value)
-
-
 def test_a_text_is_the_mean_of_its_windows(model):
     vectors = embed(SENTENCES, model).astype(float)
     lengths = np.linalg.norm(vectors, axis=1)
@@ -108,20 +101,6 @@ def test_a_text_is_the_mean_of_its_windows(model):
     whole = embed([LONG, "a dog", ENDLESS], model, long_texts="window")
     assert whole[0] == pytest.approx(expected, abs=1e-6)
     assert (whole[1:] == embed(["a dog", ENDLESS], model)).all()
-
-
-def test_words_behind_the_limit_count_in_windows_alone(model):
-    other = LONG.removesuffix("dog.") + "cat."
-    assert (embed([LONG], model) == embed([other], model)).all()
-    assert (embed([LONG], model, long_texts="window") != embed([other], model, long_texts="window")).any()
-
-
-def test_trm_and_mmd_name_the_option_of_a_clip():
-    for name in ("trm", "mmd"):
-        with pytest.raises(
-            ValueError, match="^long_texts: expected 'truncate' with encoder='clip', got 'window'. Give"
-        ):
-            loaded(name, encoder="clip", long_texts="window")
 
 
 @pytest.fixture(scope="module")

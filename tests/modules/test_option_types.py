@@ -111,8 +111,7 @@ def test_vectors_may_be_tensors_and_sequences(name):
 
 
 def test_tables_of_pairs_frames_and_what_functions_return_may_be_tensors():
-    pairs, frames = as_pairs(rounded(2, 3, 5)), rounded(2, 4, 8)
-    trm, mmd = manycaps.load("trm"), manycaps.load("mmd", estimator="biased")
+    pairs, trm, mmd = as_pairs(rounded(2, 3, 5)), manycaps.load("trm"), manycaps.load("mmd", estimator="biased")
     emscore = manycaps.load("emscore_pac", checkpoint=small_checkpoint(), device="cpu")
     frames = rounded(2, 4, emscore.encoder.model.n_features)
     calls = [

@@ -27,26 +27,6 @@ def columns_of(module, rows=slice(None)):
     return {name: column[rows] for name, column in SAMPLE_INPUTS[module.name].items()}
 
 
-def test_a_second_system_on_the_same_images_costs_its_own_captions_only(load, monkeypatch):
-    module, n_images, texts = load(), [], []
-    model = module.encoder.model
-    module.encoder.forget()  # the modules of other tests share the model
-    encode_images, encode_texts = model.image_features, model.text_features
-    monkeypatch.setattr(model, "image_features", lambda pixels: n_images.append(len(pixels)) or encode_images(pixels))
-    monkeypatch.setattr(model, "text_features", lambda new, *rest: texts.extend(new) or encode_texts(new, *rest))
-    first = module.compute(**columns_of(module))
-    n_texts = len(texts)
-    assert n_images == [4]
-    assert module.compute(**columns_of(module)) == first  # to the last bit
-    other = columns_of(module) | {"predictions": [f"no {row[0]}" for row in CAPTIONS]}
-    result = module.compute(**other)
-    assert n_images == [4]
-    assert len(texts) == n_texts + 4
-    module.encoder.forget()
-    assert module.compute(**other)[module.name] == pytest.approx(result[module.name], abs=2e-6)
-    assert n_images == [4, 4]
-
-
 def test_an_image_that_is_overwritten_is_read_again(load, tmp_path):
     module, scores = load(), []
     path = tmp_path / "image.bmp"

@@ -6,7 +6,7 @@ import manycaps
 from tests.each_case import each_case
 from tests.large_packages import datasets, evaluate, transformers
 from tests.modules.conftest import FOLDERS, folder_name
-from tests.modules.sample_inputs import CAPTION_ROWS, SAMPLE_INPUTS, load_options
+from tests.modules.sample_inputs import CAPTION_ROWS, COLUMNS, load_options
 
 CAPTIONS = {"predictions", "references", "data"}
 
@@ -16,19 +16,15 @@ OPTIONS = {"mmd": {"estimator": "biased"}, "mmd_bert": {"estimator": "biased"}}
 
 def load_all_columns(folder):
     """The module, with references where that is a configuration, and what it reads."""
-    columns = dict(SAMPLE_INPUTS[folder.name])
     config_names = ["references"] if folder.name == "emscore_pac" else []
-    if config_names:
-        columns["references"] = CAPTION_ROWS["references"]
-    return evaluate.load(
-        str(folder), *config_names, **load_options(folder.name), **OPTIONS.get(folder.name, {})
-    ), columns
+    module = evaluate.load(str(folder), *config_names, **load_options(folder.name), **OPTIONS.get(folder.name, {}))
+    return module, {name: COLUMNS[name] for name in (*module.OWN_COLUMNS, *config_names)}
 
 
-def outcome(compute, **columns):
+def outcome(run, module, columns):
     """A result, or the message of a module that needs several captions a row."""
     try:
-        return compute(**columns)
+        return run(module, columns)
     except ValueError as error:
         return str(error)
 
@@ -46,21 +42,16 @@ def batched(module, columns):
     return module.compute()
 
 
+def computed(module, columns):
+    return module.compute(**columns)
+
+
 def test_strings_are_lists_of_one_caption(folder):
     module, columns = load_all_columns(folder)
-    listed = {name: [list(row[:1]) if name in CAPTIONS else row for row in rows] for name, rows in columns.items()}
-    listed |= (
-        {"predictions": [[row] if isinstance(row, str) else row[:1] for row in columns["predictions"]]}
-        if "predictions" in columns
-        else {}
-    )
-    strings = {name: [row[0] if name in CAPTIONS else row for row in rows] for name, rows in listed.items()}
-    for run in (
-        lambda rows: module.compute(**rows),
-        lambda rows: batched(module, rows),
-        lambda rows: added(module, rows),
-    ):
-        assert str(outcome(run, rows=strings)) == str(outcome(run, rows=listed))
+    listed = {name: [row[:1] if name in CAPTIONS else row for row in rows] for name, rows in columns.items()}
+    strings = {name: [row[0] if name in CAPTIONS else row for row in rows] for name, rows in columns.items()}
+    for run in (computed, batched, added):
+        assert str(outcome(run, module, strings)) == str(outcome(run, module, listed))
 
 
 @each_case("folder", FOLDERS, ids=folder_name)

@@ -20,13 +20,20 @@ def mmd_squared(candidates, references, sigma, estimator):
         squared = math.dist(a, b) ** 2
         return math.exp(-squared / (2 * sigma**2)) if sigma > 0 else float(squared == 0)
 
+    return mmd_squared_of(kernel, candidates, references, estimator)
+
+
+def mmd_squared_of(kernel, candidates, references, estimator):
+    """The same for any kernel, a function of two points."""
+
     def inside(points):
         n = len(points)
         total = sum(kernel(points[i], points[j]) for i in range(n) for j in range(n) if i != j)
+        own = sum(kernel(point, point) for point in points)
         return {
             "unbiased": lambda: total / (n * (n - 1)),
-            "biased": lambda: (total + n) / n**2,
-            "authors": lambda: (total + n * 1.00001) / (n * (n - 1)),
+            "biased": lambda: (total + own) / n**2,
+            "authors": lambda: (total + own * 1.00001) / (n * (n - 1)),
         }[estimator]()
 
     across = sum(kernel(a, b) for a in candidates for b in references) / (len(candidates) * len(references))

@@ -9,7 +9,7 @@ import io
 import json
 import random
 import shutil
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -25,6 +25,7 @@ import manycaps.coco
 from manycaps.kit.text_cider import document_frequencies
 from scripts.benchmarks.cider_d_loop import cider_d
 from tests.golden_folders import OWN_GOLDEN
+from tests.oracles.self_cider_loop import cider
 from tests.parity.golden.golden_file import caption_rows
 from tests.parity.golden.make_coco_eval import coco_files
 from tests.parity.golden.make_meteor15 import NOT_IN_A_LINE
@@ -102,22 +103,6 @@ def test_golden_evaluation(capsys):
         assert ours == pytest.approx(theirs, rel=1e-14)  # logarithms of another NumPy may round otherwise
 
 
-def plain_cider(candidate, references, frequencies, n_documents):
-    """CIDEr of the paper, sections 3 and 4: the mean cosine, without clipping and penalty."""
-
-    def weights(text, n):
-        counts = Counter(" ".join(text[i : i + n]) for i in range(len(text) - n + 1))
-        return {g: c * (np.log(n_documents) - np.log(max(1, frequencies.get(g, 0)))) for g, c in counts.items()}
-
-    total = 0.0
-    for reference in references:
-        for n in range(1, 5):
-            mine, other = weights(candidate, n), weights(reference, n)
-            norm = np.sqrt(sum(w**2 for w in mine.values()) * sum(w**2 for w in other.values()))
-            total += sum(w * other.get(g, 0.0) for g, w in mine.items()) / norm if norm else 0.0
-    return 10 * total / 4 / len(references)
-
-
 @pytest.mark.filterwarnings("ignore::manycaps.coco.CaptionWarning")
 @settings(max_examples=40, deadline=None)
 @given(CAPTIONS)
@@ -131,7 +116,8 @@ def test_cider_of_training_and_of_the_paper_equal_loops(rows):
     for df, frequencies, n_documents in (("corpus", counted, 2 * len(rows)), (table, table["document_frequency"], 9)):
         expected = [
             [np.mean([cider_d(text, other, frequencies, n_documents) for other in own]) for text, own in texts],
-            [plain_cider(text, own, frequencies, n_documents) for text, own in texts],
+            # CIDEr of the paper, sections 3 and 4: the mean cosine, without clipping and penalty.
+            [10 * np.mean([cider(text, other, frequencies, n_documents) for other in own]) for text, own in texts],
         ]
         for scorer, values in zip(
             (manycaps.coco.CiderD(df=df), manycaps.coco.PlainCider(df=df)), expected, strict=True

@@ -1,4 +1,4 @@
-"""METEOR 1.5 against the Java program: golden statistics and scores, the slow loop, and the program itself.
+"""METEOR 1.5 against the Java program: golden statistics and scores in all languages, the slow loop, and the program.
 
 Statistics are whole numbers and equal. Scores: 4e-16, because Java's own `Math.pow` moves by 2.2e-16 with the compiler
 that HotSpot chooses.
@@ -9,7 +9,6 @@ import importlib.util
 import json
 import random
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -19,12 +18,14 @@ from tqdm import tqdm
 
 from manycaps.functional import _without_progress
 from manycaps.kit import meteor15_data, meteor15_scores, meteor15_search
+from manycaps.kit.meteor15_languages import LANGUAGES
 from manycaps.kit.meteor15_references import best_statistics
 from manycaps.kit.meteor15_scores import corpus_score, pair_statistics, scores
 from manycaps.kit.meteor15_search import BEAM_SIZE
 from manycaps.kit.meteor15_texts import Meteor15Lexicon
 from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
+from tests.language_captions import PARTS, paraphrases, segments
 from tests.meteor15_data import WORDS, small_lexicon, write_data
 from tests.oracles import meteor15_loop
 
@@ -114,22 +115,21 @@ def test_a_pair_that_takes_too_much_is_refused(small, monkeypatch, name):
     assert pair_statistics(texts, [0, 0], [0, 1], small[0])[0, 4:6].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["MAX_PAIRS", "MAX_CELLS", "MAX_WORDS"])
-def test_batches_of_any_size(small, monkeypatch, name):
+@each_case(
+    ("module", "name", "size"),
+    [
+        (meteor15_scores, "MAX_PAIRS", 5),
+        (meteor15_scores, "MAX_CELLS", 5),
+        (meteor15_scores, "MAX_WORDS", 5),
+        (meteor15_search, "PAIRS_PER_SEARCH", 7),
+    ],
+)
+def test_batches_and_searches_of_any_size(small, monkeypatch, module, name, size):
     generator = random.Random(3)
     texts = [generator.choices(WORDS, k=generator.randrange(12)) for _ in range(9)]
     pairs = np.indices((9, 9)).reshape(2, -1)
     whole = pair_statistics(texts, *pairs, small[0])
-    monkeypatch.setattr(meteor15_scores, name, 5)
-    assert pair_statistics(texts, *pairs, small[0]).tolist() == whole.tolist()
-
-
-def test_searches_of_any_number_of_pairs(small, monkeypatch):
-    generator = random.Random(4)
-    texts = [generator.choices(WORDS, k=9) for _ in range(9)]
-    pairs = np.indices((9, 9)).reshape(2, -1)
-    whole = pair_statistics(texts, *pairs, small[0])
-    monkeypatch.setattr(meteor15_search, "PAIRS_PER_SEARCH", 7)
+    monkeypatch.setattr(module, name, size)
     assert pair_statistics(texts, *pairs, small[0]).tolist() == whole.tolist()
 
 
@@ -151,14 +151,24 @@ def test_no_pairs(small):
     assert pair_statistics([], [], [], small[0]).shape == (0, 23)
 
 
-def compare_with_golden(segments, lexicon):
-    found = best_statistics(
-        [[s["hypothesis"]] for s in segments], [s["references"] for s in segments], lexicon, _without_progress
-    )
-    expected = np.array([s["statistics"] for s in segments])
+def statistics_of(pairs, lexicon):
+    """The statistics of texts, each against its best reference."""
+    return best_statistics([[text] for text, _ in pairs], [others for _, others in pairs], lexicon, _without_progress)
+
+
+def check_scores(found, expected, settings=LANGUAGES["en"]):
+    """Compare scores with those of the segments and, last, that of the corpus."""
+    *of_segments, of_corpus = map(float, expected)
+    assert scores(found, settings) == pytest.approx(of_segments, abs=SCORE_TOLERANCE, rel=0)
+    assert corpus_score(found, settings) == pytest.approx(of_corpus, abs=SCORE_TOLERANCE, rel=0)
+
+
+def compare_with_golden(golden, lexicon):
+    found = statistics_of([(s["hypothesis"], s["references"]) for s in golden], lexicon)
+    expected = np.array([s["statistics"] for s in golden])
     wrong = np.flatnonzero((found != expected).any(axis=1))
-    assert [segments[i] for i in wrong[:3]] == []
-    assert scores(found) == pytest.approx([float(s["score"]) for s in segments], abs=SCORE_TOLERANCE, rel=0)
+    assert [golden[i] for i in wrong[:3]] == []
+    assert scores(found) == pytest.approx([float(s["score"]) for s in golden], abs=SCORE_TOLERANCE, rel=0)
     return found
 
 
@@ -241,46 +251,24 @@ def test_the_corpus_score_of_coco(data_folder, english):
     assert round(scores(found).mean(), 6) == 0.194009
 
 
-class Program:
-    """The Java program, called as pycocoevalcap calls it."""
-
-    def __init__(self):
-        folder = meteor15_data.find_data(None).program.parent
-        command = "java -Dfile.encoding=UTF-8 -Xmx2G -jar meteor-1.5.jar - - -stdio -l en -norm".split()
-        self.process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-
-    def statistics(self, hypothesis, references):
-        line = " ||| ".join(("SCORE", *references, hypothesis))
-        self.process.stdin.write(f"{line}\n".encode())
-        self.process.stdin.flush()
-        return [int(float(number)) for number in self.process.stdout.readline().split()]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.kill()
-        self.process.wait()
-
-
 @pytest.mark.slow
 @NEEDS_DATA
 @pytest.mark.java
 @pytest.mark.skipif(not shutil.which("java"), reason="needs Java")
 def test_the_program_itself(english):
+    from tests.parity.golden.make_meteor15 import answers
+
     generator = random.Random(5)
     rows = json.loads((OWN_GOLDEN / "captions.json").read_text(encoding="utf-8"))["rows"]
     words = sorted({word for row in rows for text in row["references"] for word in text.split()})
     odd = [*"20s 225 as c5 “ -- a--b p.m. No. 5 don't ... 1,000 Ž İ 😀".split(), "\u2003"]
     texts = [" ".join(generator.choices(words[::3] + odd, k=generator.randrange(1, 40))) for _ in range(400)]
-    program = Program()
-    try:
-        for hypothesis, *references in zip(texts, texts[1:], texts[7:], strict=False):
-            [found] = best_statistics([[hypothesis]], [references], english, _without_progress).tolist()
-            assert found == program.statistics(hypothesis, references), (hypothesis, references)
-    finally:
-        program.close()
+    pairs = [(text, list(others)) for text, *others in zip(texts, texts[1:], texts[7:], strict=False)]
+    statistics, expected, of_corpus = answers(pairs)
+    found = statistics_of(pairs, english)
+    wrong = np.flatnonzero((found != np.array(statistics)).any(axis=1))
+    assert [pairs[i] for i in wrong] == []
+    check_scores(found, [*expected, of_corpus])
 
 
 @NEEDS_DATA
@@ -291,3 +279,55 @@ def test_line_breaks_and_bars_are_text(english):
     assert found[0].tolist() == found[1].tolist()
     [bars] = best_statistics([["a ||| b"]], [["a ||| b"]], english, _without_progress).tolist()
     assert bars[:2] == [5, 5]
+
+
+def as_printed(statistics, language):
+    """The columns as the program prints them: one kind after the other of those that the language has."""
+    printed = np.array(statistics)
+    printed[:, 4:20] = 0
+    kinds = [kind for kind, weight in enumerate(LANGUAGES[language].weights) if weight]
+    for place, kind in enumerate(kinds):
+        printed[:, 4 + 4 * place : 8 + 4 * place] = statistics[:, 4 + 4 * kind : 8 + 4 * kind]
+    return printed
+
+
+@NEEDS_DATA
+@pytest.mark.parametrize("language", PARTS)
+def test_golden_segments_of_other_languages(language):
+    golden = json.loads((OWN_GOLDEN / "meteor15_languages.json").read_text(encoding="utf-8"))[language]
+    rows = [line.split() for line in golden[:-1]]
+    found = statistics_of(segments(language, len(rows)), meteor15_data.load_lexicon(None, tqdm, language))
+    assert len(found) == 120
+    expected = [[int(number) for number in row[:-1]] for row in rows]
+    assert as_printed(found, language)[:, [*range(12), *range(20, 23)]].tolist() == expected
+    check_scores(found, [*(row[-1] for row in rows), golden[-1]], LANGUAGES[language])
+    # Stems match in every language that has a stemmer.
+    assert (found[:, 8:12].sum() > 5) == (LANGUAGES[language].weights[1] > 0)
+
+
+@pytest.mark.slow
+@NEEDS_DATA
+@pytest.mark.java
+@pytest.mark.skipif(not shutil.which("java"), reason="needs Java")
+@pytest.mark.parametrize("language", PARTS)
+@pytest.mark.parametrize("data", ["stems", "paraphrases", "own function words"])
+def test_the_program_itself_in_other_languages(language, data, tmp_path):
+    from tests.parity.golden.make_meteor15 import FOLDER, answers, modules
+
+    table = tmp_path / "paraphrase.gz"
+    with gzip.open(table, "wt", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"0.1\n{phrase}\n{other}\n" for phrase, other in paraphrases(language))
+    given, options = {"paraphrases": table}, ["-a", str(table)]
+    if data == "stems":
+        given, options = {}, modules(language)
+    if data == "own function words":
+        given["function_words"] = "language"
+        name = f"function/{LANGUAGES[language].name}.words"
+        shutil.unpack_archive(FOLDER / "meteor-1.5.jar", tmp_path / "program", "zip")
+        options = [*options, "-s", str(tmp_path / "program" / name)]
+    pairs, words = segments(language, 1000), meteor15_data.load_lexicon(None, tqdm, language, **given)
+    statistics, expected, of_corpus = answers(pairs, language, options)
+    found = statistics_of(pairs, words)
+    assert as_printed(found, language).tolist() == statistics
+    check_scores(found, [*expected, of_corpus], words.data.language)
+    assert (found[:, 16:20].sum() > 100) == (data != "stems")

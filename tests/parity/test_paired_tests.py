@@ -75,14 +75,17 @@ class GivenValues:
         self.n_rows = n_rows
 
 
-def sacrebleu_p_value(first, second):
+def sacrebleu_test(metric, first, second):
+    """Score of the first system, and what sacrebleu's paired test says of the second one beside it."""
     significance = pytest.importorskip("sacrebleu.significance", reason="pip install sacrebleu")
-    metric = GivenValues(len(first))
     statistics = metric._extract_corpus_statistics(first, None)
-    baseline = {"mean": (statistics, metric._aggregate_and_compute(statistics))}
-    return significance._paired_ar_test(baseline, "system", second, None, {"mean": metric}, N_DRAWS, seed=1)[1][
-        "mean"
-    ].p_value
+    baseline = {"metric": (statistics, metric._aggregate_and_compute(statistics))}
+    result = significance._paired_ar_test(baseline, "system", second, None, {"metric": metric}, N_DRAWS, seed=1)[1]
+    return baseline["metric"][1].score, result["metric"]
+
+
+def sacrebleu_p_value(first, second):
+    return sacrebleu_test(GivenValues(len(first)), first, second)[1].p_value
 
 
 @pytest.mark.parametrize("difference", [0.0, 0.1, 0.2, 0.4])
@@ -111,7 +114,6 @@ def test_interval_is_near_that_of_scipys_bootstrap():
 def test_the_test_of_corpus_bleu_is_that_of_sacrebleu():
     """sacrebleu's statistics give the same BLEU up to what COCO's adds to them; its p-value is as good a draw."""
     sacrebleu = pytest.importorskip("sacrebleu", reason="pip install sacrebleu")
-    significance = pytest.importorskip("sacrebleu.significance", reason="pip install sacrebleu")
     rng = np.random.default_rng(0)
     words = "a dog runs on the green grass while two men watch it from far away".split()
     references = [" ".join(rng.choice(words, 12)) for _ in range(60)]
@@ -122,14 +124,12 @@ def test_the_test_of_corpus_bleu_is_that_of_sacrebleu():
 
     first, second = damaged(0.2), damaged(0.23)
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", references=[references])
-    statistics = metric._extract_corpus_statistics(first, None)
-    baseline = {"BLEU": (statistics, metric._aggregate_and_compute(statistics))}
-    expected = significance._paired_ar_test(baseline, "system", second, None, {"BLEU": metric}, N_DRAWS, seed=1)[1]
+    score, expected = sacrebleu_test(metric, first, second)
     tokens = [[[text.split()] for text in texts] for texts in (first, second, references)]
     found = paired_corpus_bleu_test(*tokens, n_resamples=N_DRAWS)
-    assert found.differences[3] == pytest.approx((baseline["BLEU"][1].score - expected["BLEU"].score) / 100, abs=1e-6)
+    assert found.differences[3] == pytest.approx((score - expected.score) / 100, abs=1e-6)
     assert 0.01 < found.p_values[3] < 0.99
-    assert within_monte_carlo_error(found.p_values[3], expected["BLEU"].p_value)
+    assert within_monte_carlo_error(found.p_values[3], expected.p_value)
     assert paired_corpus_bleu_test(tokens[0], tokens[0], tokens[2], n_resamples=99).p_values.tolist() == [1.0] * 4
     # Clusters of one row each are rows.
     clustered = paired_corpus_bleu_test(*tokens, clusters=list(range(60)), n_resamples=N_DRAWS)

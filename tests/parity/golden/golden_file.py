@@ -7,17 +7,20 @@ import json
 import pathlib
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 GOLDEN = pathlib.Path(__file__).resolve().parent
 
 
-def parse_no_arguments(documentation: str) -> None:
-    """Answer --help and refuse everything else: these programs have nothing to choose."""
+def run(main: Callable[[], None]) -> None:
+    """Run a program; it answers --help and refuses everything else: these programs have nothing to choose."""
     argparse.ArgumentParser(
-        prog=command(), description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=command(),
+        description=sys.modules[main.__module__].__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     ).parse_args()
+    main()
 
 
 def command() -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from manycaps.made_world.data_set import made_rows
-from tests.parity.golden.golden_file import GOLDEN, meta, parse_no_arguments, write_json
+from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
 
 BUNDLED = GOLDEN.parents[2] / "manycaps" / "quickstart" / "captions.json"
 
@@ -24,7 +24,6 @@ N_MADE = 20
 
 
 def bundled_rows() -> Iterator[dict[str, Any]]:
-    """Yield the rows of the quickstart's sample."""
     scenes = json.loads(BUNDLED.read_text(encoding="utf-8"))["scenes"]
     for i, scene in enumerate(scenes):
         for system in ("diverse", *(OTHER_SYSTEMS if i < N_OTHER_SYSTEMS else ())):
@@ -50,8 +49,6 @@ def as_row(name: str, references: list[str], candidates: list[str]) -> dict[str,
 
 
 def main() -> None:
-    """Write the file."""
-    parse_no_arguments(__doc__)
     rows = [*bundled_rows(), *nasty_rows(), *world_rows()]
     about = meta(
         ("numpy",), captions="of the bundled sample, of nasty_captions.json and of the made world", seed=MADE_SEED
@@ -60,4 +57,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -9,20 +9,10 @@ from typing import Any
 from pycocoevalcap.cider.cider import Cider
 
 from tests.oracles.coco_cider import document_scorer, pair_score
-from tests.parity.golden.golden_file import (
-    GOLDEN,
-    caption_rows,
-    compared_tokens,
-    meta,
-    parse_no_arguments,
-    token_row,
-    write_json,
-)
+from tests.parity.golden.golden_file import GOLDEN, caption_rows, compared_tokens, meta, run, token_row, write_json
 
 
 def main() -> None:
-    """Write both files."""
-    parse_no_arguments(__doc__)
     rows = {row["_id"]: token_row(row) for row in caption_rows()}
     scorer = document_scorer([references for _, references in rows.values()])
     write_frequencies(scorer.document_frequency)
@@ -61,4 +51,4 @@ def write_frequencies(frequencies: dict[tuple[str, ...], float]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -18,7 +18,7 @@ from manycaps.made_world.scenes import draw_scene
 from tests.clip_checkpoints import SMALL, seeded_weights, weights_sha256
 from tests.oracles import emscore_loop
 from tests.oracles.open_clip_encoders import FACTOR, PROMPT, Encoders, pac_scores
-from tests.parity.golden.golden_file import GOLDEN, caption_rows, meta, parse_no_arguments, write_json
+from tests.parity.golden.golden_file import GOLDEN, caption_rows, meta, run, write_json
 
 PICTURES = GOLDEN / "pictures"
 
@@ -86,7 +86,6 @@ def caption_table(pictures: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def pac_values(encoders: Encoders, row: dict[str, Any]) -> dict[str, float]:
-    """Return PAC-S and RefPAC-S of a row."""
     with PIL.Image.open(PICTURES / row["image"]) as picture:
         pac_s, ref_pac_s = pac_scores(encoders, picture, row["caption"], row["references"])
     return {"pac_s": pac_s, "ref_pac_s": ref_pac_s}
@@ -154,8 +153,6 @@ def columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Draw the pictures and write the values."""
-    parse_no_arguments(__doc__)
     PICTURES.mkdir(exist_ok=True)
     pictures = draw_pictures()
     for name, (picture, _) in pictures.items():
@@ -188,4 +185,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

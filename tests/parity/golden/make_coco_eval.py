@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from tests.parity.golden.golden_file import caption_rows, meta, parse_no_arguments, write_json
+from tests.parity.golden.golden_file import caption_rows, meta, run, write_json
 from tests.parity.golden.make_meteor15 import NOT_IN_A_LINE
 
 # Candidates of a row that are scored, each as an image of its own.
@@ -19,11 +19,9 @@ class NoSpice:
     """Stands in for SPICE."""
 
     def compute_score(self, gts, res):
-        """Return nothing of use."""
         return 0.0, [0.0] * len(gts)
 
     def method(self):
-        """Return the name."""
         return "SPICE"
 
 
@@ -45,8 +43,6 @@ def coco_files() -> tuple[dict, list]:
 
 
 def main() -> None:
-    """Write the file."""
-    parse_no_arguments(__doc__)
     import pycocoevalcap.eval
     from pycocotools.coco import COCO
 
@@ -79,4 +75,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

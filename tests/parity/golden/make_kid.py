@@ -8,7 +8,7 @@ PYTHONPATH=FOLDER.
 import numpy as np
 import torch
 
-from tests.parity.golden.golden_file import GOLDEN, meta, parse_no_arguments, write_json
+from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
 
 # Vectors of each set, and subsets of each size, with the seed of their draws.
 N_CANDIDATES, N_REFERENCES = 60, 50
@@ -22,7 +22,6 @@ def golden_sets() -> tuple[np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    """Write the file."""
     from torch_fidelity.metric_kid import kid_features_to_metric
 
     rows, sides = [], golden_sets()
@@ -38,5 +37,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    parse_no_arguments(__doc__ or "")
-    main()
+    run(main)

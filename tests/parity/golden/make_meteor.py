@@ -6,19 +6,10 @@ Needs tests/requirements.txt and WordNet 3.0 (`manycaps install-wordnet`).
 from nltk.corpus import wordnet
 from nltk.translate.meteor_score import meteor_score, single_meteor_score
 
-from tests.parity.golden.golden_file import (
-    caption_rows,
-    compared_tokens,
-    meta,
-    parse_no_arguments,
-    token_row,
-    write_json,
-)
+from tests.parity.golden.golden_file import caption_rows, compared_tokens, meta, run, token_row, write_json
 
 
 def main() -> None:
-    """Write the file."""
-    parse_no_arguments(__doc__)
     about = meta(
         ("nltk",),
         program="nltk.translate.meteor_score: single_meteor_score(reference, hypothesis), and meteor_score for several "
@@ -38,4 +29,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

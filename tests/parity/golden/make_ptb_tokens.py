@@ -7,12 +7,10 @@ import os
 
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
-from tests.parity.golden.golden_file import caption_rows, meta, parse_no_arguments, write_json
+from tests.parity.golden.golden_file import caption_rows, meta, run, write_json
 
 
 def main() -> None:
-    """Write the file."""
-    parse_no_arguments(__doc__)
     captions = list(dict.fromkeys(text for row in caption_rows() for text in row["references"] + row["candidates"]))
     # pycocoevalcap writes UTF-8 and leaves it to Java to guess that.
     os.environ["JAVA_TOOL_OPTIONS"] = "-Dfile.encoding=UTF-8"
@@ -28,4 +26,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 from vendi_score import vendi
 
-from tests.parity.golden.golden_file import GOLDEN, caption_rows, meta, parse_no_arguments, token_row, write_json
+from tests.parity.golden.golden_file import GOLDEN, caption_rows, meta, run, token_row, write_json
 
 # Orders of the Vendi score, by the names that the package gives them.
 ORDERS = {"1": 1, "2": 2, "3": 3, "inf": "inf"}
@@ -31,7 +31,6 @@ def scores(kernel: np.ndarray) -> dict[str, float]:
 
 
 def _ngrams(tokens: list[str], n: int) -> list[tuple[str, ...]]:
-    """Return the n-grams of a caption."""
     return [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
 
 
@@ -57,12 +56,10 @@ def coco_bleu(candidates: list[list[str]], references: list[list[list[str]]]) ->
 
 
 def others(captions: list[Any], i: int) -> list[Any]:
-    """Return all but one."""
     return captions[:i] + captions[i + 1 :]
 
 
 def set_scores(captions: list[list[str]]) -> dict[str, Any]:
-    """Return the values of one set."""
     rest = [others(captions, i) for i in range(len(captions))]
     smoothing = SmoothingFunction().method1
     nltk = [
@@ -79,8 +76,6 @@ def set_scores(captions: list[list[str]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the file."""
-    parse_no_arguments(__doc__)
     warnings.simplefilter("ignore")  # the package asks scipy for a name that is going to leave it
     rows = [token_row(row) for row in caption_rows()]
     sets = [
@@ -114,4 +109,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -13,15 +13,7 @@ from nltk.translate.meteor_score import single_meteor_score
 
 from tests.oracles import triangle_rank_loop
 from tests.oracles.coco_cider import document_scorer, pair_score
-from tests.parity.golden.golden_file import (
-    GOLDEN,
-    caption_rows,
-    meta,
-    parse_no_arguments,
-    ptb_tokens,
-    token_row,
-    write_json,
-)
+from tests.parity.golden.golden_file import GOLDEN, caption_rows, meta, ptb_tokens, run, token_row, write_json
 from tests.parity.golden.sample_sets import samples, texts
 
 # Most texts of a set whose splits are all tried.
@@ -53,8 +45,6 @@ def cosine_distance(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def main() -> None:
-    """Write the file."""
-    parse_no_arguments(__doc__)
     scorer = document_scorer([token_row(row)[1] for row in caption_rows()])
     vectors = np.load(GOLDEN / "minilm_embeddings.npz")["embeddings"].astype(np.float64)
     embedded = dict(zip(texts(), vectors, strict=True))
@@ -85,4 +75,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
