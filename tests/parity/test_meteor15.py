@@ -18,11 +18,11 @@ from tqdm import tqdm
 
 from manycaps.functional import _without_progress
 from manycaps.kit import meteor15_data, meteor15_scores, meteor15_search
-from manycaps.kit.meteor15_languages import LANGUAGES
 from manycaps.kit.meteor15_references import best_statistics
 from manycaps.kit.meteor15_scores import corpus_score, pair_statistics, scores
 from manycaps.kit.meteor15_search import BEAM_SIZE
 from manycaps.kit.meteor15_texts import Meteor15Lexicon
+from manycaps.kit.meteor15_tokens import LANGUAGES
 from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
 from tests.language_captions import PARTS, paraphrases, segments
