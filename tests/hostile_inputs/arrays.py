@@ -1,14 +1,13 @@
 """Ready embeddings of odd types, sizes and places: compared right, or refused with the limit."""
 
 import math
-import pathlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from tests.hostile_inputs.rule import TEXT_EMBEDDERS, Case, letter_counts, subject
+from tests.hostile_inputs.rule import TEXT_EMBEDDERS, Case, cases, letter_counts, subject
 
 RNG = np.random.default_rng(3)
 
@@ -168,42 +167,36 @@ def encoder_called(encoder: Callable[[list[str]], Any]) -> Callable[..., dict[st
     return lambda _, columns: {**columns, "encoder": encoder}
 
 
+def of_type(module: str, kind: Any) -> Case:
+    """Return a case with arrays of another type of numbers, which changes no value."""
+    given = ready(CANDIDATES.astype(kind), REFERENCES.astype(kind), p_value="exact")
+    return Case(module, given, check=follows(module, 1.0), adds=False)
+
+
+# Every vector is the same one.
+ALL_EQUAL = ready(np.ones((4, 3, 5)), np.ones((4, 3, 5)), p_value="exact")
+
 CASES = {
-    **{
-        f"{m}/row_{n}": Case(m, with_bad_row(row, 0), f"{NAMES[0]}[2]", adds=False)
-        for m in TEXT_EMBEDDERS
-        for n, row in BAD_ROWS.items()
-    },
-    **{
-        f"{m}/reference_{n}": Case(m, with_bad_row(BAD_ROWS[n], 1), f"{NAMES[1]}[2]", adds=False)
-        for m in TEXT_EMBEDDERS
-        for n in ("no_dimension", "nan", "masked")
-    },
-    **{
-        f"{m}/column_{n}": Case(m, ready(v, REFERENCES), "", adds=False)
-        for m in TEXT_EMBEDDERS
-        for n, v in WHOLE_COLUMNS.items()
-    },
-    **{f"{m}/times_{n}": scaled(m, factor) for m in TEXT_EMBEDDERS for n, factor in SCALES.items()},
-    **{f"{m}/moved_by_{n}": shifted(m, shift) for m in TEXT_EMBEDDERS for n, shift in SHIFTS.items()},
-    **{
-        f"{m}/as_{n}": Case(
-            m, ready(CANDIDATES.astype(t), REFERENCES.astype(t), p_value="exact"), check=follows(m, 1.0), adds=False
-        )
-        for m in TEXT_EMBEDDERS
-        for n, t in TYPES.items()
-    },
-    **{
-        f"{m}/encoder_{n}": Case(m, encoder_called(f), "encoder output")
-        for m in (*TEXT_EMBEDDERS, "vdtk_diversity")
-        for n, f in BAD_OUTPUTS.items()
-    },
+    **cases(
+        TEXT_EMBEDDERS, "row_{}", BAD_ROWS, lambda m, row: Case(m, with_bad_row(row, 0), f"{NAMES[0]}[2]", adds=False)
+    ),
+    **cases(
+        TEXT_EMBEDDERS,
+        "reference_{}",
+        {name: BAD_ROWS[name] for name in ("no_dimension", "nan", "masked")},
+        lambda m, row: Case(m, with_bad_row(row, 1), f"{NAMES[1]}[2]", adds=False),
+    ),
+    **cases(
+        TEXT_EMBEDDERS, "column_{}", WHOLE_COLUMNS, lambda m, value: Case(m, ready(value, REFERENCES), "", adds=False)
+    ),
+    **cases(TEXT_EMBEDDERS, "times_{}", SCALES, scaled),
+    **cases(TEXT_EMBEDDERS, "moved_by_{}", SHIFTS, shifted),
+    **cases(TEXT_EMBEDDERS, "as_{}", TYPES, of_type),
+    **cases(
+        (*TEXT_EMBEDDERS, "vdtk_diversity"),
+        "encoder_{}",
+        BAD_OUTPUTS,
+        lambda m, encoder: Case(m, encoder_called(encoder), "encoder output"),
+    ),
+    **{f"{m}/all_equal": Case(m, ALL_EQUAL, adds=False) for m in TEXT_EMBEDDERS},
 }
-
-
-def _all_equal(*_: pathlib.Path) -> dict[str, Any]:
-    """Return rows in which every vector is the same one."""
-    return {NAMES[0]: np.ones((4, 3, 5)), NAMES[1]: np.ones((4, 3, 5)), "p_value": "exact"}
-
-
-CASES |= {f"{m}/all_equal": Case(m, _all_equal, adds=False) for m in TEXT_EMBEDDERS}

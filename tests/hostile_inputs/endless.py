@@ -8,8 +8,8 @@ from typing import Any
 
 from manycaps.kit.base_rows import LONGEST_CAPTION
 from tests.hostile_inputs.images import PICTURE, encoded, with_image
-from tests.hostile_inputs.rule import TEXT_EMBEDDERS, Case
-from tests.hostile_inputs.videos import FEATURES, with_video
+from tests.hostile_inputs.rule import TEXT_EMBEDDERS, Case, cases
+from tests.hostile_inputs.videos import FEATURES, refused, with_video
 
 # Bytes of a file that takes no space on the disk.
 SPARSE_BYTES = 6 << 30
@@ -121,59 +121,49 @@ def with_caption(caption: str) -> Callable[..., dict[str, Any]]:
     return given
 
 
-def with_options(**options: Any) -> Callable[..., dict[str, Any]]:
-    """Return the good columns and the hostile options."""
-    return lambda _, columns: {**columns, **options}
+def with_given(module: str, options: dict[str, Any]) -> Case:
+    """Return a case of the good columns with hostile options."""
+    return Case(module, lambda _, columns: {**columns, **options})
 
 
 HUGE = 10**30
 
-OPTIONS: dict[str, Case] = {
-    "emscore_pac/frames_10_to_9": Case("emscore_pac", with_options(frames=10**9)),
-    "emscore_pac/frames_10_to_30": Case("emscore_pac", with_options(frames=HUGE)),
-    "emscore_pac/frames_10_to_9_of_features": Case("emscore_pac", with_video(lambda _: FEATURES, frames=10**9)),
-    "emscore_pac/n_workers_10_to_6": Case("emscore_pac", with_options(n_workers=10**6)),
-    "pac_score/n_workers_10_to_6": Case("pac_score", with_options(n_workers=10**6)),
-    "pac_score/n_workers_10_to_30": Case("pac_score", with_options(n_workers=HUGE)),
-    "pac_score/batch_size_10_to_30": Case("pac_score", with_options(batch_size=HUGE)),
-    "emscore_pac/batch_size_10_to_30": Case("emscore_pac", with_options(batch_size=HUGE)),
-    "pac_score/prompt_of_a_million_letters": Case("pac_score", with_options(prompt="a" * 10**6)),
-    **{
-        f"{module}/{option}_10_to_30": Case(
-            module, with_options(**{option: HUGE, "p_value": "permutation", "confidence_level": 0.9})
-        )
-        for module in ("trm_meteor", "trm_cider", *TEXT_EMBEDDERS)
-        for option in ("n_resamples", "max_partitions", "seed")
+# Huge options: whole numbers that would take for ever, or more memory than there is.
+OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
+    "emscore_pac": {
+        "frames_10_to_9": {"frames": 10**9},
+        "frames_10_to_30": {"frames": HUGE},
+        "n_workers_10_to_6": {"n_workers": 10**6},
+        "batch_size_10_to_30": {"batch_size": HUGE},
     },
-    **{
-        f"{module}/n_resamples_10_to_12": Case(module, with_options(n_resamples=10**12, **more))
-        for module, more in (
-            ("trm_meteor", {"p_value": "permutation"}),
-            ("trm_cider", {"p_value": "exact"}),
-            ("fid_bert", {"confidence_level": 0.5}),
-        )
+    "pac_score": {
+        "n_workers_10_to_6": {"n_workers": 10**6},
+        "n_workers_10_to_30": {"n_workers": HUGE},
+        "batch_size_10_to_30": {"batch_size": HUGE},
+        "prompt_of_a_million_letters": {"prompt": "a" * 10**6},
     },
-    "vdtk_diversity/lengths_10_to_400": Case("vdtk_diversity", with_options(lengths=(10**400,))),
-    "vdtk_diversity/batch_size_10_to_30": Case("vdtk_diversity", with_options(batch_size=HUGE)),
+    "vdtk_diversity": {"lengths_10_to_400": {"lengths": (10**400,)}, "batch_size_10_to_30": {"batch_size": HUGE}},
+    "trm_meteor": {"n_resamples_10_to_12": {"n_resamples": 10**12, "p_value": "permutation"}},
+    "trm_cider": {"n_resamples_10_to_12": {"n_resamples": 10**12, "p_value": "exact"}},
+    "fid_bert": {"n_resamples_10_to_12": {"n_resamples": 10**12, "confidence_level": 0.5}},
+}
+RESAMPLING = {
+    f"{option}_10_to_30": {option: HUGE, "p_value": "permutation", "confidence_level": 0.9}
+    for option in ("n_resamples", "max_partitions", "seed")
 }
 
 CASES = {
-    **{f"pac_score/{name}": Case("pac_score", with_image(make), "images[2]: ") for name, make in IMAGES.items()},
-    **{
-        f"ref_pac_score/{name}": Case("ref_pac_score", with_image(make), "images[2]: ")
-        for name, make in SLOW_IMAGES.items()
-    },
-    **{f"emscore_pac/{name}": Case("emscore_pac", with_video(make), "videos[2]") for name, make in VIDEOS.items()},
-    **{
-        f"emscore_pac/{name}_two_frames": Case(
-            "emscore_pac", with_video(VIDEOS[name], frames=2), "videos[2]", adds=False
-        )
-        for name in ("pipe", "zero_device", "sparse_file")
-    },
-    **{
-        f"{module}/{name}": Case(module, with_caption(caption))
-        for module in CAPTION_MODULES
-        for name, caption in LONG_CAPTIONS.items()
-    },
-    **OPTIONS,
+    **cases(["pac_score"], "{}", IMAGES, lambda m, make: Case(m, with_image(make), "images[2]: ")),
+    **cases(["ref_pac_score"], "{}", SLOW_IMAGES, lambda m, make: Case(m, with_image(make), "images[2]: ")),
+    **cases(["emscore_pac"], "{}", VIDEOS, lambda _, make: refused(make)),
+    **cases(
+        ["emscore_pac"],
+        "{}_two_frames",
+        {name: VIDEOS[name] for name in ("pipe", "zero_device", "sparse_file")},
+        lambda _, make: refused(make, frames=2),
+    ),
+    **cases(CAPTION_MODULES, "{}", LONG_CAPTIONS, lambda m, caption: Case(m, with_caption(caption))),
+    **{name: case for m, table in OPTIONS.items() for name, case in cases([m], "{}", table, with_given).items()},
+    **cases(("trm_meteor", "trm_cider", *TEXT_EMBEDDERS), "{}", RESAMPLING, with_given),
+    "emscore_pac/frames_10_to_9_of_features": Case("emscore_pac", with_video(lambda _: FEATURES, frames=10**9)),
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import PIL.Image
 
-from tests.hostile_inputs.rule import Case
+from tests.hostile_inputs.rule import Case, cases
 from tests.modules.sample_inputs import small_checkpoint
 
 # Formats in which a whole picture is written and then damaged; those that this Pillow has.
@@ -298,30 +298,24 @@ WHOLE_COLUMNS: dict[str, Any] = {
 }
 
 CASES = {
-    **{
-        f"pac_score/file_{name}": Case("pac_score", with_image(lambda _, c=c: c), "images[2]: ")
-        for name, c in FILES.items()
-    },
-    **{
-        f"ref_pac_score/path_{name}": Case("ref_pac_score", with_image(in_file(c)), "images[2]: ")
-        for name, c in FILES.items()
-    },
-    **{f"pac_score/{name}": Case("pac_score", with_image(make), "images[2]: ") for name, make in ODD_VALUES.items()},
-    **{f"pac_score/{name}": Case("pac_score", with_image(make)) for name, make in RIGHT_VALUES.items()},
-    **{
-        f"{module}/column_{name}": Case(module, lambda _, columns, v=value: {**columns, "images": v}, "images")
-        for module in ("pac_score", "ref_pac_score")
-        for name, value in WHOLE_COLUMNS.items()
-    },
-    **{
-        f"mmd/{name}": Case("mmd", with_image_sets(make), "prediction_images[2]: ", adds=False)
-        for name, make in ODD_VALUES.items()
-    },
-    **{
-        f"mmd/column_{name}": Case(
-            "mmd", with_image_sets(lambda _, v=value: v, is_column=True), "prediction_images: ", adds=False
-        )
-        for name, value in WHOLE_COLUMNS.items()
-        if name not in ("too_few", "too_many")  # sets may have any size
-    },
+    **cases(["pac_score"], "file_{}", FILES, lambda m, c: Case(m, with_image(lambda _: c), "images[2]: ")),
+    **cases(["ref_pac_score"], "path_{}", FILES, lambda m, c: Case(m, with_image(in_file(c)), "images[2]: ")),
+    **cases(["pac_score"], "{}", ODD_VALUES, lambda m, make: Case(m, with_image(make), "images[2]: ")),
+    **cases(["pac_score"], "{}", RIGHT_VALUES, lambda m, make: Case(m, with_image(make))),
+    **cases(
+        ["pac_score", "ref_pac_score"],
+        "column_{}",
+        WHOLE_COLUMNS,
+        lambda m, value: Case(m, lambda _, columns: {**columns, "images": value}, "images"),
+    ),
+    **cases(
+        ["mmd"], "{}", ODD_VALUES, lambda m, make: Case(m, with_image_sets(make), "prediction_images[2]: ", adds=False)
+    ),
+    **cases(
+        ["mmd"],
+        "column_{}",
+        # Sets may have any size.
+        {name: value for name, value in WHOLE_COLUMNS.items() if name not in ("too_few", "too_many")},
+        lambda m, value: Case(m, with_image_sets(lambda _: value, is_column=True), "prediction_images: ", adds=False),
+    ),
 }

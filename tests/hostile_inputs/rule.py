@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import uuid
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,13 @@ class Case(NamedTuple):
     like: Callable[[pathlib.Path, Columns], Columns] | None = None
 
 
+def cases(
+    modules: Iterable[str], name: str, table: Mapping[str, Any], make: Callable[[str, Any], Case]
+) -> dict[str, Case]:
+    """Return a case of each module and each entry of a table; `{}` in the name stands for that of the entry."""
+    return {f"{module}/{name.format(key)}": make(module, value) for module in modules for key, value in table.items()}
+
+
 def letter_counts(captions: list[str]) -> np.ndarray:
     """Embed captions by counting their letters, and one more dimension so that no vector is 0."""
     return np.array(
@@ -101,8 +108,8 @@ def all_cases() -> dict[str, Case]:
     """Return every case by name, `class/module/case`."""
     found = {}
     for name in ("images", "endless", "videos", "arrays", "columns", "options", "weights"):
-        cases = importlib.import_module(f"tests.hostile_inputs.{name}").CASES
-        found |= {f"{name}/{case}": value for case, value in cases.items()}
+        of_class = importlib.import_module(f"tests.hostile_inputs.{name}").CASES
+        found |= {f"{name}/{case}": value for case, value in of_class.items()}
     return found
 
 

@@ -3,13 +3,13 @@
 import functools
 import io
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tests.hostile_inputs.images import FILES, ODD_VALUES, PICTURE, UnreadableImage, closed_image, in_file
-from tests.hostile_inputs.rule import Case
+from tests.hostile_inputs.rule import Case, cases
 
 # Features of a frame of the small checkpoint.
 N_FEATURES = 24
@@ -93,9 +93,6 @@ FEATURE_ARRAYS: dict[str, Any] = {
     "one_beyond_float32": np.where(np.arange(N_FEATURES) == 5, 1e39, FEATURES),
     "below_float32": FEATURES * 1e-60,
     "subnormal": FEATURES * 1e-310,
-    "subnormal_float32": (FEATURES * 1e-42).astype(np.float32),
-    "squares_below_float32": (FEATURES * 1e-30).astype(np.float32),
-    "squares_beyond_float32": (FEATURES * 1e30).astype(np.float32),
     "nan": np.where(np.arange(N_FEATURES) == 5, np.nan, FEATURES),
     "infinite": np.where(np.arange(N_FEATURES) == 5, np.inf, FEATURES),
     "zeros": FEATURES * 0,
@@ -121,7 +118,11 @@ FEATURE_ARRAYS: dict[str, Any] = {
 }
 
 # Features whose cosines are defined: the answer is a number, not NaN.
-STRANGE_FEATURES = {"subnormal_float32", "squares_below_float32", "squares_beyond_float32"}
+STRANGE_FEATURES: dict[str, Any] = {
+    "subnormal_float32": (FEATURES * 1e-42).astype(np.float32),
+    "squares_below_float32": (FEATURES * 1e-30).astype(np.float32),
+    "squares_beyond_float32": (FEATURES * 1e30).astype(np.float32),
+}
 
 FRAME_LISTS: dict[str, Callable[[pathlib.Path], Any]] = {
     "empty": lambda _: [],
@@ -166,26 +167,31 @@ WHOLE_COLUMNS: dict[str, Any] = {
     "nothing": None,
 }
 
+
+def video_cases(name: str, table: Mapping[str, Any], make: Callable[[Any], Case]) -> dict[str, Case]:
+    """Return a case of emscore_pac for each entry of a table."""
+    return cases(["emscore_pac"], name, table, lambda _, value: make(value))
+
+
+def refused(make: Callable[[pathlib.Path], Any], **options: Any) -> Case:
+    """Return a case whose third video is refused; with options, no rows are added before."""
+    return Case("emscore_pac", with_video(make, **options), "videos[2]", adds=not options)
+
+
 CASES = {
-    **{f"bytes_{n}": Case("emscore_pac", with_video(lambda _, m=m: m()), "videos[2]") for n, m in MADE_FILES.items()},
-    **{
-        f"path_{n}": Case("emscore_pac", with_video(lambda f, m=m: in_file(m())(f), frames=2), "videos[2]", adds=False)
-        for n, m in MADE_FILES.items()
-    },
-    **{f"damaged_{n}": Case("emscore_pac", with_video(lambda _, m=m: m())) for n, m in DAMAGED_FILES.items()},
-    **{
-        f"features_{n}": Case(
-            "emscore_pac", with_video(lambda _, a=a: a), None if n in STRANGE_FEATURES else "videos[2]"
-        )
-        for n, a in FEATURE_ARRAYS.items()
-    },
-    **{f"frames_{n}": Case("emscore_pac", with_video(m), "videos[2]") for n, m in FRAME_LISTS.items()},
-    **{f"value_{n}": Case("emscore_pac", with_video(ODD_VALUES[n]), "videos[2]") for n in NO_IMAGES},
-    **{f"file_{n}": Case("emscore_pac", with_video(in_file(FILES[n])), "videos[2]") for n in NO_VIDEOS},
-    "file_empty": Case("emscore_pac", with_video(in_file(b"")), "videos[2]"),
-    "file_empty_two_frames": Case("emscore_pac", with_video(in_file(b""), frames=2), "videos[2]", adds=False),
-    **{
-        f"column_{n}": Case("emscore_pac", lambda _, columns, v=v: {**columns, "videos": v}, "videos")
-        for n, v in WHOLE_COLUMNS.items()
-    },
+    **video_cases("bytes_{}", MADE_FILES, lambda make: refused(lambda _: make())),
+    **video_cases("path_{}", MADE_FILES, lambda make: refused(lambda folder: in_file(make())(folder), frames=2)),
+    **video_cases("damaged_{}", DAMAGED_FILES, lambda make: Case("emscore_pac", with_video(lambda _: make()))),
+    **video_cases("features_{}", FEATURE_ARRAYS, lambda values: refused(lambda _: values)),
+    **video_cases("features_{}", STRANGE_FEATURES, lambda values: Case("emscore_pac", with_video(lambda _: values))),
+    **video_cases("frames_{}", FRAME_LISTS, refused),
+    **video_cases("value_{}", {name: ODD_VALUES[name] for name in NO_IMAGES}, refused),
+    **video_cases("file_{}", {name: FILES[name] for name in NO_VIDEOS}, lambda content: refused(in_file(content))),
+    "emscore_pac/file_empty": refused(in_file(b"")),
+    "emscore_pac/file_empty_two_frames": refused(in_file(b""), frames=2),
+    **video_cases(
+        "column_{}",
+        WHOLE_COLUMNS,
+        lambda value: Case("emscore_pac", lambda _, columns: {**columns, "videos": value}, "videos"),
+    ),
 }

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any
 
-from tests.hostile_inputs.rule import BROKEN_JSON, Case
+from tests.hostile_inputs.rule import BROKEN_JSON, Case, cases
 
 Make = Callable[[pathlib.Path], Any]
 
@@ -296,20 +296,12 @@ def with_encoder(make: Make) -> Callable[..., dict[str, Any]]:
     return lambda folder, columns: {**columns, "encoder": make(folder), "device": "cpu"}
 
 
+OF_MODULES = {name: make for name, make in ENCODERS.items() if name.startswith("modules_")}
+OF_NUMBERS = {name: make for name, make in CHECKPOINTS.items() if name.endswith(("zeros", "overflows"))}
+
 CASES = {
-    **{
-        f"pac_score/{name}": Case("pac_score", with_checkpoint(make), "", loads=True)
-        for name, make in CHECKPOINTS.items()
-    },
-    **{
-        f"emscore_pac/{name}": Case("emscore_pac", with_checkpoint(make), "", loads=True)
-        for name, make in CHECKPOINTS.items()
-        if name.endswith(("zeros", "overflows"))
-    },
-    **{f"fid_bert/{name}": Case("fid_bert", with_encoder(make), "encoder") for name, make in ENCODERS.items()},
-    **{
-        f"vdtk_diversity/{name}": Case("vdtk_diversity", with_encoder(make), "encoder")
-        for name, make in ENCODERS.items()
-        if name.startswith("modules_")
-    },
+    **cases(["pac_score"], "{}", CHECKPOINTS, lambda m, make: Case(m, with_checkpoint(make), "", loads=True)),
+    **cases(["emscore_pac"], "{}", OF_NUMBERS, lambda m, make: Case(m, with_checkpoint(make), "", loads=True)),
+    **cases(["fid_bert"], "{}", ENCODERS, lambda m, make: Case(m, with_encoder(make), "encoder")),
+    **cases(["vdtk_diversity"], "{}", OF_MODULES, lambda m, make: Case(m, with_encoder(make), "encoder")),
 }
