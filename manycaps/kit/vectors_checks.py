@@ -8,9 +8,9 @@ import numpy as np
 from .base_messages import reason_of
 from .base_rows import NOT_ROWS, as_list, check_no_table, without_torch
 
-# Largest number in an embedding, and the smallest vector that is not 0, by its largest number: the variance of a squared
-# distance takes fourth powers, which must stay within the range of float64. With smaller ones different vectors would
-# count as equal.
+# Largest number in an embedding, and the smallest vector that is not 0, by its largest number: the variance of a
+# squared distance takes fourth powers, which must stay within the range of float64. With smaller ones different vectors
+# would count as equal.
 LARGEST_NUMBER, SMALLEST_NUMBER = 1e70, 1e-70
 
 # The keywords of `compute` for ready arrays, in the order candidates, references.
