@@ -149,11 +149,7 @@ def _decomposed(ngrams: SetNgrams, i: int, texts: list[str], kernels: Kernels, w
 
 
 def named_vendi_scores(kernel: str, eigenvalues: np.ndarray, orders: Sequence[float]) -> dict[str, float]:
-    """Return the Vendi scores of a kernel under their keys.
-
-    >>> named_vendi_scores("ngram", np.array([1.0, 1.0]), (2,))
-    {'vendi_ngram_2': 2.0}
-    """
+    """Return the Vendi scores of a kernel under their keys."""
     scores = vendi_scores(eigenvalues, orders)
     return {f"vendi_{kernel}_{order_name(order)}": score for order, score in zip(orders, scores, strict=True)}
 
@@ -247,11 +243,7 @@ def check_kernels(kernels: object) -> None:
 
 
 def kernel_names(kernels: Iterable[str | KernelFunction]) -> list[str]:
-    """Name the kernels as keys do.
-
-    >>> kernel_names(["ngram", len])
-    ['ngram', 'kernel']
-    """
+    """Name the kernels as keys do."""
     return [kernel if isinstance(kernel, str) else FUNCTION_NAME for kernel in kernels]
 
 

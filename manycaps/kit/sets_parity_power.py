@@ -66,11 +66,7 @@ def joint_p_value(of_gaps: float, of_tails: float) -> float:
 
 
 def level_of_gaps(with_tails: bool, level: float = LEVEL) -> float:
-    """Level at which the gaps are tested, beside the tails or alone.
-
-    >>> level_of_gaps(True), level_of_gaps(False)
-    (0.04000000000000001, 0.05)
-    """
+    """Level at which the gaps are tested, beside the tails or alone."""
     return level * WEIGHT_OF_GAPS if with_tails else level
 
 

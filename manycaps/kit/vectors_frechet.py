@@ -169,11 +169,7 @@ def from_first(vectors: np.ndarray) -> np.ndarray:
 
 
 def pair_distances(vectors: np.ndarray) -> np.ndarray:
-    """Euclidean distances of all pairs of texts: float64, (n_rows, n_texts, d) to (n_rows, n_texts, n_texts).
-
-    >>> pair_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
-    [[[0.0, 5.0], [5.0, 0.0]]]
-    """
+    """Euclidean distances of all pairs of texts: float64, (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
     return np.stack([np.linalg.norm(row[:, None] - row, axis=2) for row in vectors])
 
 
