@@ -200,7 +200,7 @@ class PeopleDistances:
         return np.sum(shares, axis=0)
 
     def threshold(self, sign: int, share: float) -> Threshold:
-        """Return the quantile beyond which a share of people's distances, above 0, at most 1, lies; sign: `Tail`."""
+        """Return the quantile beyond which a share of people's distances lies, at the end that the sign says."""
 
         def reached(value: float) -> float:
             """The share of people's distances that, times the sign, lie at `value` or beyond."""
