@@ -420,8 +420,8 @@ def _tail_share(
     if clusters is not None and not known.all():
         clusters = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
     columns = candidates[known], people[known], candidates[known] - people[known]
-    means = [mean_of_rows(column, clusters) for column in columns]
-    return TailShare(candidates, people, *means, floor=1 / n_candidates, is_tested=is_tested)
+    of_candidates, of_people, differences = (mean_of_rows(column, clusters) for column in columns)
+    return TailShare(candidates, people, of_candidates, of_people, differences, 1 / n_candidates, is_tested)
 
 
 def _shares_with_intervals(
