@@ -82,8 +82,8 @@ def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | No
 
     `variant` names published weights; with `checkpoint` it only says how pixels and activations are treated where the
     checkpoint itself does not. `checkpoint` is the path of a .safetensors, .pth or .pt file or of a folder that
-    `manycaps convert-checkpoint` wrote, or a Hub repository; None for the variant's own source. Raises ValueError where
-    nothing usable is there.
+    `manycaps convert-checkpoint` wrote, or a Hub repository; None for the variant's own source. Raises ValueError for
+    an unusable one.
     """
     name = variant_name(variant)
     if checkpoint is None:

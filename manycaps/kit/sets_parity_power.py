@@ -119,8 +119,7 @@ def rows_needed(
 ) -> RowsNeeded:
     """Rows that the test needs, by lambda = (T2 - degrees) / n_rows, with the ends of their interval.
 
-    `statistic` is T2; the confidence level is between 0 and 1, or None for no interval; `spread` as from
-    `spread_of_effect`.
+    `statistic` is T2; the confidence level is between 0 and 1, or None; `spread` as from `spread_of_effect`.
 
     >>> rows_needed(50.0, 2, 100, 0.95, 1.0)
     RowsNeeded(rows=21.0, low=12.0, high=39.0)

@@ -176,8 +176,7 @@ class Threshold(NamedTuple):
 class PeopleDistances:
     """The distribution of people's distances; every row has the same weight.
 
-    `by_count` is from the number of distances of a row to those of all rows that have so many; they are sorted in
-    place.
+    `by_count` is from the number of distances of a row to those of all rows that have so many, sorted in place.
     """
 
     def __init__(self, by_count: Mapping[int, np.ndarray]):
