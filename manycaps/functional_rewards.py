@@ -49,7 +49,7 @@ def energy_rewards(distances: npt.ArrayLike, n_candidates: int, quality: float =
         raise ValueError(f"quality: expected a number from 0 to 1, got {quality}. Give 0.5 for the proper score.")
     m = n_candidates
     from_references = rows[:, :m, m:].mean(axis=2)
-    pull = from_references - _mean_of_others(from_references)
+    pull = from_references - (from_references.sum(axis=1, keepdims=True) - from_references) / (m - 1)
     to_others = (rows[:, :m, :m] * ~np.eye(m, dtype=bool)).sum(axis=2)
     apart = to_others / (m - 1)
     if m > 2:
@@ -110,11 +110,6 @@ def self_critical(sampled: npt.ArrayLike, greedy: npt.ArrayLike) -> Floats:
             f"{of_greedy.shape} and {of_sampled.shape}. Score one greedy caption per row."
         )
     return of_sampled - of_greedy.reshape(-1, 1)
-
-
-def _mean_of_others(values: Floats) -> Floats:
-    """Mean of the other values of the row: (n_rows, m) to (n_rows, m)."""
-    return (values.sum(axis=1, keepdims=True) - values) / (values.shape[1] - 1)
 
 
 def _as_pairs(values: npt.ArrayLike, name: str, n_candidates: int) -> Floats:

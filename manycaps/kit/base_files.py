@@ -187,11 +187,7 @@ def is_path(name: str) -> bool:
 
 
 def local_path(name: str | os.PathLike[str]) -> pathlib.Path:
-    """Return a path with `~` expanded to the home folder.
-
-    >>> str(local_path("models/mine"))
-    'models/mine'
-    """
+    """Return a path with `~` expanded to the home folder."""
     path = pathlib.Path(name)
     try:
         return path.expanduser()

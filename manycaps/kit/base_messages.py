@@ -61,10 +61,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def check_packages(packages: Iterable[str], requirement: str, wanted_by: str) -> None:
-    """Raise unless optional packages are installed; nothing is imported.
-
-    >>> check_packages(["numpy"], "numpy", "arrays")
-    """
+    """Raise unless optional packages are installed; nothing is imported."""
     missing = next((name for name in packages if importlib.util.find_spec(name) is None), None)
     if missing is not None:
         raise ImportError(f"{wanted_by}: expected the package {missing}, got none. Run `pip install '{requirement}'`.")

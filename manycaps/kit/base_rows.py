@@ -60,11 +60,7 @@ def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
 
 
 def without_torch(values: Any) -> Any:
-    """Return a tensor of torch, or a list of them, as NumPy takes it: no gradients, no bfloat16, not on a GPU.
-
-    >>> without_torch([0.5, 1.0])
-    [0.5, 1.0]
-    """
+    """Return a tensor of torch, or a list of them, as NumPy takes it: no gradients, no bfloat16, not on a GPU."""
     if isinstance(values, list | tuple) and values and hasattr(values[0], "detach"):
         return [without_torch(value) for value in values]
     if not hasattr(values, "detach"):

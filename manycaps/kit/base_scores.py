@@ -28,11 +28,7 @@ def scored_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], detail
 
 
 def row_means(values: np.ndarray, sizes: Sequence[int]) -> list[float]:
-    """Mean of each run of consecutive values, with these sizes.
-
-    >>> row_means(np.array([1.0, 2.0, 6.0]), [1, 2])
-    [1.0, 4.0]
-    """
+    """Mean of each run of consecutive values, with these sizes."""
     return [math.fsum(run) / len(run) for run in split_rows(values.tolist(), sizes)]
 
 

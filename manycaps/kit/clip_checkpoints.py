@@ -37,20 +37,14 @@ from .clip_variants import (
 )
 from .clip_weights import merge_lora, read_weights, write_safetensors
 
-# Seconds to wait for the Hub's first answer.
-HUB_TIMEOUT = 10
+# Seconds to wait for the Hub's first answer, for data in a download, and for an address that is only tried.
+HUB_TIMEOUT, DOWNLOAD_TIMEOUT, TRIAL_TIMEOUT = 10, 60, 20
 
 # What scripts/toy/train_tiny_pac.py notes as the source of its weights.
 MADE_WORLD = "made world"
 
 # Bytes read at once from a network.
 CHUNK_SIZE = 1 << 20
-
-# Seconds without data after which a download is aborted.
-DOWNLOAD_TIMEOUT = 60
-
-# Seconds for which an address that is only tried may keep silent.
-TRIAL_TIMEOUT = 20
 
 # What to do after a failed download, and where a server refuses: a browser is refused as well.
 IN_A_BROWSER = "Download it in a browser and give checkpoint='path/to/the/file.pth' beside your other options."
@@ -88,8 +82,8 @@ def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | No
 
     `variant` names published weights; with `checkpoint` it only says how pixels and activations are treated where the
     checkpoint itself does not. `checkpoint` is the path of a .safetensors, .pth or .pt file or of a folder that
-    `manycaps convert-checkpoint` wrote, or a Hub repository; None for the variant's own source. Raises ValueError where
-    nothing usable is there.
+    `manycaps convert-checkpoint` wrote, or a Hub repository; None for the variant's own source. Raises ValueError for
+    an unusable one.
     """
     name = variant_name(variant)
     if checkpoint is None:

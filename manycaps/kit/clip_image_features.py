@@ -237,11 +237,7 @@ def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> li
 
 
 def as_feature_rows(features: Sequence[bytes]) -> np.ndarray:
-    """Return features as `encode_images` returned them as one float32 array, shape (n, d).
-
-    >>> as_feature_rows([np.ones(2, np.float32).tobytes()]).tolist()
-    [[1.0, 1.0]]
-    """
+    """Return features as `encode_images` returned them as one float32 array, shape (n, d)."""
     return np.frombuffer(b"".join(features), dtype=np.float32).reshape(len(features), -1)
 
 

@@ -247,7 +247,7 @@ def text_batches(texts: Sequence[ClipTokens], batch_size: int) -> list[list[int]
 
 
 def build_network(weights: Weights, activation: str, heads: tuple[int, int] | None = None) -> Any:
-    """Build open_clip's CLIP with the shapes of `weights`, in OpenAI's naming, and with them, in float32 on the CPU.
+    """Build open_clip's CLIP with the shapes of `weights`, in OpenAI's naming, and load them, in float32 on the CPU.
 
     open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit. Raises
     ValueError where keys are missing, unknown or of a wrong shape, or a weight is not finite.

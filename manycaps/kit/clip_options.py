@@ -69,11 +69,7 @@ def check_clip_options(options: Mapping[str, Any]) -> None:
 
 
 def long_captions_name(options: Mapping[str, Any]) -> str | None:
-    """Name the treatment of long captions, for a signature; None for "truncate", which is not named.
-
-    >>> long_captions_name({"long_captions": "window"})
-    'window'
-    """
+    """Name the treatment of long captions, for a signature; None for "truncate", which is not named."""
     return None if options["long_captions"] == "truncate" else str(options["long_captions"])
 
 

@@ -165,9 +165,9 @@ class ClipSetModule(EmbeddingModule):
         self._check_sets(columns, [[len(row) for row in rows] for rows in encoded], options)
         embedded = as_embedding_rows(*encoded)
         self.check_vectors(embedded, columns, options)
-        kinds = {name: type(side).__name__ for name, side in zip(CAPTION_COLUMNS, sides, strict=True)}
-        kinds = {name: "images" if kind == "ImageSets" else "captions" for name, kind in kinds.items()}
-        return self._result(embedded, options, {**kinds, **self._clip_settings(options)}) | counts
+        kinds = ["images" if isinstance(side, ImageSets) else "captions" for side in sides]
+        kind_of = dict(zip(CAPTION_COLUMNS, kinds, strict=True))
+        return self._result(embedded, options, {**kind_of, **self._clip_settings(options)}) | counts
 
     def _check_sets(self, columns: tuple[str, str], sizes: Sequence[list[int]], options: Mapping[str, Any]) -> None:
         """Raise unless both sides have as many rows, and no row is too large or too small."""
@@ -233,7 +233,8 @@ def as_image_sets(images: object, column: str) -> ImageSets:
     rows = values if isinstance(values, Iterator) else iter(decoded_values(values, column, "an image"))
     first = next(rows, None)
     if first is None:
-        raise ValueError(f"{column}: expected at least one image, got {_nothing(values)}. Give a list of images.")
+        nothing = "an empty list" if isinstance(values, Sized) and not len(values) else "None"
+        raise ValueError(f"{column}: expected at least one image, got {nothing}. Give a list of images.")
     if not _is_set(first):
         whole = itertools.chain([first], values) if isinstance(values, Iterator) else values
         n = [len(whole)] if isinstance(whole, Sized) else None
@@ -283,10 +284,6 @@ def _as_image_set(row: Any, where: str) -> list[Any]:
 
 def _kind(value: object) -> str:
     return "one image" if isinstance(value, str | bytes | os.PathLike | PIL.Image.Image) else type(value).__name__
-
-
-def _nothing(values: object) -> str:
-    return "an empty list" if isinstance(values, Sized) and not len(values) else "None"
 
 
 # Distances with a name, and the features that they are made for.

@@ -111,11 +111,7 @@ def closest_reference(matches: Sequence[Match], aggregation: str) -> Match:
 
 
 def combined_match(video: Match, reference: Match) -> Match:
-    """Mean of both sides, value by value: EMScore(X, V, X*).
-
-    >>> combined_match(Match(0.5, 0.5, 0.5, 0.5), Match(1.0, 0.0, 0.0, 0.0))
-    Match(coarse=0.75, fine_precision=0.25, fine_recall=0.25, fine_f=0.25)
-    """
+    """Mean of both sides, value by value: EMScore(X, V, X*)."""
     return Match(*((a + b) / 2 for a, b in zip(video, reference, strict=True)))
 
 

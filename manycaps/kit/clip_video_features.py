@@ -75,7 +75,7 @@ def encode_videos(
                 bar.update(1)
             work.finish()
         finally:
-            work.give_up()
+            work.end = -1  # stops all threads, also those that wait to hand over a frame
     for key, parts in work.done.items():
         rows = np.concatenate(parts)
         features[key] = chosen = rows[frame_places(len(rows), frames)]
@@ -129,10 +129,6 @@ class _Work:
         """Note an error, unless an earlier row has one."""
         if row < self.end:
             self.end, self.error = row, error
-
-    def give_up(self) -> None:
-        """Stop all threads, also those that wait to hand over a frame."""
-        self.end = -1
 
     def _take(self) -> None:
         """Take one message of a thread: a frame, an error, or the end of its video."""

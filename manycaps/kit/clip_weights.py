@@ -193,8 +193,7 @@ def openai_names(weights: Weights) -> Weights:
 def join_positions(weights: Weights) -> Weights:
     """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other.
 
-    Other weights are returned unchanged. Raises ValueError if the second table has no partner of its shape, or none of
-    its rows is used.
+    Other weights are returned unchanged. Raises ValueError for tables of two shapes, or a second one too short.
     """
     if STRETCHED_KEY not in weights:
         return weights

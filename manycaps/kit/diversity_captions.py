@@ -19,7 +19,7 @@ from .diversity_vocabulary import (
     known_number,
     vocabulary_head,
 )
-from .text_spacy import TaggedWord, Tagger, load_spacy_tokenizer
+from .text_spacy import Tagger, load_spacy_tokenizer
 from .text_tokens import Tokenizer, check_tokenizer, tokenize_rows
 
 # Largest number of tokens for ED@N.
@@ -76,13 +76,9 @@ class PartOfSpeechCount:
         distinct = list(dict.fromkeys(caption for row in rows for caption in row))
         tagged = dict(zip(distinct, self._tagger(distinct), strict=True))
         for part, tags in PARTS.items():
-            words = {caption: _words_of(pairs, tags) for caption, pairs in tagged.items()}
+            words = {caption: [word for word, tag in pairs if tag in tags] for caption, pairs in tagged.items()}
             chosen = [[words[caption] for caption in row] for row in rows]
             self.parts[part].update(coded_captions(chosen, self._word_numbers[part].__getitem__))
-
-
-def _words_of(pairs: Sequence[TaggedWord], tags: frozenset[str]) -> list[str]:
-    return [word for word, tag in pairs if tag in tags]
 
 
 # Captions counted at once: about 50 MB of temporary arrays. The figures do not depend on it.

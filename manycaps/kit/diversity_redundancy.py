@@ -58,8 +58,11 @@ class SemanticRedundancy:
         row_values = {kind: np.full(len(rows), np.nan) for kind in DISTANCE_KINDS}
         for places in _rows_of_equal_size(distinct):
             vectors = unit[[[number[caption] for caption in distinct[i]] for i in places]]  # (n_rows, k, d)
-            distances = _pairwise_distances(vectors)
-            for kind, values in _summaries(_without_diagonal(distances)).items():
+            distances = np.clip(1.0 - vectors @ vectors.transpose(0, 2, 1), 0.0, LARGEST_DISTANCE)  # (n_rows, k, k)
+            distances[distances < ROUNDING] = 0.0
+            n_rows, k, _ = distances.shape
+            to_others = distances[:, ~np.eye(k, dtype=bool)].reshape(n_rows, k, k - 1)
+            for kind, values in _summaries(to_others).items():
                 self._update_captions(kind, values.ravel())
             first, second = np.triu_indices(distances.shape[1], 1)
             for kind, values in _summaries(distances[:, first, second]).items():
@@ -109,18 +112,6 @@ def _rows_of_equal_size(rows: Sequence[Sequence[str]]) -> Iterator[list[int]]:
         step = max(1, MAX_DISTANCES // size**2)
         if size > 1:
             yield from (places[start : start + step] for start in range(0, len(places), step))
-
-
-def _pairwise_distances(unit: np.ndarray) -> np.ndarray:
-    """1 - cosine of all pairs of a row: (n_rows, k, d) to (n_rows, k, k)."""
-    distances = np.clip(1.0 - unit @ unit.transpose(0, 2, 1), 0.0, LARGEST_DISTANCE)
-    return np.where(distances < ROUNDING, 0.0, distances)
-
-
-def _without_diagonal(distances: np.ndarray) -> np.ndarray:
-    """Drop the distance of each caption to itself: (n_rows, k, k) to (n_rows, k, k - 1)."""
-    n_rows, k, _ = distances.shape
-    return distances[:, ~np.eye(k, dtype=bool)].reshape(n_rows, k, k - 1)
 
 
 def _summaries(distances: np.ndarray) -> dict[str, np.ndarray]:

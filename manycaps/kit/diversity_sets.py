@@ -57,8 +57,7 @@ def compression_ratio(captions: Sequence[str]) -> float:
 
     Shaib et al. (2024), section 3, https://arxiv.org/abs/2403.00553. The captions stand in alphabetical order, one a
     line, so that the order in which they come changes nothing. gzip's own 18 bytes weigh much in a set of few captions:
-    compare sets of the same number of captions. Above 0 and below 1033, which is deflate's limit; NaN where there is no
-    byte.
+    compare sets of the same number of captions. Above 0 and below 1033, which is deflate's limit; NaN of no byte.
     """
     text = "\n".join(sorted(captions)).encode("utf-8")
     return len(text) / len(gzip.compress(text, compresslevel=LEVEL, mtime=0)) if text else float("nan")
@@ -149,11 +148,7 @@ def _decomposed(ngrams: SetNgrams, i: int, texts: list[str], kernels: Kernels, w
 
 
 def named_vendi_scores(kernel: str, eigenvalues: np.ndarray, orders: Sequence[float]) -> dict[str, float]:
-    """Return the Vendi scores of a kernel under their keys.
-
-    >>> named_vendi_scores("ngram", np.array([1.0, 1.0]), (2,))
-    {'vendi_ngram_2': 2.0}
-    """
+    """Return the Vendi scores of a kernel under their keys."""
     scores = vendi_scores(eigenvalues, orders)
     return {f"vendi_{kernel}_{order_name(order)}": score for order, score in zip(orders, scores, strict=True)}
 
@@ -247,11 +242,7 @@ def check_kernels(kernels: object) -> None:
 
 
 def kernel_names(kernels: Iterable[str | KernelFunction]) -> list[str]:
-    """Name the kernels as keys do.
-
-    >>> kernel_names(["ngram", len])
-    ['ngram', 'kernel']
-    """
+    """Name the kernels as keys do."""
     return [kernel if isinstance(kernel, str) else FUNCTION_NAME for kernel in kernels]
 
 

@@ -70,11 +70,7 @@ def coded_captions(rows: Iterable[Sequence[Sequence[str]]], number_of: Callable[
 
 
 def known_number(numbers: WordNumbers) -> Callable[[str], int]:
-    """Return the function from a word to its number that gives `UNKNOWN_WORD` for a new word and numbers nothing.
-
-    >>> known_number(WordNumbers())("dog") == UNKNOWN_WORD
-    True
-    """
+    """Return the function from a word to its number that gives `UNKNOWN_WORD` for a new word and numbers nothing."""
     return lambda word: numbers.get(word, UNKNOWN_WORD)
 
 
@@ -173,11 +169,9 @@ class VocabularyCount:
     def between_per_row(self) -> dict[str, np.ndarray]:
         """Return both kinds of between-row uniqueness, float64 arrays of shape (n_rows,); needs `keep_rows`."""
         once = {"by_caption": self._spread[: self.n_types] == 1, "by_count": self.counts == 1}
-        return {kind: self._between_rows(chosen) for kind, chosen in once.items()}
-
-    def _between_rows(self, chosen: np.ndarray) -> np.ndarray:
-        tokens = np.bincount(self._first_row[: self.n_types][chosen], self.counts[chosen], minlength=self.n_rows)
-        return _shares(tokens, self.row_sizes.values)
+        rows = self._first_row[: self.n_types]
+        tokens = {kind: np.bincount(rows[is_once], self.counts[is_once], self.n_rows) for kind, is_once in once.items()}
+        return {kind: _shares(of_rows, self.row_sizes.values) for kind, of_rows in tokens.items()}
 
     def _between_mean(self, chosen: np.ndarray) -> float:
         """Mean over rows of the share of tokens of the chosen types, each of which occurs in one row only."""

@@ -24,8 +24,7 @@ def masked_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str
 
     A word is replaced where it stands, so that the captions are tokenized afterwards as all others are. Equal captions
     of a row are equal no longer: no unknown equals another one. `pos` is the name of an installed spaCy pipeline, a
-    pipeline, or a function from a caption to its (word, tag) pairs, the words in the order of the caption and spelled
-    as there.
+    pipeline, or a function from a caption to its (word, tag) pairs, the words in order, spelled as in the caption.
 
     >>> tags = {"a": "DET", "dog": "NOUN"}
     >>> masked_captions([["A dog!"]], lambda caption: [("A", "DET"), ("dog", "NOUN"), ("!", "PUNCT")])

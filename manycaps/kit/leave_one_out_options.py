@@ -10,11 +10,9 @@ from .base_module import check_choice, check_confidence_level, check_whole_numbe
 from .leave_one_out_scores import EMBEDDING_METRICS, METRICS
 from .vectors_checks import as_embedding_arrays
 
-# Most iterations; each keeps a few numbers for each row while it is drawn.
-MOST_ITERATIONS = 1_000_000
-
-# Most references, and hypotheses of a row, that can be asked for.
-MOST_REFERENCES = 1_000_000
+# Most iterations, each of which keeps a few numbers for each row while it is drawn; most references, and hypotheses, of
+# a row.
+MOST_ITERATIONS, MOST_REFERENCES = 1_000_000, 1_000_000
 
 # Name of the keyword.
 COLUMN = "data_embeddings"

@@ -174,7 +174,8 @@ def best_rouge_l(texts: RowTexts, rows: TokenRows) -> ScoredTexts:
 
     def scores(hypotheses: Ints, references: Masks) -> Floats:
         pairs, starts = row_pairs.chosen(hypotheses, references)
-        return f_measure(*(np.maximum.reduceat(values[pairs], starts) for values in of_pairs))
+        precision, recall = (np.maximum.reduceat(values[pairs], starts) for values in of_pairs)
+        return f_measure(precision, recall)
 
     return mean_scores("rouge_l", scores)
 

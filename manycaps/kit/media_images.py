@@ -104,8 +104,7 @@ def as_image_source(image: object, where: str) -> ImageSource:
 
     `image` is a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
     a dict with "bytes" and "path" as undecoded `datasets.Image` columns have; `where` is column and row. Raises
-    TypeError for any other kind; ValueError for a path that cannot be read, a web address, an array of a wrong shape or
-    type.
+    TypeError for any other kind; ValueError for a path that cannot be read, a web address, a wrong shape or type.
 
     >>> as_image_source({"bytes": b"GIF89a", "path": None}, "images[0]")
     b'GIF89a'

@@ -49,7 +49,7 @@ VideoSource = EncodedVideo | FrameList | np.ndarray
 
 
 def as_video_source(video: object, where: str) -> VideoSource:
-    """Classify a video value; nothing is decoded yet. A float32 array are features.
+    """Return a video as `EncodedVideo`, `FrameList` or a float32 array of features; nothing is decoded yet.
 
     `video` is a path, encoded bytes, a list of images, an array or tensor of frames, each as `as_pixels` takes it, a
     float array of shape (n_frames, d) with ready frame features, a dict with "bytes" and "path" as undecoded

@@ -40,6 +40,9 @@ HOW_TO_GET_DATA = (
 # Behind a prefix whose full stop belongs to it before a number only.
 NUMERIC_ONLY = "#NUMERIC_ONLY#"
 
+# The table of a language that has none.
+NO_PARAPHRASES = PhraseTable({}, np.zeros(0, np.int64), np.zeros(2, np.int32), np.zeros(0, np.int32))
+
 # Version of the compiled table; a new number invalidates old files.
 TABLE_FORMAT = 1
 
@@ -166,7 +169,7 @@ def load_meteor15_data(
         prefixes=prefixes,
         synsets=synsets,
         base_forms=base_forms,
-        paraphrases=_mapped_table(files.paraphrases, version, progress) if files.paraphrases else _no_paraphrases(),
+        paraphrases=_mapped_table(files.paraphrases, version, progress) if files.paraphrases else NO_PARAPHRASES,
         version=version,
         code=language,
         language=settings,
@@ -196,10 +199,6 @@ def _synonyms(lines: Callable[[str], list[str]]) -> tuple[dict[str, str], dict[s
             f"meteor15_data: expected numbers of synsets behind every word, got {shown_value(wrong)}. {HOW_TO_GET_DATA}"
         )
     return dict(zip(synsets[::2], synsets[1::2], strict=False)), base_forms
-
-
-def _no_paraphrases() -> PhraseTable:
-    return PhraseTable({}, np.zeros(0, np.int64), np.zeros(2, np.int32), np.zeros(0, np.int32))
 
 
 def table_folder(version: str) -> pathlib.Path:

@@ -1,4 +1,4 @@
-"""The languages of METEOR 1.5, and from texts to the words that it compares, as its option -norm makes them.
+"""The languages of METEOR 1.5, and the words that it compares, which its option -norm makes of texts.
 
 Denkowski and Lavie (2014), https://aclanthology.org/W14-3348. The steps are those of the Java program, in its
 order, with its notion of a letter.

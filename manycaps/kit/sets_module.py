@@ -232,11 +232,7 @@ def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_counts(predictions: Sequence[Any], references: Sequence[Any]) -> list[tuple[int, int]]:
-    """Return (n_candidates, n_references) of each row.
-
-    >>> text_counts([["a", "b"], ["c"]], [["d"], ["e"]])
-    [(2, 1), (1, 1)]
-    """
+    """Return (n_candidates, n_references) of each row."""
     return [(len(p), len(r)) for p, r in zip(predictions, references, strict=True)]
 
 

@@ -66,11 +66,7 @@ def joint_p_value(of_gaps: float, of_tails: float) -> float:
 
 
 def level_of_gaps(with_tails: bool, level: float = LEVEL) -> float:
-    """Level at which the gaps are tested, beside the tails or alone.
-
-    >>> level_of_gaps(True), level_of_gaps(False)
-    (0.04000000000000001, 0.05)
-    """
+    """Level at which the gaps are tested, beside the tails or alone."""
     return level * WEIGHT_OF_GAPS if with_tails else level
 
 
@@ -123,8 +119,7 @@ def rows_needed(
 ) -> RowsNeeded:
     """Rows that the test needs, by lambda = (T2 - degrees) / n_rows, with the ends of their interval.
 
-    `statistic` is T2; the confidence level is between 0 and 1, or None for no interval; `spread` as from
-    `spread_of_effect`.
+    `statistic` is T2; the confidence level is between 0 and 1, or None; `spread` as from `spread_of_effect`.
 
     >>> rows_needed(50.0, 2, 100, 0.95, 1.0)
     RowsNeeded(rows=21.0, low=12.0, high=39.0)

@@ -176,8 +176,7 @@ class Threshold(NamedTuple):
 class PeopleDistances:
     """The distribution of people's distances; every row has the same weight.
 
-    `by_count` is from the number of distances of a row to those of all rows that have so many; they are sorted in
-    place.
+    `by_count` is from the number of distances of a row to those of all rows that have so many, sorted in place.
     """
 
     def __init__(self, by_count: Mapping[int, np.ndarray]):
@@ -200,7 +199,7 @@ class PeopleDistances:
         return np.sum(shares, axis=0)
 
     def threshold(self, sign: int, share: float) -> Threshold:
-        """Return the quantile beyond which a share of people's distances, above 0, at most 1, lies; sign: `Tail`."""
+        """Return the quantile beyond which a share of people's distances lies, at the end that the sign says."""
 
         def reached(value: float) -> float:
             """The share of people's distances that, times the sign, lie at `value` or beyond."""
@@ -420,8 +419,8 @@ def _tail_share(
     if clusters is not None and not known.all():
         clusters = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
     columns = candidates[known], people[known], candidates[known] - people[known]
-    means = [mean_of_rows(column, clusters) for column in columns]
-    return TailShare(candidates, people, *means, floor=1 / n_candidates, is_tested=is_tested)
+    of_candidates, of_people, differences = (mean_of_rows(column, clusters) for column in columns)
+    return TailShare(candidates, people, of_candidates, of_people, differences, 1 / n_candidates, is_tested)
 
 
 def _shares_with_intervals(

@@ -30,7 +30,7 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
     the length of the candidate and r that of the reference of the nearest length, the brevity penalty B is exp(1 - 1/q)
     where q < 1, else 1. Powers are those of the C library, which NumPy's differ from in the last digit.
 
-    `statistics` has shape (n, 10), columns as `STATISTICS`; for BLEU-1 to BLEU-N alone (n, 2 N + 2).
+    `statistics` has shape (n, 10), columns as `STATISTICS`; for BLEU-1 to BLEU-N (n, 2 N + 2), to (n, N).
 
     >>> bleu_scores(np.array([[2, 1, 0, 0, 2, 1, 0, 0, 2, 4]]))[0, :2].round(4).tolist()
     [0.3679, 0.3679]

@@ -20,14 +20,9 @@ from .text_tokens import same_tokens
 if TYPE_CHECKING:  # it imports scikit-learn, where that is installed: half a second
     import nltk
 
-# Weight of precision in the harmonic mean (NLTK 3.8 to 3.10, meteor_score.py, default of `alpha`).
-ALPHA = 0.9
-
-# Exponent of the share of chunks in the fragmentation penalty (same source, default of `beta`).
-BETA = 3
-
-# Largest fragmentation penalty (same source, default of `gamma`).
-GAMMA = 0.5
+# Weight of precision in the harmonic mean, exponent of the share of chunks in the fragmentation penalty, and
+# the largest penalty (NLTK 3.8 to 3.10, meteor_score.py, defaults of `alpha`, `beta` and `gamma`).
+ALPHA, BETA, GAMMA = 0.9, 3, 0.5
 
 # Reference words in a machine word; longer texts use Python's whole numbers in the same code, which is slower.
 MACHINE_WORD_BITS = 64

@@ -13,14 +13,9 @@ import numpy as np
 from .base_types import Floats, Ints, TokenRows
 from .text_ngrams import numbered
 
-# N-gram orders 1 to 4, equally weighted (Vedantam et al. 2015, section 4, https://arxiv.org/abs/1411.5726).
-MAX_ORDER = 4
-
-# Standard deviation of CIDEr-D's length penalty, in bigrams (the same section; pycocoevalcap 1.2, cider.py).
-LENGTH_SIGMA = 6.0
-
-# Scale of CIDEr (the same section).
-CIDER_D_MAXIMUM = 10.0
+# N-gram orders 1 to 4, equally weighted, the standard deviation of CIDEr-D's length penalty, in bigrams, and its scale
+# (Vedantam et al. 2015, section 4, https://arxiv.org/abs/1411.5726; pycocoevalcap 1.2, cider.py).
+MAX_ORDER, LENGTH_SIGMA, CIDER_D_MAXIMUM = 4, 6.0, 10.0
 
 # Words of all texts up to which the n-grams of all orders are kept for the next score: 0.3 kB each.
 MOST_KEPT_WORDS = 1 << 20

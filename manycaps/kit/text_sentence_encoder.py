@@ -333,8 +333,7 @@ def model_folder(encoder: str) -> pathlib.Path:
     """Find the folder of a model: a local one, the Hub's cache, the Hub, or a package for the default model.
 
     `encoder` is a folder, or a name on the Hub, if need be after `HUB_PREFIX`. The weights in the folder are
-    safetensors. Raises OSError where there is no such folder, the Hub does not give the model, or its files are not the
-    expected ones.
+    safetensors. Raises OSError for no such folder, a Hub that does not give the model, or unexpected files.
     """
     folder = local_path(encoder)
     if is_folder(folder):

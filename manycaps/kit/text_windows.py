@@ -85,8 +85,8 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
     """Mean of the vectors of a text's windows: of their directions, with the mean of their lengths.
 
     Of vectors of length 1 it is the mean, normalised. Windows whose vectors are 0 have no direction, and do not count.
-    `vectors` is floating-point, shape (n_windows, d), the mean of that type, shape (d,). Raises ValueError where the
-    directions cancel out.
+    `vectors` is floating-point, shape (n_windows, d), the mean of that type, shape (d,). Raises ValueError if
+    the directions cancel out.
 
     >>> mean_of_windows(np.array([[3.0, 0.0], [0.0, 1.0]])).round(4).tolist()
     [1.4142, 1.4142]

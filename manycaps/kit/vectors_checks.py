@@ -8,13 +8,10 @@ import numpy as np
 from .base_messages import reason_of
 from .base_rows import NOT_ROWS, as_list, check_no_table, without_torch
 
-# Largest number in an embedding: the variance of a squared distance takes its fourth power, which must stay within the
-# range of float64.
-LARGEST_NUMBER = 1e70
-
-# Smallest vector, by its largest number, that is not 0: fourth powers of smaller ones leave the range, too, and
-# different vectors would count as equal.
-SMALLEST_NUMBER = 1e-70
+# Largest number in an embedding, and the smallest vector that is not 0, by its largest number: the variance of a
+# squared distance takes fourth powers, which must stay within the range of float64. With smaller ones different vectors
+# would count as equal.
+LARGEST_NUMBER, SMALLEST_NUMBER = 1e70, 1e-70
 
 # The keywords of `compute` for ready arrays, in the order candidates, references.
 ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")

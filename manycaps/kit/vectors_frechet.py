@@ -118,8 +118,7 @@ def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
 def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> tuple[np.ndarray, np.ndarray]:
     """Squared Fréchet distance of every row, and the share of the splits whose distance is at least as large.
 
-    The observed split is among the splits. Returns two float64 arrays, shape (n_rows,); p-values are above 0, at most
-    1.
+    The observed split is among the splits. Two float64 arrays, shape (n_rows,); p-values are above 0, at most 1.
     """
     # In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     scatter = joint_scatter(vectors)
@@ -169,11 +168,7 @@ def from_first(vectors: np.ndarray) -> np.ndarray:
 
 
 def pair_distances(vectors: np.ndarray) -> np.ndarray:
-    """Euclidean distances of all pairs of texts: float64, (n_rows, n_texts, d) to (n_rows, n_texts, n_texts).
-
-    >>> pair_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
-    [[[0.0, 5.0], [5.0, 0.0]]]
-    """
+    """Euclidean distances of all pairs of texts: float64, (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
     return np.stack([np.linalg.norm(row[:, None] - row, axis=2) for row in vectors])
 
 

@@ -61,8 +61,7 @@ def bandwidths(
 
     "median" and "mean" are half the median and half the mean of the distances of all pairs of different texts of the
     joint row, as in the authors' program, at least 0, in the unit of the vectors; of an even number of values the lower
-    middle one is the median, as in `torch.median`. A number is the bandwidth of all rows. `root` turns the values into
-    distances.
+    middle one is the median, as in `torch.median`. A number is that of all rows. `root` turns values into distances.
 
     >>> bandwidths(np.array([[[0.0, 4.0, 16.0], [4.0, 0.0, 4.0], [16.0, 4.0, 0.0]]]), "median").tolist()
     [1.0]
@@ -80,8 +79,7 @@ def bandwidths(
 def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
     """Squared Euclidean distances, exactly 0 for equal vectors, to about 12 digits for all others.
 
-    `first` is float64, shape (n_rows, n, d), `second` (n_rows, m, d), or None for the first. Returns float64, (n_rows,
-    n, m).
+    Of float64 arrays, shapes (n_rows, n, d) and (n_rows, m, d), or None for the first: float64, (n_rows, n, m).
 
     >>> squared_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
     [[[0.0, 25.0], [25.0, 0.0]]]
@@ -153,9 +151,6 @@ def polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, coe
 
     Of float64 vectors (n_rows, n_texts, d): float64, shape (n_rows, n_texts, n_texts). `degree` is at least 1, `gamma`
     None for 1 / d, `coef0` at least 0; KID has 3, None and 1.
-
-    >>> polynomial_kernel(np.array([[[1.0, 0.0], [1.0, 2.0]]]), 3, None, 1.0).tolist()
-    [[[3.375, 3.375], [3.375, 42.875]]]
     """
     factor = 1 / vectors.shape[-1] if gamma is None else gamma
     return (factor * (vectors @ vectors.swapaxes(1, 2)) + coef0) ** degree

@@ -85,8 +85,7 @@ def mmd_from_sums(
     one distribution above 0 by about (1/n + 1/m) (1 - mean kernel). "unbiased" leaves the pairs of a text with itself
     out: it takes off their kernel, `own`. "authors" leaves them in but divides by n (n - 1), and adds
     `AUTHORS_DIAGONAL` to each, as the authors' program does: that is "unbiased" plus 1.00001 (1/(n - 1) + 1/(m - 1)),
-    whatever the texts. n and m are at least 2 unless "biased". The sums are float64 arrays of any shape, as is the
-    result.
+    whatever the texts. n and m are at least 2 unless "biased". The sums are float64 of any shape, as is the result.
 
     >>> mmd_from_sums(np.array([2.0]), np.array([2.0]), np.array([0.0]), 2, 2, "unbiased").tolist()
     [0.0]

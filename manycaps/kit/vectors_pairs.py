@@ -186,8 +186,7 @@ def exact_median(
 
     Each pass narrows the bracket around the median to three bins of a histogram, until what is inside can be sorted, or
     is one value up to rounding. `vectors` is floating-point, shape (n_vectors, d); `weights` is float64, shape
-    (n_vectors,): how many texts each vector stands for; `pair_values` are distances or squared ones: 0 for equal
-    vectors.
+    (n_vectors,): how many texts each vector stands for; `pair_values` are distances, or squared ones.
 
     >>> points, steps = np.array([[0.0], [1.0], [3.0]]), lambda steps, **_: steps
     >>> exact_median(points, np.ones(3), lambda a, b: abs(a - (a if b is None else b).T), steps)

@@ -235,8 +235,5 @@ def joint_vectors(vectors: np.ndarray, numbers: Sequence[Sequence[int] | np.ndar
     """Stack the vectors of rows of equal sizes as float64, shape (n_rows, n_texts, d).
 
     `vectors` is floating-point, shape (n_vectors, d); `numbers` has n_rows lists of as many numbers of vectors.
-
-    >>> joint_vectors(np.array([[1.0], [2.0]]), [[0, 0, 1]]).tolist()
-    [[[1.0], [1.0], [2.0]]]
     """
     return vectors[np.array(numbers)].astype(np.float64, copy=False)
