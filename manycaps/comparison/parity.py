@@ -137,9 +137,10 @@ def compared_parity(
         systems, clusters, rounding=ROUNDING.get(distance, 1e-9), margin=margin, n_resamples=n_resamples, seed=seed
     )
     within: dict[str, bool] = {}
-    for system in systems if margin is not None else ():
-        gaps = [(system.rows.columns[gap], variance) for gap, variance in system.rows.null_variances().items()]
-        within[system.name] = are_within(gaps, clusters, margin)
+    if margin is not None:
+        for system in systems:
+            gaps = [(system.rows.columns[gap], variance) for gap, variance in system.rows.null_variances().items()]
+            within[system.name] = are_within(gaps, clusters, margin)
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 

@@ -273,7 +273,7 @@ class _ComparedShare:
         systems: "tuple[SystemParity, SystemParity]",
         known: np.ndarray,
         clusters: Sequence[Hashable] | None,
-        resampling: Mapping[str, int],
+        resampling: Mapping[str, Any],
     ) -> None:
         shares = [system.tails.shares[key] for system in systems]
         excesses = [share.rows - share.people_rows for share in shares]
@@ -298,7 +298,8 @@ class _ComparedShare:
         """Return the test of the share with p-values that are adjusted."""
         nearer = self.names[0 if self.distances[0] < self.distances[1] else 1]
         better = nearer if max(p_value, nearer_p_value) <= LEVEL else None
-        return ShareTest(self.key, *self.values, p_value, nearer_p_value, better, self._not_worse())
+        first, second = self.values
+        return ShareTest(self.key, first, second, p_value, nearer_p_value, better, self._not_worse())
 
     def _not_worse(self) -> tuple[bool, bool]:
         """Whether |a| < |b| + margin is shown for each system's excess a and the other one's b, at 5 %."""
@@ -322,17 +323,15 @@ class _ComparedShare:
 
 
 def _compared_shares(
-    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, int]
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, Any]
 ) -> list[_ComparedShare]:
     """Compare the shares that both systems have in two rows or more."""
-    known = {
-        key: ~np.isnan([system.tails.shares[key].rows for system in (first, second)]).any(axis=0) for key in TESTED
-    }
-    return [
-        _ComparedShare(key, (first, second), rows, clusters, resampling)
-        for key, rows in known.items()
-        if np.count_nonzero(rows) > 1
-    ]
+    compared = []
+    for key in TESTED:
+        known: np.ndarray = ~np.isnan([system.tails.shares[key].rows for system in (first, second)]).any(axis=0)
+        if np.count_nonzero(known) > 1:
+            compared.append(_ComparedShare(key, (first, second), known, clusters, resampling))
+    return compared
 
 
 def _share_p_value(shares: Sequence[_ComparedShare]) -> float:
