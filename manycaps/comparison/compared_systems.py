@@ -290,7 +290,7 @@ def _compared_metrics(
     ranking = p_values.copy()
     if near_zero.any():
         sides = first[:, near_zero], second[:, near_zero]
-        ranking[near_zero] = nearer_p_values(p_values[near_zero], *sides, places.tolist(), **resampling)
+        ranking[near_zero] = nearer_p_values(p_values[near_zero], *sides, places.tolist(), n_resamples, seed)
     smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples))
     compared = []
     for i, metric in enumerate(metrics):
