@@ -97,9 +97,9 @@ def whole(file: TableFile) -> Piece:
 def table_files(sources: Sequence[str], split: str = "train") -> list[TableFile]:
     """Resolve paths, addresses, folders and patterns to files, in the order of the sources.
 
-    Folders stand for all tables in them, at any depth, sorted by name; those that `datasets` has saved for the files of
-    their `split`. Names may hold ranges and choices in braces, `{000..099}` and `{a,b}`, and the wildcards `*`, `?` and
-    `[...]`.
+    Folders stand for all tables in them, at any depth, sorted by name; a folder that `datasets` has saved stands for
+    the files of its `split`. Names may hold ranges and choices in braces, `{000..099}` and `{a,b}`, and the wildcards
+    `*`, `?` and `[...]`.
     """
     return [file for source in sources for path in expand_braces(source) for file in _files_of(path, split)]
 

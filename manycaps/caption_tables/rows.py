@@ -176,7 +176,7 @@ class JoinedStore:
 
 @contextlib.contextmanager
 def filled(path: pathlib.Path) -> Iterator[JoinedRows]:
-    """Return a new store for a `with` statement; where it cannot be written, raise an OSError, as SQLite does not."""
+    """Return a new store for a `with` statement; if it cannot be written, raise an OSError and not SQLite's error."""
     path.unlink(missing_ok=True)
     try:
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:

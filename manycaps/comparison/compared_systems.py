@@ -15,10 +15,9 @@ from manycaps.comparison.paired_tests import (
     CONFIDENCE_LEVEL,
     N_RESAMPLES,
     PairedTest,
-    clustered_differences,
     holm_p_values,
+    nearer_p_values,
     paired_tests,
-    sign_flip_tests,
     smallest_sign_p_value,
 )
 from manycaps.comparison.parity import ComparedParity
@@ -291,7 +290,7 @@ def _compared_metrics(
     ranking = p_values.copy()
     if near_zero.any():
         sides = first[:, near_zero], second[:, near_zero]
-        ranking[near_zero] = _ranking_p_values(p_values[near_zero], *sides, places, n_resamples, seed)
+        ranking[near_zero] = nearer_p_values(p_values[near_zero], *sides, places.tolist(), n_resamples, seed)
     smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples))
     compared = []
     for i, metric in enumerate(metrics):
@@ -328,19 +327,6 @@ def _compared_pairs(
         is_found = ranking[i] <= LEVEL
         pairs.append(ComparedPair(first, second, tests[i], adjusted[i], ranking[i], better if is_found else None))
     return pairs
-
-
-def _ranking_p_values(
-    p_values: np.ndarray, first: np.ndarray, second: np.ndarray, places: np.ndarray, n_resamples: int, seed: int
-) -> np.ndarray:
-    """p-values of "one of them is nearer to 0": that they differ, and that their sum is not 0.
-
-    |a| < |b| says that b - a and b + a have the sign of b: both tests are needed, and the larger p-value counts (an
-    intersection-union test, Berger 1982, https://doi.org/10.1080/00401706.1982.10487790). With both means on one side
-    of 0 as well: the true ones may lie on both.
-    """
-    sums = clustered_differences(first, -second, places.tolist())
-    return np.maximum(p_values, sign_flip_tests(sums, n_resamples, seed).p_values)
 
 
 def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> AgainstPeople:

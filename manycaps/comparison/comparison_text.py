@@ -79,8 +79,8 @@ def _interval(test: PairedTest) -> str:
 def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
     """Return the answer in sentences: the systems beside people, and in pairs.
 
-    Where there are no two references, every system beside the baseline by every metric. Unless `full`, many pairs are
-    cut down to those with the baseline.
+    Where there are no two references, every system beside the baseline by every metric. Without `full`, many
+    pairs are reduced to those with the baseline.
     """
     baseline, parity = comparison.systems[0], comparison.parity
     sentences = notes(comparison)

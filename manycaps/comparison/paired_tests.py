@@ -220,6 +220,24 @@ def sign_flip_tests(
     return SignFlipTests(results[0], are_exact, results[1], results[2])
 
 
+def nearer_p_values(
+    p_values: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    clusters: Sequence[Hashable] | None,
+    n_resamples: int,
+    seed: int,
+) -> np.ndarray:
+    """p-values of "one of them is nearer to 0": that they differ, `p_values`, and that their sum is not 0.
+
+    |a| < |b| says that b - a and b + a have the sign of b: both tests are needed, and the larger p-value counts (an
+    intersection-union test, Berger 1982, https://doi.org/10.1080/00401706.1982.10487790). With both means on one side
+    of 0 as well: the true ones may lie on both. Arrays and shapes are those of `clustered_differences`.
+    """
+    sums = clustered_differences(first, -second, clusters)
+    return np.maximum(p_values, sign_flip_tests(sums, n_resamples, seed, None).p_values)
+
+
 def smallest_sign_p_value(n_clusters: int, n_resamples: int) -> float:
     """Return the least possible p-value: that of clusters that all differ, and all with the same sign.
 

@@ -34,7 +34,7 @@ class ParityRows(NamedTuple):
     distances: Distances
 
     def null_variances(self) -> dict[str, float]:
-        """By gap the variance of its sum over rows under random splits; without a gap that no row has."""
+        """Return by gap the variance of its sum over rows under random splits; a gap that no row has is left out."""
         variances = dict(zip(GAPS, ("fidelity_variance", "diversity_variance"), strict=True))
         return {
             gap: float(np.sum(self.columns[variance]))
@@ -126,7 +126,7 @@ def compared_parity(
 ) -> ComparedParity:
     """Compare systems with people, and with each other.
 
-    `rows` has by system what the module says of the same rows, the baseline first; `clusters` are labels of the rows,
+    `rows` holds the values of the same rows by system, the baseline first; `clusters` are labels of the rows,
     and None if every row is independent. Up to `margin`, a gap in the unit of the distance, systems count as
     equivalent; None: not asked. `note` is what a reader should know of the distance; `n_resamples` and `seed` are those
     of the sign patterns of the tests of pairs.
@@ -136,9 +136,10 @@ def compared_parity(
         systems, clusters, rounding=ROUNDING.get(distance, 1e-9), margin=margin, n_resamples=n_resamples, seed=seed
     )
     within: dict[str, bool] = {}
-    for system in systems if margin is not None else ():
-        gaps = [(system.rows.columns[gap], variance) for gap, variance in system.rows.null_variances().items()]
-        within[system.name] = are_within(gaps, clusters, margin)
+    if margin is not None:
+        for system in systems:
+            gaps = [(system.rows.columns[gap], variance) for gap, variance in system.rows.null_variances().items()]
+            within[system.name] = are_within(gaps, clusters, margin)
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 

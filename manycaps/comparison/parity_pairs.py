@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special
 
 from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
-from manycaps.comparison.paired_tests import PairedTest, holm_p_values, paired_tests
+from manycaps.comparison.paired_tests import holm_p_values, nearer_p_values, paired_tests
 from manycaps.kit.sets_gaps import sums_of_clusters
 from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
 from manycaps.kit.sets_parity import GAPS
@@ -273,7 +273,7 @@ class _ComparedShare:
         systems: "tuple[SystemParity, SystemParity]",
         known: np.ndarray,
         clusters: Sequence[Hashable] | None,
-        resampling: Mapping[str, int],
+        resampling: Mapping[str, Any],
     ) -> None:
         shares = [system.tails.shares[key] for system in systems]
         excesses = [share.rows - share.people_rows for share in shares]
@@ -283,22 +283,21 @@ class _ComparedShare:
         # Shares of the rows that both have them in, minus those of the rows' own references.
         self.excesses = [excess[known] for excess in excesses]
         self._labels, self._resampling = _chosen_labels(clusters, known), resampling
-        self.difference = self._test(*(share.rows[known] for share in shares))
+        columns = shares[0].rows[known, None], shares[1].rows[known, None]
+        self.difference = paired_tests(*columns, self._labels, confidence_level=None, **resampling)[0]
 
     def nearer_p_value(self) -> float:
-        """Is one nearer to people's share? They differ, and so does their sum from twice that of people.
-
-        |a| < |b| says that b - a and b + a have the sign of b: both tests are needed, and the larger p-value counts
-        (an intersection-union test, Berger 1982, https://doi.org/10.1080/00401706.1982.10487790).
-        """
-        first, second = self.excesses
-        return max(self.difference.p_value, self._test(first, -second).p_value)
+        """Is one nearer to people's share?"""
+        first, second = (excess[:, None] for excess in self.excesses)
+        p_value = np.array([self.difference.p_value])
+        return float(nearer_p_values(p_value, first, second, self._labels, **self._resampling)[0])
 
     def result(self, p_value: float, nearer_p_value: float) -> ShareTest:
         """Return the test of the share with p-values that are adjusted."""
         nearer = self.names[0 if self.distances[0] < self.distances[1] else 1]
         better = nearer if max(p_value, nearer_p_value) <= LEVEL else None
-        return ShareTest(self.key, *self.values, p_value, nearer_p_value, better, self._not_worse())
+        first, second = self.values
+        return ShareTest(self.key, first, second, p_value, nearer_p_value, better, self._not_worse())
 
     def _not_worse(self) -> tuple[bool, bool]:
         """Whether |a| < |b| + margin is shown for each system's excess a and the other one's b, at 5 %."""
@@ -316,23 +315,17 @@ class _ComparedShare:
             (is_above or is_total_below) and (is_total_above or is_below),
         )
 
-    def _test(self, first: np.ndarray, second: np.ndarray) -> PairedTest:
-        columns = first[:, None], second[:, None]
-        return paired_tests(*columns, self._labels, confidence_level=None, **self._resampling)[0]
-
 
 def _compared_shares(
-    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, int]
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, Any]
 ) -> list[_ComparedShare]:
     """Compare the shares that both systems have in two rows or more."""
-    known = {
-        key: ~np.isnan([system.tails.shares[key].rows for system in (first, second)]).any(axis=0) for key in TESTED
-    }
-    return [
-        _ComparedShare(key, (first, second), rows, clusters, resampling)
-        for key, rows in known.items()
-        if np.count_nonzero(rows) > 1
-    ]
+    compared = []
+    for key in TESTED:
+        known: np.ndarray = ~np.isnan([system.tails.shares[key].rows for system in (first, second)]).any(axis=0)
+        if np.count_nonzero(known) > 1:
+            compared.append(_ComparedShare(key, (first, second), known, clusters, resampling))
+    return compared
 
 
 def _share_p_value(shares: Sequence[_ComparedShare]) -> float:

@@ -51,7 +51,7 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     if options.with_captions:
         rows = folder_rows(folders, [row.id for row in rows])
     clusters = clusters_of(rows, options.clusters)
-    resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
+    resampling: dict[str, Any] = {"n_resamples": options.n_resamples, "seed": options.seed}
     exchanges: list[Exchange] = []
     if options.with_captions and options.full:
         modules = [module for module in systems[0].results if module in SET_MODULES]
@@ -93,16 +93,18 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     # A column that nobody asked for is not read, not even for the page.
     rows = rows if "images" in media else [row._replace(image=None) for row in rows]
     rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
-    resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
+    resampling: dict[str, Any] = {"n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
-    parity, of_parity = None, dict[str, Mapping[str, Any]]()
+    parity = None
+    of_parity: dict[str, dict[str, Any]] = {}
     if can_be_compared(rows):
         distance, note = chosen_distance(options.distance, options.encoder)
-        about = {"distance": distance, "note": note or note_of_language(rows, distance, options.encoder)}
+        note = note or note_of_language(rows, distance, options.encoder)
         with without_warning_of_unread():
             given = {name: value for name, value in _given(options).items() if name in OF_PARITY}
             parity_scores = parity_of_captions(rows, {"distance": distance, "clusters": clusters, **given})
-        parity = compared_parity(parity_scores.rows, clusters, **about, margin=options.margin, **resampling)
+        tested: dict[str, Any] = {"margin": options.margin, **resampling}
+        parity = compared_parity(parity_scores.rows, clusters, distance=distance, note=note, **tested)
         of_parity = {name: {MODULE: result} for name, result in parity_scores.results.items()}
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:

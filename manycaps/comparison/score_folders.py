@@ -150,7 +150,7 @@ def _distances(folder: ScoreFolder, order: np.ndarray) -> KeptDistances:
 def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRow]:
     """Return the scored rows with the captions of all systems, and with the references of the baseline.
 
-    `ids` are those of the rows, in the order that is wanted. A ValueError names a file that is missing, has changed, or
+    `ids` are those of the rows, in the order of the result. A ValueError names a file that is missing, has changed, or
     is not understood as it was.
     """
     read = {name: _captions(path) for name, path in folders.items()}

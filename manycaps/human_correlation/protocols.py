@@ -302,7 +302,7 @@ class LoadedMetric(NamedTuple):
 
 
 def loaded_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
-    """Load the metric, and that which it is tested against."""
+    """Load the metric, and the one that it is tested against."""
     loaded = []
     for chosen, prefix in ((options.metric, ""), (options.against, "against_")):
         config, given, key, is_reversed = (

@@ -90,7 +90,7 @@ def as_plot_section(plot: Plot) -> str:
 
 
 def as_table(title: str, head: str, body: str, name: str = "", kind: str = "", caption: str = "") -> str:
-    """Return a table that scrolls by itself; all but the title, which is plain text, and the identifier is HTML."""
+    """Return a table that scrolls by itself; the title is plain text, head, body and caption are HTML."""
     identifier = f' id="table-{name}"' if name else ""
     return f"""<div class="table{kind}" role="region" aria-label="{html.escape(title)}" tabindex="0"><table{identifier}>
 {caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"""

@@ -113,28 +113,24 @@ class LocalEngine:
 
         Raises the errors of the step, and a ChildProcessError if a process was killed.
         """
+        waiting = iter(parts)
         try:
-            yield from self._run(step, settings, parts)
+            # Every process is kept busy, with one part more waiting for each.
+            first = itertools.islice(waiting, 2 * self.n_processes)
+            running = {self._pool.submit(step, settings, part): part for part in first}
+            while running:
+                done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+                # Of several errors that of the first part is shown.
+                for future in sorted(done, key=lambda one: running[one].number):
+                    part = running.pop(future)
+                    yield part, future.result()
+                    for later in itertools.islice(waiting, 1):
+                        running[self._pool.submit(step, settings, later)] = later
         except BrokenProcessPool:
             raise ChildProcessError(
                 "processes: expected all to live until the end, got one that was killed, perhaps for lack of memory. "
                 "Give the same command again, with fewer --processes if need be: finished parts stay."
             ) from None
-
-    def _run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> "Iterator[PartReport]":
-        """Keep every process busy, with one part more waiting for each."""
-        waiting = iter(parts)
-        running = {
-            self._pool.submit(step, settings, part): part for part in itertools.islice(waiting, 2 * self.n_processes)
-        }
-        while running:
-            done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
-            # Of several errors that of the first part is shown.
-            for future in sorted(done, key=lambda one: running[one].number):
-                part = running.pop(future)
-                yield part, future.result()
-                for later in itertools.islice(waiting, 1):
-                    running[self._pool.submit(step, settings, later)] = later
 
 
 def prepare_process() -> None:

@@ -48,28 +48,22 @@ class RayEngine:
             return
         import ray.data
 
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        by_number = {part.number: part for part in parts}
+        work = functools.partial(do_parts, step, settings, by_number)
         try:
-            yield from self._run(step, settings, parts)
+            numbers = ray.data.from_items([{"part": number} for number in by_number], override_num_blocks=len(parts))
+            for done in self._mapped(numbers, work).iter_rows():
+                report = json.loads(done["report"])
+                if "error" in report:
+                    raise ERRORS[report["error"]](report["message"])
+                yield by_number[done["part"]], report
         except ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise ChildProcessError(
                 f"--engine ray: expected a cluster to do every part, got {reason}. Give the same command again: "
                 "finished parts stay."
             ) from error
-
-    def _run(self, step: Step, settings: RunSettings, parts: Sequence[RunPart]) -> Iterator[PartReport]:
-        """Run a step, and let Ray's own errors pass."""
-        import ray.data
-
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        by_number = {part.number: part for part in parts}
-        numbers = ray.data.from_items([{"part": number} for number in by_number], override_num_blocks=len(parts))
-        work = functools.partial(do_parts, step, settings, by_number)
-        for done in self._mapped(numbers, work).iter_rows():
-            report = json.loads(done["report"])
-            if "error" in report:
-                raise ERRORS[report["error"]](report["message"])
-            yield by_number[done["part"]], report
 
     def _mapped(self, numbers: Any, work: Callable[[RayBatch], RayBatch]) -> Any:
         """The work on all numbers of parts, not started."""

@@ -72,42 +72,20 @@ class Scorer:
         self.module = load_for_command(name, **options)
         self.record = MODULES[name]
         self.options: dict[str, Any] = self.module.call_options({})
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns that the module needs."""
-        return list(self.module._feature_names())
-
-    @property
-    def is_distribution(self) -> bool:
-        """Whether the module compares two sets of captions, with tests."""
-        return self.record.is_distribution
-
-    @property
-    def has_p_values(self) -> bool:
-        """Whether rows draw from their splits, for the test of the corpus."""
-        return self.is_distribution and not self.is_parity and self.options["p_value"] != "none"
-
-    @property
-    def is_parity(self) -> bool:
-        """Whether the corpus is tested in closed form, by sums of what rows have."""
-        return self.record.reduction == PARITY
-
-    @property
-    def counts_documents(self) -> bool:
-        """Whether document frequencies are to be counted in the references of all rows."""
-        is_used = self.options.get("distance", "cider") == "cider"
-        return self.record.counts_documents and is_used and self.options["document_frequency"] is None
-
-    @property
-    def has_model(self) -> bool:
-        """Whether a network runs; an optional one has no part in what a run measures."""
-        return self.record.runs_network and not (self.is_parity and self.options["distance"] != "bert")
-
-    @property
-    def gathers(self) -> bool:
-        """Whether a value of the corpus needs the embeddings of all rows at once."""
-        return gathers(self.record.reduction, self.options)
+        # Names of the columns that the module needs.
+        self.columns: list[str] = list(self.module._feature_names())
+        # Whether the corpus is tested in closed form, by sums of what rows have; and whether the module compares two
+        # sets of captions, with rows that draw from their splits for the test of the corpus.
+        self.is_parity = self.record.reduction == PARITY
+        self.is_distribution = self.record.is_distribution
+        self.has_p_values = self.is_distribution and not self.is_parity and self.options["p_value"] != "none"
+        # Whether document frequencies are to be counted in the references of all rows.
+        is_cider = self.options.get("distance", "cider") == "cider"
+        self.counts_documents = self.record.counts_documents and is_cider and self.options["document_frequency"] is None
+        # Whether a network runs; an optional one has no part in what a run measures.
+        self.has_model = self.record.runs_network and not (self.is_parity and self.options["distance"] != "bert")
+        # Whether a value of the corpus needs the embeddings of all rows at once.
+        self.gathers = gathers(self.record.reduction, self.options)
 
     def reduction(self) -> Reduction | None:
         """Return the reduction for values of the corpus that are not means over rows; None for most metrics."""
