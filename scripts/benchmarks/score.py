@@ -20,7 +20,6 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -120,16 +119,9 @@ def _images(folder: pathlib.Path) -> Comparison:
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
     module = load("pac_score", **options)
-    name = f"pac_score, {N_IMAGES} images of 640 x 480 out of a tar"
-    work = Work(name, "pairs", N_IMAGES, _command("pac_score", tar, folder, options))
-    return work.beside("decode, then encode", _decode_then_encode(module, tar), claim=0.9, repeats=3)
-
-
-def _decode_then_encode(module: Any, tar: pathlib.Path) -> Callable[[], object]:
-    """Return a function that does the same work in two steps."""
     model = module.encoder.model
 
-    def run() -> np.ndarray:
+    def decode_then_encode() -> np.ndarray:
         with tarfile.open(tar) as archive:
             contents = [archive.extractfile(member) for member in archive]
             data = [content.read() for content in contents if content is not None]
@@ -140,7 +132,9 @@ def _decode_then_encode(module: Any, tar: pathlib.Path) -> Callable[[], object]:
         pictures, numbers = model.image_features(pixels), np.arange(len(texts))
         return pac_s(paired_cosines(captions, pictures, numbers, numbers), PAC_WEIGHT)
 
-    return run
+    name = f"pac_score, {N_IMAGES} images of 640 x 480 out of a tar"
+    work = Work(name, "pairs", N_IMAGES, _command("pac_score", tar, folder, options))
+    return work.beside("decode, then encode", decode_then_encode, claim=0.9, repeats=3)
 
 
 def _command(metric: str, source: pathlib.Path, folder: pathlib.Path, options: dict[str, str]) -> Callable[[], None]:
