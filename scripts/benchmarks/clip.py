@@ -9,30 +9,27 @@ lie ready; its captions are as short as ours (the encoder is causal, so position
 import os
 import pathlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import evaluate
 import numpy as np
 import open_clip
 import PIL.Image
 import torch
 import torchvision.transforms as transforms
 
+from manycaps.installed_modules import load
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD, ClipModel, text_batches
-from scripts.benchmarks.timing import Comparison, compare, compare_remembered, from_scratch
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from manycaps.kit.media_images import as_model_pixels
+from scripts.benchmarks.timing import Comparison, Work, from_scratch
 
 N_IMAGES = 16
 CAPTIONS_PER_IMAGE = 5
 BATCH_SIZE = 64
 
-# Systems that are compared on the same images and references.
-N_SYSTEMS = 3
-
 # Sizes of a run that shows only that the suite works (--small).
-SMALL = {"N_IMAGES": 2, "CAPTIONS_PER_IMAGE": 2, "N_SYSTEMS": 2, "LOADER_PROCESSES": 1}
+SMALL = {"N_IMAGES": 2, "CAPTIONS_PER_IMAGE": 2, "LOADER_PROCESSES": 1}
 
 # Of the authors' DataLoader: theirs are 6, more than many machines have cores.
 LOADER_PROCESSES = min(6, os.cpu_count() or 1)
@@ -40,6 +37,17 @@ LOADER_PROCESSES = min(6, os.cpu_count() or 1)
 SUBJECTS = "dog,child,man in a red coat,woman on a bicycle,flock of birds,cat,small brown horse,busy crowd".split(",")
 ACTIONS = "runs,waits beside a wooden fence,looks at the camera,plays with a yellow ball,sits in the shade".split(",")
 PLACES = "in a park,on the beach in the evening,near the old station,in front of a shop window,on wet grass".split(",")
+
+# How the authors' programs prepare an image.
+AUTHORS_PIXELS = transforms.Compose(
+    [
+        transforms.Resize(224, interpolation=transforms.InterpolationMode.BICUBIC),
+        transforms.CenterCrop(224),
+        lambda image: image.convert("RGB"),
+        transforms.ToTensor(),
+        transforms.Normalize(OPENAI_MEAN, OPENAI_STD),
+    ]
+)
 
 
 def captions(n: int, seed: int = 0) -> list[str]:
@@ -53,16 +61,18 @@ def captions(n: int, seed: int = 0) -> list[str]:
 
 
 def write_photographs(folder: pathlib.Path, n: int) -> list[str]:
-    """Write n JPEG files of 640 x 480 with smooth colours and some noise, about as large as photographs."""
+    """Write n different JPEG files of 640 x 480 with smooth colours and some noise, about as large as photographs."""
     rng = np.random.default_rng(0)
-    paths = []
-    for i in range(n):
-        coarse = PIL.Image.fromarray(rng.integers(0, 256, (12, 16, 3), dtype=np.uint8)).resize((640, 480))
-        noisy = np.asarray(coarse).astype(int) + rng.integers(-12, 13, (480, 640, 3))
+    colours, noise = rng.integers(0, 256, (n, 12, 16, 3), dtype=np.uint8), rng.integers(-12, 13, (480, 640, 3))
+
+    def write(i: int) -> str:
+        smooth = np.asarray(PIL.Image.fromarray(colours[i]).resize((640, 480)))
         path = folder / f"{i}.jpg"
-        PIL.Image.fromarray(np.clip(noisy, 0, 255).astype(np.uint8)).save(path, quality=90)
-        paths.append(str(path))
-    return paths
+        PIL.Image.fromarray(np.clip(smooth + noise, 0, 255).astype(np.uint8)).save(path, quality=90)
+        return str(path)
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(write, range(n)))
 
 
 def random_clip(architecture: str) -> Any:
@@ -71,73 +81,58 @@ def random_clip(architecture: str) -> Any:
     return open_clip.create_model(architecture, pretrained=None, force_quick_gelu=True).eval()
 
 
-class ImageRows(torch.utils.data.Dataset[torch.Tensor]):
-    """The authors' images: opened and transformed by the loader."""
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        self.paths = paths
-        self.transform = transforms.Compose(
-            [
-                transforms.Resize(224, interpolation=transforms.InterpolationMode.BICUBIC),
-                transforms.CenterCrop(224),
-                lambda image: image.convert("RGB"),
-                transforms.ToTensor(),
-                transforms.Normalize(OPENAI_MEAN, OPENAI_STD),
-            ]
-        )
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def __getitem__(self, i: int) -> torch.Tensor:
-        return self.transform(PIL.Image.open(self.paths[i]))
+def save_clip(network: Any, folder: pathlib.Path) -> str:
+    """Write the weights of a CLIP, and return the path of the checkpoint."""
+    path = folder / "clip.pth"
+    torch.save({"state_dict": network.state_dict()}, path)
+    return str(path)
 
 
-class CaptionRows(torch.utils.data.Dataset[torch.Tensor]):
-    """The authors' captions: prefixed and tokenised by the loader, 77 tokens each."""
+def authors_features(
+    items: Sequence[str], read: Callable[[str], torch.Tensor], encode: Callable[..., torch.Tensor], batch_size: int
+) -> np.ndarray:
+    """Read every item in the processes of a loader, encode it, and normalise."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = texts
+    def batch_of(part: Sequence[str]) -> torch.Tensor:
+        return torch.stack([read(item) for item in part])
 
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def __getitem__(self, i: int) -> torch.Tensor:
-        return open_clip.tokenize("A photo depicts " + self.texts[i])[0]
-
-
-class AuthorsLoop:
-    """The authors' PAC-S and RefPAC-S on one model."""
-
-    def __init__(self, network: Any) -> None:
-        self.network = network
-
-    def features(self, rows: torch.utils.data.Dataset[torch.Tensor], encode: Any, batch_size: int) -> np.ndarray:
-        """Encode every row."""
-        loader = torch.utils.data.DataLoader(rows, batch_size=batch_size, num_workers=LOADER_PROCESSES)
-        with torch.no_grad():
-            found = np.vstack([encode(batch).numpy() for batch in loader])
-        return found / np.sqrt(np.sum(found**2, axis=1, keepdims=True))
-
-    def pac_s(self, paths: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Score each caption with its image; also return the captions' features."""
-        images = self.features(ImageRows(paths), self.network.encode_image, 64)
-        candidates = self.features(CaptionRows(texts), self.network.encode_text, 256)
-        return 2.0 * np.clip(np.sum(images * candidates, axis=1), 0, None), candidates
-
-    def ref_pac_s(self, paths: Sequence[str], texts: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-        """Score each caption with its image and its references."""
-        scores, candidates = self.pac_s(paths, texts)
-        flat = self.features(CaptionRows([text for row in references for text in row]), self.network.encode_text, 256)
-        ends = np.cumsum([len(row) for row in references])
-        closest = [
-            np.max(candidate @ flat[end - len(row) : end].T)
-            for candidate, row, end in zip(candidates, references, ends, strict=True)
-        ]
-        return 2 * scores * closest / (scores + closest)
+    loader = torch.utils.data.DataLoader(
+        list(items), batch_size=batch_size, num_workers=LOADER_PROCESSES, collate_fn=batch_of
+    )
+    with torch.no_grad():
+        features = np.vstack([encode(batch).numpy() for batch in loader])
+    return features / np.sqrt(np.sum(features**2, axis=1, keepdims=True))
 
 
-def bare_forward(model: ClipModel, pixels: torch.Tensor, texts: Sequence[str]) -> Any:
+def authors_text_features(network: Any, texts: Sequence[str]) -> np.ndarray:
+    """Encode captions with the prompt, 77 tokens each."""
+    return authors_features(
+        texts, lambda text: open_clip.tokenize("A photo depicts " + text)[0], network.encode_text, 256
+    )
+
+
+def authors_pac_s(network: Any, paths: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Score each caption with its image; also return the captions' features."""
+    images = authors_features(paths, lambda path: AUTHORS_PIXELS(PIL.Image.open(path)), network.encode_image, 64)
+    candidates = authors_text_features(network, texts)
+    return 2.0 * np.clip(np.sum(images * candidates, axis=1), 0, None), candidates
+
+
+def authors_ref_pac_s(
+    network: Any, paths: Sequence[str], texts: Sequence[str], references: Sequence[Sequence[str]]
+) -> np.ndarray:
+    """Score each caption with its image and its references."""
+    scores, candidates = authors_pac_s(network, paths, texts)
+    flat = authors_text_features(network, [text for row in references for text in row])
+    ends = np.cumsum([len(row) for row in references])
+    closest = [
+        np.max(candidate @ flat[end - len(row) : end].T)
+        for candidate, row, end in zip(candidates, references, ends, strict=True)
+    ]
+    return 2 * scores * closest / (scores + closest)
+
+
+def bare_forward(model: ClipModel, pixels: torch.Tensor, texts: Sequence[str]) -> Callable[[], None]:
     """Return a function that only runs the model: no decoding, no tokenising, no scores."""
     tokens = [model.tokenize(text) for text in dict.fromkeys(texts)]
     batches = [model._as_batch([tokens[i] for i in rows]) for rows in text_batches(tokens, BATCH_SIZE)]
@@ -155,76 +150,39 @@ def bare_forward(model: ClipModel, pixels: torch.Tensor, texts: Sequence[str]) -
 
 def comparisons() -> Iterator[Comparison]:
     """Five captions per image, PAC-S and RefPAC-S, on the CPU."""
-    evaluate.utils.logging.disable_progress_bar()
     network = random_clip("ViT-B-32")
     with tempfile.TemporaryDirectory() as folder:
-        checkpoint = pathlib.Path(folder) / "clip.pth"
-        torch.save({"state_dict": network.state_dict()}, checkpoint)
+        options = {"checkpoint": save_clip(network, pathlib.Path(folder)), "device": "cpu"}
+        pac, ref = load("pac_score", **options), load("ref_pac_score", **options)
         paths = write_photographs(pathlib.Path(folder), N_IMAGES)
-        texts = captions(N_IMAGES * CAPTIONS_PER_IMAGE)
-        options = {"checkpoint": str(checkpoint), "device": "cpu"}
-        pac = evaluate.load(str(ROOT / "metrics" / "pac_score"), **options)
-        ref = evaluate.load(str(ROOT / "metrics" / "ref_pac_score"), **options)
-        rows = [texts[i : i + CAPTIONS_PER_IMAGE] for i in range(0, len(texts), CAPTIONS_PER_IMAGE)]
-        yield from _compare(network, pac, ref, paths, rows)
+        yield from _compare(network, pac, ref, paths)
 
 
-def _compare(network: Any, pac: Any, ref: Any, paths: list[str], rows: list[list[str]]) -> Iterator[Comparison]:
+def _compare(network: Any, pac: Any, ref: Any, paths: list[str]) -> Iterator[Comparison]:
     """The lines of the table."""
-    texts = [text for row in rows for text in row]
-    repeated = [path for path in paths for _ in range(CAPTIONS_PER_IMAGE)]
-    references = [captions(5, seed=1 + i) for i in range(len(paths))]
-    repeated_references = [row for row in references for _ in range(CAPTIONS_PER_IMAGE)]
-    work = f"PAC-S, {len(paths)} images of 640 x 480 x {CAPTIONS_PER_IMAGE} captions"
-    runs = {"n_ours": len(texts), "n_theirs": len(texts)}
-    yield compare(
-        work,
-        "the authors' loop",
-        "pairs",
-        1.5,
-        lambda: from_scratch(pac, predictions=rows, images=paths),
-        lambda: AuthorsLoop(network).pac_s(repeated, texts),
-        repeats=3,
-        **runs,
+    texts = captions(N_IMAGES * CAPTIONS_PER_IMAGE)
+    rows = [texts[i : i + CAPTIONS_PER_IMAGE] for i in range(0, len(texts), CAPTIONS_PER_IMAGE)]
+    references = [captions(5, seed=1 + i) for i in range(N_IMAGES)]
+    repeated, repeated_references = (
+        [value for value in values for _ in range(CAPTIONS_PER_IMAGE)] for values in (paths, references)
     )
-    yield compare(
-        "RefPAC-S, the same with 5 references per image",
+
+    def of_images() -> Any:
+        return from_scratch(pac, predictions=rows, images=paths)
+
+    def of_references() -> Any:
+        return from_scratch(ref, predictions=rows, images=paths, references=references)
+
+    work = Work(
+        f"PAC-S, {N_IMAGES} images of 640 x 480 x {CAPTIONS_PER_IMAGE} captions", "pairs", len(texts), of_images
+    )
+    yield work.beside("the authors' loop", lambda: authors_pac_s(network, repeated, texts), claim=1.5, repeats=3)
+    yield Work("RefPAC-S, the same with 5 references per image", "pairs", len(texts), of_references).beside(
         "the authors' loop",
-        "pairs",
-        1.5,
-        lambda: from_scratch(ref, predictions=rows, images=paths, references=references),
-        lambda: AuthorsLoop(network).ref_pac_s(repeated, texts, repeated_references),
+        lambda: authors_ref_pac_s(network, repeated, texts, repeated_references),
+        claim=1.5,
         repeats=1,
-        **runs,
     )
-    systems = [{"predictions": list(row), "images": paths, "references": references} for row in zip(*rows, strict=True)]
-    yield compare_remembered(f"RefPAC-S of {N_SYSTEMS} systems on these images", ref, systems[:N_SYSTEMS], repeats=1)
-    model = pac.encoder.model
-    ready = torch.from_numpy(np.stack([_pixels(path) for path in paths]))
-    prompted = ["A photo depicts " + text for text in texts]
-    yield compare(
-        work,
-        "the bare forward pass on tensors",
-        "pairs",
-        0.9,
-        lambda: from_scratch(pac, predictions=rows, images=paths),
-        bare_forward(model, ready, prompted),
-        **runs,
-    )
-    yield compare(
-        "forward pass of our captions (as long as they are)",
-        "open_clip's encode_text (77 positions)",
-        "captions",
-        None,
-        bare_forward(model, ready[:0], prompted),
-        lambda: AuthorsLoop(network).features(CaptionRows(prompted), network.encode_text, 256),
-        **runs,
-    )
-
-
-def _pixels(path: str) -> np.ndarray:
-    """A photograph as the model sees it."""
-    square = transforms.Compose(
-        [transforms.Resize(224, interpolation=transforms.InterpolationMode.BICUBIC), transforms.CenterCrop(224)]
-    )
-    return np.asarray(square(PIL.Image.open(path)))
+    ready = torch.from_numpy(np.stack([as_model_pixels(PIL.Image.open(path), 224) for path in paths]))
+    bare = bare_forward(pac.encoder.model, ready, ["A photo depicts " + text for text in texts])
+    yield work.beside("the bare forward pass on tensors", bare, claim=0.9)

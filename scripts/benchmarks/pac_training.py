@@ -17,14 +17,15 @@ import torch
 from tqdm import tqdm
 
 from manycaps.kit.clip_variants import VARIANTS
+from manycaps.kit.clip_weights import Weights
 from manycaps.pac_training.data_set import TupleRows, checked_rows
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.losses import positive_augmented_loss
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
-from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, LEARNING_RATE, Recipe
+from manycaps.pac_training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
 from manycaps.pac_training.training_loop import Training, TrainingRows
 from scripts.benchmarks.clip import captions, random_clip, write_photographs
-from scripts.benchmarks.timing import Comparison, compare
+from scripts.benchmarks.timing import Comparison, Work
 
 N_IMAGES = 32
 SMALL_BATCH = 16
@@ -38,26 +39,25 @@ N_CACHED_ROWS, N_STEPS = 2048, 20
 # Sizes of a run that shows only that the suite works (--small).
 SMALL = {"N_IMAGES": 4, "SMALL_BATCH": 2, "N_CACHED_EPOCHS": 1, "N_CACHED_ROWS": 512, "N_STEPS": 1}
 
+# A progress bar that shows nothing.
 SILENT = functools.partial(tqdm, disable=True)
+
+TREATMENT = VARIANTS["clip-vit-b-32"].treatment
 NEVER = 10**9
 
 
-def small_data(folder: pathlib.Path) -> TupleRows:
-    """Photographs with captions, and as many generated ones."""
-    paths = write_photographs(folder, 2 * N_IMAGES)
-    texts = captions(2 * N_IMAGES)
-    columns = {"image": paths[:N_IMAGES], "caption": texts[:N_IMAGES]}
-    columns |= {"generated_image": paths[N_IMAGES:], "generated_caption": texts[N_IMAGES:]}
-    return checked_rows(
-        datasets.Dataset.from_dict(columns),
-        "training",
-        needs_images=True,
-        needs_captions=True,
-        prompt="A photo depicts",
-        least_images=N_IMAGES,
-        n_threads=2,
-        progress=SILENT,
-    )
+def tuple_rows(folder: pathlib.Path, n: int, n_threads: int) -> TupleRows:
+    """Write photographs, and return rows of them with captions, and as many generated ones."""
+    paths, texts = write_photographs(folder, 2 * n), captions(2 * n)
+    columns = {"image": paths[:n], "caption": texts[:n], "generated_image": paths[n:], "generated_caption": texts[n:]}
+    needs = {"needs_images": True, "needs_captions": True, "prompt": "A photo depicts", "least_images": 1}
+    rows = datasets.Dataset.from_dict(columns)
+    return checked_rows(rows, "training", **needs, n_threads=n_threads, progress=SILENT)
+
+
+def cached_steps(cached: CachedFeatures, encoders: Encoders, batch_size: int) -> Callable[[int], None]:
+    """Return a function that takes so many steps of a training on cached features."""
+    return steps_of(ProjectedRows(cached, *encoders.projections.values()), encoders, batch_size)
 
 
 def steps_of(rows: TrainingRows, encoders: Encoders, batch_size: int) -> Callable[[int], None]:
@@ -80,8 +80,7 @@ def bare_steps(cached: CachedFeatures, encoders: Encoders, n: int) -> Callable[[
         torch.nn.Parameter(encoders.projections[name].detach().clone()) for name in (VISUAL_PROJECTION, TEXT_PROJECTION)
     )
     optimizer = torch.optim.AdamW([visual, text], lr=LEARNING_RATE)
-    arrays = [torch.from_numpy(x[:BATCH_SIZE]) for x in cached[:4] if x is not None]
-    v, t, generated_v, generated_t = arrays
+    v, t, generated_v, generated_t = (torch.from_numpy(x[:BATCH_SIZE]) for x in cached[:4] if x is not None)
 
     def run() -> None:
         for _ in range(n):
@@ -93,70 +92,32 @@ def bare_steps(cached: CachedFeatures, encoders: Encoders, n: int) -> Callable[[
     return run
 
 
-def cross_entropy_loss(*features: torch.Tensor) -> torch.Tensor:
-    """The same loss as CLIP's programs write it: two cross entropies for each term, features normalised again."""
-    images, texts, generated_images, generated_texts = features
-    pairs = torch.arange(len(images))
-
-    def term(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        logits = 100 * torch.nn.functional.normalize(x) @ torch.nn.functional.normalize(y).T
-        cross_entropy = torch.nn.functional.cross_entropy
-        return cross_entropy(logits, pairs) + cross_entropy(logits.T, pairs)
-
-    return term(images, texts) + LAMBDA_V * term(generated_images, texts) + LAMBDA_T * term(images, generated_texts)
-
-
-def random_cache(d_visual: int, d_text: int) -> CachedFeatures:
-    """Features of many rows, as large as those of ViT-B/32."""
+def random_cache(weights: Weights) -> CachedFeatures:
+    """Features of many rows, as long as those of a CLIP with these weights."""
     rng = np.random.default_rng(0)
-    sizes = (d_visual, d_text, d_visual, d_text)
+    sizes = [len(weights[name]) for name in (VISUAL_PROJECTION, TEXT_PROJECTION)] * 2
     return CachedFeatures(*(rng.standard_normal((N_CACHED_ROWS, d), dtype=np.float32) for d in sizes))
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Measure a later epoch beside one without a cache, a step beside its arithmetic, the loss beside another form."""
+    """Measure a later epoch beside one without a cache, and a step beside its arithmetic."""
     weights = random_clip("ViT-B-32").state_dict()
-    encoders = Encoders(weights, VARIANTS["clip-vit-b-32"].treatment, "cpu", "float32")
+    encoders = Encoders(weights, TREATMENT, "cpu", "float32")
     encoders.scale = 100.0  # CLIP's after its training
     with tempfile.TemporaryDirectory() as name:
-        rows = small_data(pathlib.Path(name))
+        rows = tuple_rows(pathlib.Path(name), N_IMAGES, n_threads=2)
         options = {"batch_size": 64, "n_threads": 2, "progress": SILENT}
         cached = FeatureCache(pathlib.Path(name) / "features", encoders, **options).features(rows, "training")
-        on_cache = steps_of(ProjectedRows(cached, *encoders.projections.values()), encoders, SMALL_BATCH)
+        on_cache = cached_steps(cached, encoders, SMALL_BATCH)
         without = steps_of(EncodedRows(rows, encoders, n_threads=2), encoders, SMALL_BATCH)
         n_steps = N_IMAGES // SMALL_BATCH
-        yield compare(
+        yield Work(
             "second epoch, features cached",
-            "an epoch that encodes (--no-cache-features)",
             "rows",
-            20,
+            N_CACHED_EPOCHS * N_IMAGES,
             lambda: on_cache(N_CACHED_EPOCHS * n_steps),
-            lambda: without(n_steps),
-            n_ours=N_CACHED_EPOCHS * N_IMAGES,
-            n_theirs=N_IMAGES,
-            repeats=3,
-        )
-    cached = random_cache(*(len(weights[name]) for name in (VISUAL_PROJECTION, TEXT_PROJECTION)))
-    on_cache = steps_of(ProjectedRows(cached, *encoders.projections.values()), encoders, BATCH_SIZE)
-    yield compare(
-        f"steps on cached features, batch {BATCH_SIZE}",
-        "the bare arithmetic of a step",
-        "steps",
-        0.7,
-        lambda: on_cache(N_STEPS),
-        bare_steps(cached, encoders, N_STEPS),
-        n_ours=N_STEPS,
-        n_theirs=N_STEPS,
-    )
-    features = [torch.randn(BATCH_SIZE, 512, requires_grad=True) for _ in range(4)]
-    yield compare(
-        f"loss and its gradient, batch {BATCH_SIZE}",
-        "two cross entropies for each term",
-        "losses",
-        None,
-        lambda: positive_augmented_loss(*features, 100.0)[0].backward(),
-        lambda: cross_entropy_loss(*features).backward(),
-        n_ours=1,
-        n_theirs=1,
-        repeats=50,
-    )
+        ).beside("an epoch that encodes (--no-cache-features)", lambda: without(n_steps), N_IMAGES, claim=20, repeats=3)
+    cached = random_cache(weights)
+    steps = cached_steps(cached, encoders, BATCH_SIZE)
+    work = Work(f"steps on cached features, batch {BATCH_SIZE}", "steps", N_STEPS, lambda: steps(N_STEPS))
+    yield work.beside("the bare arithmetic of a step", bare_steps(cached, encoders, N_STEPS), claim=0.7)

@@ -16,7 +16,7 @@ from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.rewards import CiderReward, EnergyReward
-from scripts.benchmarks.timing import Comparison, compare
+from scripts.benchmarks.timing import Comparison, Work
 
 N_IMAGES, N_CANDIDATES, N_REFERENCES, N_STEPS = 64, 5, 5, 8
 
@@ -33,7 +33,7 @@ def comparisons() -> Iterator[Comparison]:
         [[plain(text) for text in draw_captions(Speaker(), scene, N_CANDIDATES, rng)] for scene in scenes]
         for _ in range(N_STEPS)
     ]
-    n_captions = N_IMAGES * N_CANDIDATES
+    n = N_IMAGES * N_CANDIDATES
     cider = CiderReward(references, tokenizer="none")
     energy = EnergyReward("cider", document_frequency=references, tokenizer="none")
     ours, energies, theirs, bert = (itertools.cycle(steps) for _ in range(4))
@@ -43,26 +43,10 @@ def comparisons() -> Iterator[Comparison]:
         sampled = {i: [text] for i, text in enumerate(text for row in step for text in row)}
         Cider().compute_score({i: references[i // N_CANDIDATES] for i in sampled}, sampled)
 
-    yield compare(
-        "CiderReward, a step of 64 images x 5 captions",
-        "pycocoevalcap's CIDEr",
-        "captions",
-        20,
-        lambda: cider(next(ours), references),
-        by_pycocoevalcap,
-        n_ours=n_captions,
-        n_theirs=n_captions,
-    )
-    yield compare(
-        "EnergyReward('cider') with what it logs",
-        "pycocoevalcap's CIDEr",
-        "captions",
-        10,
-        lambda: energy(next(energies), references),
-        by_pycocoevalcap,
-        n_ours=n_captions,
-        n_theirs=n_captions,
-    )
+    work = Work("CiderReward, a step of 64 images x 5 captions", "captions", n, lambda: cider(next(ours), references))
+    yield work.beside("pycocoevalcap's CIDEr", by_pycocoevalcap, claim=20)
+    work = Work("EnergyReward('cider') with what it logs", "captions", n, lambda: energy(next(energies), references))
+    yield work.beside("pycocoevalcap's CIDEr", by_pycocoevalcap, claim=10)
     of_embeddings, encoder = EnergyReward("bert"), SentenceEncoder()
     new = (f"{text} {i}" for i in itertools.count() for text in next(bert)[0])
 
@@ -71,15 +55,13 @@ def comparisons() -> Iterator[Comparison]:
         return [[next(new) for _ in range(N_CANDIDATES)] for _ in range(N_IMAGES)]
 
     encoder.embed([text for row in references for text in row], ENCODER_DEFAULTS, tqdm)
-    yield compare(
-        "EnergyReward('bert'), captions that are new",
+    work = Work(
+        "EnergyReward('bert'), captions that are new", "captions", n, lambda: of_embeddings(fresh(), references)
+    )
+    yield work.beside(
         "the bare encoder",
-        "captions",
-        0.9,
-        lambda: of_embeddings(fresh(), references),
         lambda: encoder.embed([text for row in fresh() for text in row], ENCODER_DEFAULTS, tqdm),
-        n_ours=n_captions,
-        n_theirs=n_captions,
+        claim=0.9,
     )
 
 

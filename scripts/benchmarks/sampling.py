@@ -21,7 +21,7 @@ from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
 from manycaps.sampling.local_model import LocalModel
 from manycaps.sampling.run import items_of, load_sampler, write_samples
-from scripts.benchmarks.timing import Comparison, compare
+from scripts.benchmarks.timing import Comparison, Work
 
 N_ROWS, BATCH_SIZE, N_SAMPLES, N_TOKENS = 8, 4, 10, 12
 WIDTH, N_LAYERS, N_WORDS = 256, 4, 20_000
@@ -29,35 +29,27 @@ WIDTH, N_LAYERS, N_WORDS = 256, 4, 20_000
 # Sizes of a run that shows only that the suite works (--small).
 SMALL = {"N_ROWS": 2, "N_SAMPLES": 2, "N_TOKENS": 3, "WIDTH": 16, "N_LAYERS": 1, "N_WORDS": 50}
 
-TARGET = 0.95
 
-
-def save_tokenizer(folder: pathlib.Path) -> transformers.BertTokenizerFast:
-    """Write a tokenizer of as many words as the models have."""
+def save_model(kind: str, folder: pathlib.Path) -> None:
+    """Write a BLIP or a GPT-2 with random weights, and a tokenizer of as many words as it has."""
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(N_WORDS - 5))]
     (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
-    return transformers.BertTokenizerFast(str(folder / "vocab.txt"))
-
-
-def save_captioner(folder: pathlib.Path) -> None:
-    """Write a BLIP."""
-    small = {"hidden_size": WIDTH, "num_hidden_layers": N_LAYERS, "num_attention_heads": 2, "intermediate_size": WIDTH}
-    special = {"bos_token_id": 2, "eos_token_id": 3, "sep_token_id": 3, "pad_token_id": 0}
-    text = {"vocab_size": N_WORDS, "encoder_hidden_size": WIDTH, "projection_dim": 8, **special}
-    config = transformers.BlipConfig(
-        text_config=small | text, vision_config=small | {"image_size": 64, "patch_size": 16}, projection_dim=8
-    )
-    transformers.BlipForConditionalGeneration(config).save_pretrained(folder)
-    images = transformers.BlipImageProcessor(size={"height": 64, "width": 64})
-    transformers.BlipProcessor(images, save_tokenizer(folder)).save_pretrained(folder)
-
-
-def save_language_model(folder: pathlib.Path) -> None:
-    """Write a GPT-2."""
-    special = {"bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
-    config = transformers.GPT2Config(vocab_size=N_WORDS, n_embd=WIDTH, n_layer=N_LAYERS, n_head=2, **special)
-    transformers.GPT2LMHeadModel(config).save_pretrained(folder)
-    save_tokenizer(folder).save_pretrained(folder)
+    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"))
+    special = {"vocab_size": N_WORDS, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
+    torch.manual_seed(0)
+    if kind == "language model":
+        config = transformers.GPT2Config(n_embd=WIDTH, n_layer=N_LAYERS, n_head=2, **special)
+        parts = (transformers.GPT2LMHeadModel(config), tokenizer)
+    else:
+        size = {"hidden_size": WIDTH, "num_hidden_layers": N_LAYERS, "num_attention_heads": 2}
+        size |= {"intermediate_size": WIDTH, "projection_dim": 8}
+        text = {**size, **special, "encoder_hidden_size": WIDTH, "sep_token_id": 3}
+        vision = {**size, "image_size": 64, "patch_size": 16}
+        config = transformers.BlipConfig(text_config=text, vision_config=vision, projection_dim=8)
+        images = transformers.BlipImageProcessor(size={"height": 64, "width": 64})
+        parts = (transformers.BlipForConditionalGeneration(config), transformers.BlipProcessor(images, tokenizer))
+    for part in parts:
+        part.save_pretrained(folder)
 
 
 def save_rows(folder: pathlib.Path) -> None:
@@ -88,18 +80,14 @@ def bare_loop(model: Any, tokenizer: Any, processor: Any, items: list[Item]) -> 
 
 def comparisons() -> Iterator[Comparison]:
     """Yield the suite's lines."""
+    # On few cores, threads that wait for each other would be most of what is measured.
+    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         save_rows(folder)
-        # On few cores, threads that wait for each other would be most of what is measured.
-        torch.set_num_threads(1)
-        for kind, save, source in (
-            ("captioner", save_captioner, folder),
-            ("language model", save_language_model, folder / "prompts.jsonl"),
-        ):
-            torch.manual_seed(0)
+        for kind, source in (("captioner", folder), ("language model", folder / "prompts.jsonl")):
             (folder / kind).mkdir()
-            save(folder / kind)
+            save_model(kind, folder / kind)
             yield of_model(kind, folder / kind, str(source))
 
 
@@ -120,13 +108,11 @@ def of_model(kind: str, folder: pathlib.Path, source: str) -> Comparison:
     assert isinstance(sampler, LocalModel)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, padding_side="left")
     processor = transformers.AutoProcessor.from_pretrained(folder)
-    return compare(
+    work = Work(
         f"{kind}, {N_SAMPLES} samples of {N_TOKENS} tokens",
-        "a bare loop of generate",
         "samples",
-        TARGET,
+        N_ROWS * N_SAMPLES,
         lambda: write_samples(sampler, items, options, options.setting, options.output),
-        lambda: bare_loop(sampler.model, tokenizer, processor, items),
-        n_ours=N_ROWS * N_SAMPLES,
-        n_theirs=N_ROWS * N_SAMPLES,
     )
+    theirs = "a bare loop of generate"
+    return work.beside(theirs, lambda: bare_loop(sampler.model, tokenizer, processor, items), claim=0.95)

@@ -20,11 +20,8 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
-import evaluate
 import numpy as np
-import torch
 
 from manycaps.command_line import main
 from manycaps.installed_modules import load
@@ -34,7 +31,7 @@ from manycaps.kit.clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, pac_s
 from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
 from manycaps.scoring.scorer import loaded_scorer
 from scripts.benchmarks import clip, triangle_rank
-from scripts.benchmarks.timing import Comparison, compare
+from scripts.benchmarks.timing import Comparison, Work
 
 # Rows of a file, drawn as those of the suite `triangle_rank`.
 N_ROWS = 4_032
@@ -50,7 +47,6 @@ SMALL = {"N_ROWS": 14, "N_IMAGES": 2, "N_PROGRAM_ROWS": 14}
 
 def comparisons() -> Iterator[Comparison]:
     """Yield the suite's lines."""
-    evaluate.utils.logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as folder:
         yield _captions(pathlib.Path(folder))
         yield _images(pathlib.Path(folder))
@@ -60,7 +56,7 @@ def comparisons() -> Iterator[Comparison]:
 def _captions(folder: pathlib.Path) -> Comparison:
     """Rows of 10 + 5 captions by trm_meteor."""
     module = load("trm_meteor")
-    lines = _write_rows(folder / "rows.jsonl", list(zip(*triangle_rank.sample_rows(n_rows=N_ROWS), strict=True)))
+    lines = _write_rows(folder / "rows.jsonl", _sample(N_ROWS))
 
     def plain_loop() -> None:
         with lines.open(encoding="utf-8") as file:
@@ -68,9 +64,13 @@ def _captions(folder: pathlib.Path) -> Comparison:
         columns = {name: [row[name] for row in rows] for name in ("predictions", "references")}
         triangle_rank.compute_from_scratch(module, **columns)
 
-    ours = _command("trm_meteor", lines, folder, {})
-    work = f"trm_meteor, {N_ROWS:,} rows of 10 + 5 captions, one process"
-    return compare(work, "a loop that calls the module", "rows", 0.85, ours, plain_loop, n_ours=N_ROWS, n_theirs=N_ROWS)
+    name = f"trm_meteor, {N_ROWS:,} rows of 10 + 5 captions, one process"
+    work = Work(name, "rows", N_ROWS, _command("trm_meteor", lines, folder, {}))
+    return work.beside("a loop that calls the module", plain_loop, claim=0.85)
+
+
+def _sample(n_rows: int) -> list[tuple[list[str], list[str]]]:
+    return list(zip(*triangle_rank.sample_rows(n_rows=n_rows), strict=True))
 
 
 def _write_rows(path: pathlib.Path, rows: list[tuple[list[str], list[str]]]) -> pathlib.Path:
@@ -82,39 +82,35 @@ def _write_rows(path: pathlib.Path, rows: list[tuple[list[str], list[str]]]) -> 
 
 def _processes(folder: pathlib.Path) -> Iterator[Comparison]:
     """Rows of 10 + 5 captions by trm_meteor, by programs of one and of two processes."""
-    rows = list(zip(*triangle_rank.sample_rows(n_rows=N_PROGRAM_ROWS), strict=True))
-    whole = [(_write_rows(folder / "all.jsonl", rows), 1)]
-    halves = [(_write_rows(folder / f"half_{i}.jsonl", rows[i::2]), 1) for i in range(2)]
-    two = [(whole[0][0], 2)]
-    seconds = {name: _seconds(folder, runs) for name, runs in (("two", two), ("one", whole), ("halves", halves))}
+    rows = _sample(N_PROGRAM_ROWS)
+    whole = _write_rows(folder / "all.jsonl", rows)
+    halves = [_write_rows(folder / f"half_{i}.jsonl", rows[i::2]) for i in range(2)]
+    two = len(rows) / _seconds(folder, [whole], 2)
+    one, parted = (len(rows) / _seconds(folder, sources, 1) for sources in ([whole], halves))
     work = f"trm_meteor, {len(rows):,} rows of 10 + 5 captions, two processes"
-    rates = {name: len(rows) / measured for name, measured in seconds.items()}
-    yield Comparison(work, "one process", "rows", rates["two"], rates["one"], 1.7)
-    yield Comparison(
-        work, "two programs of half the rows at the same time", "rows", rates["two"], rates["halves"], None
-    )
+    yield Comparison(work, "one process", "rows", two, one, 1.7)
+    yield Comparison(work, "two programs of half the rows at the same time", "rows", two, parted, None)
 
 
-def _seconds(folder: pathlib.Path, runs: Sequence[tuple[pathlib.Path, int]]) -> float:
-    """Time programs that run at the same time, each with a file and a number of processes."""
+def _seconds(folder: pathlib.Path, sources: Sequence[pathlib.Path], n_processes: int) -> float:
+    """Time programs that run at the same time, each with a file and so many processes."""
     start = time.perf_counter()
     programs = []
-    for i, (source, n_processes) in enumerate(runs):
+    for i, source in enumerate(sources):
         output = folder / f"scores_{i}"
         shutil.rmtree(output, ignore_errors=True)
         command = [sys.executable, "-m", "manycaps", "score", "-m", "trm_meteor", "-i", str(source), "-o", str(output)]
         command += ["--processes", str(n_processes)]
         programs.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-    codes = [program.wait() for program in programs]
-    if any(codes):
-        raise RuntimeError(f"manycaps score of {[str(source) for source, _ in runs]}: failed")
+    if any(program.wait() for program in programs):
+        raise RuntimeError(f"manycaps score of {[str(source) for source in sources]}: failed")
     return time.perf_counter() - start
 
 
 def _images(folder: pathlib.Path) -> Comparison:
     """Images of a tar, with a caption each, by pac_score with the shape of ViT-B/32 and random weights."""
-    checkpoint, tar = folder / "clip.pth", folder / "images.tar"
-    torch.save({"state_dict": clip.random_clip("ViT-B-32").state_dict()}, checkpoint)
+    tar = folder / "images.tar"
+    options = {"checkpoint": clip.save_clip(clip.random_clip("ViT-B-32"), folder), "device": "cpu"}
     paths, texts = clip.write_photographs(folder, N_IMAGES), clip.captions(N_IMAGES)
     with tarfile.open(tar, "w") as archive:
         for i, (path, text) in enumerate(zip(paths, texts, strict=True)):
@@ -122,19 +118,10 @@ def _images(folder: pathlib.Path) -> Comparison:
                 member = tarfile.TarInfo(f"{i:05}.{ending}")
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
-    options = {"checkpoint": str(checkpoint), "device": "cpu"}
-    module, ours = load("pac_score", **options), _command("pac_score", tar, folder, options)
-    work = f"pac_score, {N_IMAGES} images of 640 x 480 out of a tar"
-    peer = "decode, then encode"
-    theirs = _decode_then_encode(module, tar)
-    return compare(work, peer, "pairs", 0.9, ours, theirs, n_ours=N_IMAGES, n_theirs=N_IMAGES, repeats=3)
-
-
-def _decode_then_encode(module: Any, tar: pathlib.Path) -> Callable[[], object]:
-    """Return a function that does the same work in two steps."""
+    module = load("pac_score", **options)
     model = module.encoder.model
 
-    def run() -> np.ndarray:
+    def decode_then_encode() -> np.ndarray:
         with tarfile.open(tar) as archive:
             contents = [archive.extractfile(member) for member in archive]
             data = [content.read() for content in contents if content is not None]
@@ -145,7 +132,9 @@ def _decode_then_encode(module: Any, tar: pathlib.Path) -> Callable[[], object]:
         pictures, numbers = model.image_features(pixels), np.arange(len(texts))
         return pac_s(paired_cosines(captions, pictures, numbers, numbers), PAC_WEIGHT)
 
-    return run
+    name = f"pac_score, {N_IMAGES} images of 640 x 480 out of a tar"
+    work = Work(name, "pairs", N_IMAGES, _command("pac_score", tar, folder, options))
+    return work.beside("decode, then encode", decode_then_encode, claim=0.9, repeats=3)
 
 
 def _command(metric: str, source: pathlib.Path, folder: pathlib.Path, options: dict[str, str]) -> Callable[[], None]:

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
@@ -28,67 +28,51 @@ class Comparison(NamedTuple):
         return self.ours_per_second / self.peer_per_second
 
 
-def compare(
-    work: str,
-    peer: str,
-    unit: str,
-    target: float | None,
-    ours: Callable[[], object],
-    theirs: Callable[[], object],
-    *,
-    n_ours: int,
-    n_theirs: int,
-    repeats: int = 5,
-) -> Comparison:
-    """Time two functions in turn, A B A B ..., and compare the medians.
+class Work(NamedTuple):
+    """Work of this project: its name in the table, its unit, and a function that does `n` units of it."""
 
-    Args:
-        work, peer, unit, target: as in `Comparison`.
-        ours: does `n_ours` units of work; run once more beforehand, uncounted, as is `theirs`.
-        theirs: does `n_theirs` units; may do fewer where the peer is slow.
-        n_ours: units of one run of `ours`.
-        n_theirs: units of one run of `theirs`.
-        repeats: counted runs of each.
+    name: str
+    unit: str
+    n: float
+    run: Callable[[], object]
 
-    Returns:
-        The comparison, in units per second.
-    """
-    ours()
-    theirs()
-    seconds: tuple[list[float], list[float]] = ([], [])
+    def beside(
+        self,
+        peer: str,
+        theirs: Callable[[], object],
+        n_theirs: float | None = None,
+        claim: float | None = None,
+        repeats: int = 5,
+    ) -> Comparison:
+        """Time the work beside a peer that does `n_theirs` units, by default as many; both run once more beforehand."""
+        self.run()
+        theirs()
+        ours_seconds, their_seconds = medians(self.run, theirs, repeats=repeats)
+        n_theirs = self.n if n_theirs is None else n_theirs
+        return Comparison(self.name, peer, self.unit, self.n / ours_seconds, n_theirs / their_seconds, claim)
+
+    def within(self, milliseconds: float) -> Comparison:
+        """Time the work beside a fixed time per unit, which the project claims as a limit."""
+        self.run()
+        [seconds] = medians(self.run, repeats=5)
+        limit = 1000 / milliseconds
+        return Comparison(self.name, f"{milliseconds:g} ms a row", self.unit, self.n / seconds, limit, 1)
+
+
+def medians(
+    *works: Callable[[], object], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, ...]:
+    """Return the median seconds of each of several works, run in turn: A B A B ..."""
+    seconds: list[list[float]] = [[] for _ in works]
     for _ in range(repeats):
-        for function, measured in zip((ours, theirs), seconds, strict=True):
-            start = time.perf_counter()
-            function()
-            measured.append(time.perf_counter() - start)
-    ours_per_second, theirs_per_second = (
-        n / statistics.median(measured) for n, measured in zip((n_ours, n_theirs), seconds, strict=True)
-    )
-    return Comparison(work, peer, unit, ours_per_second, theirs_per_second, target)
+        for work, measured in zip(works, seconds, strict=True):
+            start = clock()
+            work()
+            measured.append(clock() - start)
+    return tuple(map(statistics.median, seconds))
 
 
 def from_scratch(module: Any, **columns: Any) -> Any:
     """Compute while the module's encoder remembers nothing of earlier runs."""
     module.encoder.forget()
     return module.compute(**columns)
-
-
-def compare_remembered(work: str, module: Any, systems: Sequence[Mapping[str, Any]], repeats: int = 3) -> Comparison:
-    """Time several systems on the same images or references, scored by one module, beside one module each."""
-
-    def one_module() -> None:
-        module.encoder.forget()
-        for columns in systems:
-            module.compute(**columns)
-
-    return compare(
-        work,
-        "each system from scratch",
-        "systems",
-        None,
-        one_module,
-        lambda: [from_scratch(module, **columns) for columns in systems],
-        n_ours=len(systems),
-        n_theirs=len(systems),
-        repeats=repeats,
-    )

@@ -6,22 +6,21 @@ repository, its triangle-rank scorer): every distance of a row once by NLTK, pai
 each side, ranked in a Python loop; for a p-value the whole statistic again for every partition.
 """
 
-import atexit
 import itertools
-import json
 import pathlib
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import evaluate
 import numpy as np
 from nltk.translate.meteor_score import single_meteor_score
+from tqdm import tqdm
 
+from manycaps.commands.quickstart import SAMPLE
 from manycaps.installed_modules import load
 from manycaps.kit import text_meteor, text_ptb_tokenizer, text_tokens
 from manycaps.kit.meteor15_data import load_lexicon
@@ -32,10 +31,9 @@ from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_count
 from manycaps.kit.text_cider import cider_d_scores, document_frequencies
 from manycaps.kit.text_meteor import WordNetLexicon, meteor_distances, meteor_scores
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.cider_d_loop import cider_d
-from scripts.benchmarks.timing import Comparison, compare
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from scripts.benchmarks.timing import Comparison, Work
 
 # Rows of our runs; the peers do fewer.
 N_ROWS = 448
@@ -54,7 +52,7 @@ def sample_rows(
     n_candidates: int = 10, n_references: int = 5, n_rows: int | None = None
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Return predictions and references of rows, `N_ROWS` by default: each a random choice of a scene's captions."""
-    scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
+    scenes = read_scenes(SAMPLE)
     generator = random.Random(0)
     predictions, references = [], []
     for scene in itertools.islice(itertools.cycle(scenes), n_rows or N_ROWS):
@@ -87,104 +85,54 @@ def authors_statistic(distance: np.ndarray, n_candidates: int, rng: np.random.Ge
 
 def comparisons() -> Iterator[Comparison]:
     """Yield the suite's lines."""
-    evaluate.utils.logging.disable_progress_bar()
     predictions, references = sample_rows()
     rows = [tokenize_captions(p + r) for p, r in zip(predictions, references, strict=True)]
-    lexicon, few = WordNetLexicon(), 4
+    lexicon, rng, few = WordNetLexicon(), np.random.default_rng(0), 4
     n_pairs = len(rows[0]) ** 2
-    yield compare(
-        "METEOR, all pairs of 10 + 5 captions per row",
-        "NLTK single_meteor_score",
-        "pairs",
-        100,
-        lambda: meteor_scores(rows, lexicon),
-        lambda: [nltk_distances(row) for row in rows[:few]],
-        n_ours=len(rows) * n_pairs,
-        n_theirs=few * n_pairs,
-    )
-    yield from meteor15_comparisons(rows)
     frequencies = document_frequencies([row[10:] for row in rows])
-    yield compare(
-        "CIDEr-D, all pairs of 10 + 5 captions per row",
-        "the formula in a Python loop",
-        "pairs",
-        10,
-        lambda: cider_d_scores(rows, frequencies, len(rows)),
-        lambda: [cider_d(c, r, frequencies, len(rows)) for row in rows[:few] for c in row for r in row],
-        n_ours=len(rows) * n_pairs,
-        n_theirs=few * n_pairs,
-    )
-    module, rng = load("trm_meteor"), np.random.default_rng(0)
-    yield compare(
-        "trm_meteor, captions to result",
-        "the authors' way",
-        "rows",
-        200,
-        lambda: compute_from_scratch(module, predictions=predictions, references=references),
-        lambda: [authors_statistic(nltk_distances(row), 10, rng) for row in rows[:few]],
-        n_ours=len(rows),
-        n_theirs=few,
-    )
-    distances = np.stack(meteor_distances(rows, meteor_scores(rows, lexicon)))
-    yield compare(
-        "statistic on ready distances",
-        "the METEOR distances themselves",
-        "rows",
-        5,
-        lambda: triangle_rank_statistic(triangle_rank_counts(distances, 10)),
-        lambda: meteor_distances(rows, meteor_scores(rows, lexicon)),
-        n_ours=len(rows),
-        n_theirs=len(rows),
-    )
+
+    def meteor() -> list[np.ndarray]:
+        return meteor_scores(rows, lexicon)
+
+    def cider() -> object:
+        return cider_d_scores(rows, frequencies, len(rows))
+
+    def cider_loop() -> list[float]:
+        return [cider_d(c, r, frequencies, len(rows)) for row in rows[:few] for c in row for r in row]
+
+    def authors_way() -> list[float]:
+        return [authors_statistic(nltk_distances(row), 10, rng) for row in rows[:few]]
+
+    work = Work("METEOR, all pairs of 10 + 5 captions per row", "pairs", len(rows) * n_pairs, meteor)
+    theirs = "NLTK single_meteor_score"
+    yield work.beside(theirs, lambda: [nltk_distances(row) for row in rows[:few]], few * n_pairs, claim=100)
+    work = Work("CIDEr-D, all pairs of 10 + 5 captions per row", "pairs", len(rows) * n_pairs, cider)
+    yield work.beside("the formula in a Python loop", cider_loop, few * n_pairs, claim=10)
+    module = load("trm_meteor")
+
+    def captions_to_result() -> Any:
+        return compute_from_scratch(module, predictions=predictions, references=references)
+
+    work = Work("trm_meteor, captions to result", "rows", len(rows), captions_to_result)
+    yield work.beside("the authors' way", authors_way, few, claim=200)
+    distances = np.stack(meteor_distances(rows, meteor()))
+
+    def statistic() -> np.ndarray:
+        return triangle_rank_statistic(triangle_rank_counts(distances, 10))
+
+    work = Work("statistic on ready distances", "rows", len(rows), statistic)
+    yield work.beside("the METEOR distances themselves", lambda: meteor_distances(rows, meteor()), claim=5)
     yield from p_value_comparisons(distances[:64], rng)
-    yield linear_cost(module, predictions, references)
-    if java := java_tokenizer():
-        yield tokenizer_comparison(java)
-
-
-def meteor15_comparisons(rows: list[list[list[str]]]) -> Iterator[Comparison]:
-    """Yield METEOR 1.5 beside the Java program, called pair by pair as pycocoevalcap does, or NLTK's METEOR."""
-    try:
-        lexicon = load_lexicon(None, evaluate.utils.logging.tqdm)
-    except ImportError as error:
-        print(f"  (METEOR 1.5 left out: {error})", file=sys.stderr)
-        return
-    distinct = sorted({" ".join(tokens) for row in rows for tokens in row})
-    # Texts of about 100 words, each of other captions.
-    long = [" ".join(distinct[(9 * i + k) % len(distinct)] for k in range(9)).split() for i in range(45)]
-    long_rows = [long[start : start + 15] for start in (0, 15, 30)]
-    peer, their_scores = java_meteor()
-    # In long texts both programs spend their time in the search; in captions, ours shares the work of words.
-    cases = (("all pairs of 10 + 5 captions", rows, 4, 10), ("pairs of 100-word texts", long_rows, 1, 2))
-    for what, texts, n_theirs, claim in cases:
-        yield compare(
-            f"METEOR 1.5, {what} per row, tokens to scores",
-            peer,
-            "pairs",
-            claim,
-            lambda texts=texts: meteor15_scores(texts, Meteor15Lexicon(lexicon.data)),
-            lambda texts=texts, n=n_theirs: [their_scores(row) for row in texts[:n]],
-            n_ours=len(texts) * 225,
-            n_theirs=n_theirs * 225,
-            repeats=3,
-        )
-
-
-def java_meteor() -> tuple[str, Callable[[list[list[str]]], object]]:
-    """Return what METEOR 1.5 is compared with, and how it scores all pairs of a row: the Java program where it is."""
-    if not shutil.which("java"):
-        print("  (METEOR 1.5 of the Java program left out: no java on the path)", file=sys.stderr)
-        return "NLTK single_meteor_score", nltk_distances
-    from pycocoevalcap.meteor.meteor import Meteor
-
-    program = Meteor()
-    atexit.register(program.meteor_p.kill)
-
-    def score(row: list[list[str]]) -> list[str]:
-        texts = [" ".join(tokens) for tokens in row]
-        return [program._stat(hypothesis, [reference]) for reference in texts for hypothesis in texts]
-
-    return "the Java program, called as pycocoevalcap does", score
+    # The rate on 16 times as many rows: 1 is linear.
+    many = dict(zip(("predictions", "references"), sample_rows(n_rows=16 * N_ROWS), strict=True))
+    work = Work(
+        f"trm_meteor on {16 * N_ROWS:,} rows", "rows", 16 * N_ROWS, lambda: compute_from_scratch(module, **many)
+    )
+    yield work.beside(f"trm_meteor on {N_ROWS:,} rows", captions_to_result, N_ROWS, claim=0.8, repeats=3)
+    if shutil.which("java"):
+        yield from java_comparisons(rows, [caption for row in predictions + references for caption in row])
+    else:
+        print("  (METEOR 1.5 and PTB tokens left out: no java on the path)", file=sys.stderr)
 
 
 def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iterator[Comparison]:
@@ -201,15 +149,12 @@ def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iter
                 splits = exact_splits(10, n_references, 10**6)
                 return split_p_values(observed, null_statistics(texts, splits, kind))
 
-            yield compare(
-                f"exact p-value, 10 + {n_references}, {n_partitions:,} partitions, {kind}",
+            name = f"exact p-value, 10 + {n_references}, {n_partitions:,} partitions, {kind}"
+            yield Work(name, "rows", len(texts), exact).beside(
                 "the authors' way, all partitions",
-                "rows",
-                target,
-                exact,
                 lambda texts=texts: [authors_statistic(texts[0], 10, rng) for _ in range(few)],
-                n_ours=len(texts),
-                n_theirs=few / n_partitions,
+                few / n_partitions,
+                claim=target,
                 repeats=3,
             )
 
@@ -227,52 +172,47 @@ def compute_from_scratch(module: Any, **columns: Any) -> Any:
     return module.compute(**columns)
 
 
-def linear_cost(module: Any, predictions: list[list[str]], references: list[list[str]]) -> Comparison:
-    """Compare the rate on 16 times as many rows with the rate on the rows: 1 is linear."""
-    many = dict(zip(("predictions", "references"), sample_rows(n_rows=16 * N_ROWS), strict=True))
-    return compare(
-        f"trm_meteor on {16 * N_ROWS:,} rows",
-        f"trm_meteor on {N_ROWS:,} rows",
-        "rows",
-        0.8,
-        lambda: compute_from_scratch(module, **many),
-        lambda: compute_from_scratch(module, predictions=predictions, references=references),
-        n_ours=16 * N_ROWS,
-        n_theirs=N_ROWS,
-        repeats=3,
-    )
+def java_comparisons(rows: list[list[list[str]]], captions: list[str]) -> Iterator[Comparison]:
+    """Yield METEOR 1.5 and PTB tokens beside the Java programs that pycocoevalcap brings."""
+    import pycocoevalcap.tokenizer
+    from pycocoevalcap.meteor.meteor import Meteor
 
+    program, data = Meteor(), load_lexicon(None, tqdm).data
+    distinct = sorted({" ".join(tokens) for row in rows for tokens in row})
+    # Texts of about 100 words, each of other captions.
+    long = [" ".join(distinct[(9 * i + k) % len(distinct)] for k in range(9)).split() for i in range(45)]
+    long_rows = [long[start : start + 15] for start in (0, 15, 30)]
 
-def java_tokenizer() -> list[str] | None:
-    """Return the command of the Java tokenizer, where Java and the package pycocoevalcap are installed."""
-    try:
-        import pycocoevalcap.tokenizer
-    except ImportError:
-        print("  (Java PTB tokenizer left out: pip install pycocoevalcap)", file=sys.stderr)
-        return None
-    jars = sorted(pathlib.Path(pycocoevalcap.tokenizer.__path__[0]).glob("stanford-corenlp*.jar"))
-    if not jars or not shutil.which("java"):
-        print("  (Java PTB tokenizer left out: no java on the path)", file=sys.stderr)
-        return None
-    return ["java", "-cp", str(jars[0]), "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
+    def by_java(row: list[list[str]]) -> list[str]:
+        texts = [" ".join(tokens) for tokens in row]
+        return [program._stat(hypothesis, [reference]) for reference in texts for hypothesis in texts]
 
-
-def tokenizer_comparison(java: list[str]) -> Comparison:
-    """Compare tokenizing captions with the Java program, its start included, ours from an empty cache."""
-    predictions, references = sample_rows()
-    captions = [caption for row in predictions + references for caption in row]
+    # In long texts both programs spend their time in the search; in captions, ours shares the work of words.
+    cases = (("all pairs of 10 + 5 captions", rows, 4, 10), ("pairs of 100-word texts", long_rows, 1, 2))
+    for what, texts, n_theirs, claim in cases:
+        yield Work(
+            f"METEOR 1.5, {what} per row, tokens to scores",
+            "pairs",
+            len(texts) * 225,
+            lambda texts=texts: meteor15_scores(texts, Meteor15Lexicon(data)),
+        ).beside(
+            "the Java program, called as pycocoevalcap does",
+            lambda texts=texts, n=n_theirs: [by_java(row) for row in texts[:n]],
+            n_theirs * 225,
+            claim=claim,
+            repeats=3,
+        )
+    program.meteor_p.kill()
+    [jar] = pathlib.Path(pycocoevalcap.tokenizer.__path__[0]).glob("stanford-corenlp*.jar")
+    command = ["java", "-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
     captions = list(itertools.islice(itertools.cycle(captions), N_TOKENIZED))
+    work = Work(f"PTB tokens of {N_TOKENIZED:,} captions", "captions", N_TOKENIZED, lambda: tokenize_captions(captions))
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("\n".join(captions))
         file.flush()
-        return compare(
-            f"PTB tokens of {N_TOKENIZED:,} captions",
+        yield work.beside(
             "Stanford's PTBTokenizer (Java), start included",
-            "captions",
-            3,
-            lambda: tokenize_captions(captions),
-            lambda: subprocess.run([*java, file.name], capture_output=True, check=True),
-            n_ours=len(captions),
-            n_theirs=len(captions),
+            lambda: subprocess.run([*command, file.name], capture_output=True, check=True),
+            claim=3,
             repeats=3,
         )

@@ -3,14 +3,14 @@
 accelerate launch --cpu --num_processes 2 scripts/examples/accelerate_loop.py
 python -m scripts.examples.accelerate_loop          one process: the same numbers
 
-Needs `pip install manycaps torch accelerate`; runs from any folder. The captioner draws words by the pairs that follow
-each other in the references; put `model.generate(..., do_sample=True, num_return_sequences=10)` in its place.
+Needs `pip install manycaps torch accelerate`; runs from any folder. The captioner draws from all references; put
+`model.generate(..., do_sample=True, num_return_sequences=10)` in its place.
 """
 
 import argparse
-import itertools
 import json
 import pathlib
+import random
 
 from manycaps.commands.quickstart import SAMPLE
 
@@ -32,37 +32,19 @@ from accelerate import Accelerator
 
 import manycaps
 
-# Candidates per image, and the longest caption in words.
 N_CANDIDATES = 10
-MAX_WORDS = 20
 
 
-class PairCaptioner(torch.nn.Module):
-    """Draws each word from those that followed the word before it in the given captions."""
+class Captioner(torch.nn.Module):
+    """Stands in for a model: draws from given captions."""
 
     def __init__(self, captions: list[str]):
         super().__init__()
-        sentences = [caption.lower().rstrip(".").split() for caption in captions]
-        self.words = ["", *sorted({word for sentence in sentences for word in sentence})]  # 0 begins and ends
-        number = {word: i for i, word in enumerate(self.words)}
-        counts = torch.zeros(len(self.words), len(self.words))
-        for sentence in sentences:
-            numbers = [0, *(number[word] for word in sentence), 0]
-            for first, second in itertools.pairwise(numbers):
-                counts[first, second] += 1
-        self.counts = torch.nn.Parameter(counts, requires_grad=False)
+        self.captions = captions
 
-    @torch.no_grad()
     def sample(self, seed: int) -> list[str]:
         """Return `N_CANDIDATES` captions; the seed of the row decides them, not the process that draws them."""
-        generator = torch.Generator().manual_seed(seed)
-        captions = []
-        for _ in range(N_CANDIDATES):
-            numbers = [0]
-            while len(numbers) <= MAX_WORDS and (len(numbers) == 1 or numbers[-1]):
-                numbers.append(int(torch.multinomial(self.counts[numbers[-1]].cpu(), 1, generator=generator)))
-            captions.append(" ".join(self.words[number] for number in numbers if number))
-        return captions
+        return random.Random(seed).choices(self.captions, k=N_CANDIDATES)
 
 
 def main(captions: pathlib.Path, batch_size: int, output: pathlib.Path) -> dict[str, float]:
@@ -71,7 +53,7 @@ def main(captions: pathlib.Path, batch_size: int, output: pathlib.Path) -> dict[
     rows = [{"id": i, "references": scene["references"]} for i, scene in enumerate(scenes)]
 
     accelerator = Accelerator(cpu=True)
-    model = PairCaptioner([caption for row in rows for caption in row["references"]])
+    model = Captioner([caption for row in rows for caption in row["references"]])
     loader = torch.utils.data.DataLoader(rows, batch_size=batch_size, collate_fn=list)
     model, loader = accelerator.prepare_model(model, evaluation_mode=True), accelerator.prepare(loader)
 

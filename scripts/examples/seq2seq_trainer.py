@@ -10,6 +10,7 @@ what you keep.
 """
 
 import argparse
+import functools
 import itertools
 import json
 import pathlib
@@ -106,17 +107,11 @@ def bag_of_words(captions: list[str]) -> np.ndarray:
 # The training.
 
 
-class Collator:
-    """Makes a batch of images and padded labels out of rows."""
-
-    def __init__(self, tokenizer: transformers.PreTrainedTokenizerFast):
-        self.tokenizer = tokenizer
-
-    def __call__(self, rows: list[dict]) -> dict[str, torch.Tensor]:
-        """Return `pixel_values` and `labels`; -100 keeps padding out of the loss."""
-        tokens = self.tokenizer([row["caption"] for row in rows], padding=True, return_tensors="pt")
-        labels = tokens["input_ids"].masked_fill(tokens["attention_mask"] == 0, -100)
-        return {"pixel_values": torch.tensor([row["image"] for row in rows], dtype=torch.float32), "labels": labels}
+def collated(tokenizer: transformers.PreTrainedTokenizerFast, rows: list[dict]) -> dict[str, torch.Tensor]:
+    """Return a batch of rows, `pixel_values` and padded `labels`; -100 keeps padding out of the loss."""
+    tokens = tokenizer([row["caption"] for row in rows], padding=True, return_tensors="pt")
+    labels = tokens["input_ids"].masked_fill(tokens["attention_mask"] == 0, -100)
+    return {"pixel_values": torch.tensor([row["image"] for row in rows], dtype=torch.float32), "labels": labels}
 
 
 class SamplingTrainer(transformers.Seq2SeqTrainer):
@@ -215,7 +210,7 @@ def make_trainer(output: pathlib.Path, epochs: int) -> SamplingTrainer:
         args=settings,
         train_dataset=train,
         eval_dataset=test,
-        data_collator=Collator(tokenizer),
+        data_collator=functools.partial(collated, tokenizer),
         processing_class=tokenizer,
         compute_metrics=CaptionMetrics(tokenizer, test, output / "captions.jsonl"),
         callbacks=[transformers.EarlyStoppingCallback(early_stopping_patience=2)],

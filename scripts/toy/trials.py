@@ -4,6 +4,7 @@ Pictures and texts are encoded once, up to the projections; every pair of projec
 trials, with the collection's own PAC-S and RefPAC-S.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -143,9 +144,10 @@ def encode(clip: SmallClip, pixels: np.ndarray, texts: Sequence[str]) -> tuple[n
         float32 arrays, shape (n_pictures, VISION_WIDTH) and (n_texts, TEXT_WIDTH).
     """
     tokens = [clip.tokenize(text) for text in with_prompt(PAC_PROMPT, texts)]
+    starts = [range(0, n, ENCODED_AT_ONCE) for n in (len(pixels), len(tokens))]
     with torch.inference_mode():
-        images = [clip.encode_pixels(pixels[start]).hidden for start in _parts(len(pixels))]
-        captions = [clip.encode_tokens(tokens[start]).hidden for start in _parts(len(tokens))]
+        images = [clip.encode_pixels(pixels[i : i + ENCODED_AT_ONCE]).hidden for i in starts[0]]
+        captions = [clip.encode_tokens(tokens[i : i + ENCODED_AT_ONCE]).hidden for i in starts[1]]
     return torch.cat(images).numpy(), torch.cat(captions).numpy()
 
 
@@ -158,7 +160,7 @@ def measure(trials: Trials, images: np.ndarray, texts: np.ndarray) -> dict[str, 
     """
     found: dict[str, float] = {}
     for suffix, n_references in (("", 0), (" ref1", 1), (" ref", N_REFERENCES)):
-        score = _Scorer(images, texts, trials.references[:, :n_references])
+        score = functools.partial(_scores, images, texts, trials.references[:, :n_references])
         foils = _wins(score, trials.foils)
         found[f"foil accuracy{suffix}"] = 100 * foils.mean()
         if n_references == 1:
@@ -180,19 +182,15 @@ def measure(trials: Trials, images: np.ndarray, texts: np.ndarray) -> dict[str, 
     return found | {name: 100 * value for name, value in recall.items()}
 
 
-class _Scorer:
-    """PAC-S, or RefPAC-S where there are references."""
-
-    def __init__(self, images: np.ndarray, texts: np.ndarray, references: np.ndarray) -> None:
-        self._images, self._texts, self._references = images, texts, references
-
-    def __call__(self, scenes: np.ndarray, captions: np.ndarray) -> np.ndarray:
-        """Score captions of scenes, shape (n,)."""
-        scores = pac_s(paired_cosines(self._images, self._texts, scenes, captions), PAC_WEIGHT)
-        if not self._references.shape[1]:
-            return scores
-        likeness = [paired_cosines(self._texts, self._texts, captions, column[scenes]) for column in self._references.T]
-        return ref_pac_s(scores, np.max(likeness, axis=0))
+def _scores(
+    images: np.ndarray, texts: np.ndarray, references: np.ndarray, scenes: np.ndarray, captions: np.ndarray
+) -> np.ndarray:
+    """PAC-S of captions of scenes, or RefPAC-S where there are references; shape (n,)."""
+    scores = pac_s(paired_cosines(images, texts, scenes, captions), PAC_WEIGHT)
+    if not references.shape[1]:
+        return scores
+    likeness = [paired_cosines(texts, texts, captions, column[scenes]) for column in references.T]
+    return ref_pac_s(scores, np.max(likeness, axis=0))
 
 
 def _wins(score: Callable[[np.ndarray, np.ndarray], np.ndarray], choices: Choices) -> np.ndarray:
@@ -206,7 +204,3 @@ def _caption_not_in(rng: np.random.Generator, scene: Scene, taken: set[str]) -> 
         caption = draw_caption(rng, scene)
         if caption not in taken:
             return caption
-
-
-def _parts(n: int) -> list[slice]:
-    return [slice(start, start + ENCODED_AT_ONCE) for start in range(0, n, ENCODED_AT_ONCE)]

@@ -29,9 +29,8 @@ N_IMAGES, N_CLIPS, N_CAPTIONS = 1_000, 60, 40
 
 # Arguments by program, with the folder of the made data in place of {data} and an empty one in place of {output}.
 PROGRAMS = {
-    "scripts.benchmarks.clip_gpu": "--architecture ViT-B-32 --dtype float32 --device cpu --images 2 --repeats 1",
-    "scripts.benchmarks.pac_training_gpu": """
-        --device cpu --dtype float32 --rows 2 --batch-size 2 --steps 1 --repeats 1
+    "scripts.benchmarks.gpu": """
+        --architecture ViT-B-32 --dtype float32 --device cpu --rows 2 --batch-size 2 --steps 1 --repeats 1
     """,
     "scripts.studies.compare_mauve": "{data}/msvd_val_references.txt --clips 3 --splits 2",
     "scripts.studies.damage_study": "--data {data} --output {output} --modules trm_bert --rows 60",
