@@ -62,11 +62,7 @@ class DataSplits(NamedTuple):
 
 
 def write_splits(options: SplitOptions) -> DataSplits:
-    """Read the captions, divide them, check and write the splits.
-
-    Raises:
-        ValueError, TypeError, OSError: an option, or a file, cannot be used; two rows are of one image.
-    """
+    """Read the captions, divide them, check and write the splits; raise if two rows are of one image."""
     shares = checked_shares({"test": options.test, "validation": options.validation})
     check_whole_number("--seed", options.seed, 0)
     if (options.by == "concept") != (options.labels is not None):
@@ -140,16 +136,8 @@ def shared_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[s
 
     The rows are lined up stratum by stratum, those of a stratum at random, and each row goes to the split that is
     furthest behind its share of the rows so far. So a split differs from its share by less than one row, in all rows
-    and at every place of the line, and by less than two in a stratum.
-
-    Args:
-        strata: n_rows values that can be compared.
-        ids: n_rows names; which row of a stratum goes where depends on the seed and these alone.
-        shares: of the splits, at most two beside `REST`, which gets the others; each above 0, below 1 together.
-        seed: whole number, at least 0.
-
-    Returns:
-        n_rows names of splits.
+    and at every place of the line, and by less than two in a stratum. Which row of a stratum goes where depends on the
+    seed and the ids alone. Shares are those of at most two splits beside `REST`, which gets the others.
 
     >>> splits = shared_out(["a", "b"] * 5, range(10), {"test": 0.2}, seed=0)
     >>> sorted(zip(splits, ["a", "b"] * 5))[:3]

@@ -406,10 +406,7 @@ SET_MODULES = {record.slug: record for record in _RECORDS if record.values and r
 
 
 def known_values(keys: Collection[str]) -> list[RowValue]:
-    """Return the values by which rows are compared.
-
-    Args:
-        keys: keys of the values that are known of a row.
+    """Return the values by which rows are compared, of the keys that are known of a row.
 
     >>> [value.key for value in known_values(["trm_cider", "trm_cider_excess", "cider_d", "trm_bert"])]
     ['trm_cider_excess', 'cider_d', 'trm_bert']

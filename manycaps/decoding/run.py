@@ -129,7 +129,7 @@ def decoding(options: DecodingOptions) -> ComparedSettings:
         rows = _rows_of_files(options)
         # How each file was decoded, where that is beside it.
         beside = {name: sampling_settings(file) for name, file in zip(rows, options.files, strict=True)}
-        settings = {name: given and setting_of(given) for name, given in beside.items()}
+        settings = {name: None if given is None else setting_of(given) for name, given in beside.items()}
         nearest = _of_all_rows(rows, settings, judge)
     else:
         samples, settings = Samples(options), {setting.name: setting for setting in options.settings}

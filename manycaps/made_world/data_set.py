@@ -42,10 +42,8 @@ FEATURES = datasets.Features(
 def made_row(seed: int, row: int) -> dict[str, Any]:
     """Make one row; it depends on the seed and its number alone, so a longer data set begins with a shorter one.
 
-    Returns:
-        The columns of `FEATURES`. `generated_image` shows the same scene, drawn a second time; `generated_caption` and
-        the references say what is true of it in other words; `foil` is `caption` with one wrong word; caption g of
-        `graded_captions` has g wrong attributes.
+    `generated_image` shows the same scene, drawn again; `generated_caption` and the references say what is true of it
+    in other words; `foil` is `caption` with one wrong word; caption g of `graded_captions` has g wrong attributes.
     """
     rng = np.random.default_rng([seed, row])
     scene, wording = draw_scene(rng), draw_wording(rng)

@@ -121,9 +121,6 @@ def n_errors(claim: Scene, scene: Scene) -> int:
     A claim about one group may mean either group of the scene; of two groups, either may be named first. A group that
     the scene does not have is wrong in all that is said of it, and so is a relation to it.
 
-    Returns:
-        0 for a true claim, up to the number of said attributes.
-
     >>> red, blue = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
     >>> scene = Scene((red, blue), "left", "white")
     >>> n_errors(Scene((blue, red), "right", None), scene), n_errors(Scene((blue, red), "left", "grey"), scene)

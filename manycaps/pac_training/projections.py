@@ -129,8 +129,10 @@ def tune_projections(
 
 def check_cached_features(cached: CachedFeatures, name: str) -> None:
     """Raise unless all features are finite and none is 0, as an overflow in 16 bits would make them."""
-    for column, array in zip(cached._fields[:4], cached[:4], strict=True):
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | ~array.any(axis=1)) if array is not None else ()
+    for column, array in cached._replace(image_rows=None)._asdict().items():
+        if array is None:
+            continue
+        bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | ~array.any(axis=1))
         if len(bad):
             raise ValueError(
                 f"{name}.{column}[{bad[0]}]: expected finite features that are not all 0, got others in {len(bad)} "

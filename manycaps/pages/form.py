@@ -141,8 +141,7 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
             gr.Markdown("Fill in an example:")
             for name, example in form.examples.items():
                 button = gr.Button(name, size="sm")
-                fill = example if callable(example) else lambda values=example: values
-                button.click(fill, None, fields, api_visibility="private", show_progress="hidden")
+                button.click(_as_function(example), None, fields, api_visibility="private", show_progress="hidden")
         submit = gr.Button("Compute", variant="primary")
         table = gr.Markdown(elem_classes="result", min_height=40)
         pictures = [
@@ -171,6 +170,11 @@ def house_messages() -> Iterator[None]:
         # gradio renders HTML in a message, and messages quote the input.
         message = html.escape(str(error))
         raise gr.Error(message, duration=None, title="Not computed", print_exception=False) from error
+
+
+def _as_function(example: Any) -> Callable[[], Any]:
+    """Function without arguments that returns the values of an example."""
+    return example if callable(example) else lambda: example
 
 
 def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:

@@ -112,9 +112,9 @@ class EnergyReward(CaptionReward):
 def watched(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:
     """Return what shows a collapse: how far the candidates are from people, and how many lie in people's tails.
 
-    Returns:
-        Means over rows of `energy_distance`, `fidelity_gap` and `diversity_gap`, and the shares of the tails, 0.05 each
-        for people; nothing of rows with a single reference.
+    The distances are those of the rows with equally many candidates and references, shape (n_rows, n_texts, n_texts).
+    The result has means over rows of `energy_distance`, `fidelity_gap` and `diversity_gap`, and shares of the tails,
+    0.05 each for people; nothing of rows with a single reference.
     """
     known = {size: rows for size, rows in distances.items() if size[1] > 1}
     if not known:

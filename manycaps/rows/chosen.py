@@ -100,11 +100,7 @@ def rows(options: RowsOptions) -> ChosenRows:
 
 
 def usable_rows(rows: Sequence[CaptionRow], file: str) -> list[CaptionRow]:
-    """Return the rows that have two different human captions, and say how many have not.
-
-    Raises:
-        ValueError: no row has.
-    """
+    """Return the rows that have two different human captions, and say how many have not; raise if no row has."""
     usable = [row for row in rows if len(set(row.people)) > 1]
     if not usable:
         raise ValueError(

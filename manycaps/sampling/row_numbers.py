@@ -8,10 +8,7 @@ from manycaps.kit.base_types import Floats
 
 
 def random_numbers(seed: int, name: str, n: int, n_steps: int) -> Floats:
-    """Draw the random numbers of a row; those of a sample depend on neither n nor n_steps.
-
-    Returns:
-        float64 array, shape (n, n_steps), from 0 to below 1.
+    """Draw the random numbers of a row, shape (n, n_steps), from 0 to below 1; n and n_steps do not change a sample's.
 
     >>> bool((random_numbers(0, "a", 2, 5)[:, :3] == random_numbers(0, "a", 4, 3)[:2]).all())
     True
