@@ -124,6 +124,9 @@ DESERVED: Mapping[str, set[str]] = {
 FAULTS = ("unlike", "copies", "ordinary", "near-duplicates", "spread")
 WORDS = ("untested", "alike", "different", *FAULTS)
 
+# p-values that say that something is found, by both tests, and by one alone.
+P_VALUES = {"found": "human_parity_p_value", "gaps": "gaps_p_value", "tails": "tails_p_value"}
+
 # What the picture of bland speakers shows.
 DRAWN = {
     "found": "found",
@@ -207,14 +210,14 @@ def speaker_lines(
     for rows in drawn:
         result = parity_of(rows, m)
         said = said_of(result, speaker.wrong)
-        p_values = {"found": "human_parity_p_value", "gaps": "gaps_p_value", "tails": "tails_p_value"}
-        counts.update([*said, *(name for name, key in p_values.items() if result[key] <= LEVEL)])
+        counts.update(said)
+        counts.update(name for name, key in P_VALUES.items() if result[key] <= LEVEL)
         is_silent = bool(said & {"alike", "untested"})
         counts["bound below"] += is_silent and result["unlike_people_share_ci_high"] < speaker.wrong
         if not is_people:
             counts["listed first"] += nearness(result) >= nearness(parity_of(next(beside)[0], m))
         counts.update(f"covers {name}" for name, value in true.items() if _holds(result, name, value))
-    yield from (share_line(name, counts, n_corpora, "yes" if is_people else "") for name in p_values)
+    yield from (share_line(name, counts, n_corpora, "yes" if is_people else "") for name in P_VALUES)
     yield from word_lines(counts, deserved_words(speaker), n_corpora)
     checks = ("wrong above",) if is_people else ("bound below", "wrong above", "listed first")
     yield from (share_line(name, counts, n_corpora, "yes") for name in checks)
@@ -250,7 +253,7 @@ def cells(options: Options) -> Iterator[tuple[str, int, int, int, str, str]]:
         # A single candidate is not repeated, and the two that are left of five captions are no choice of ordinary ones.
         names = [name for name in candidates if candidates[name].base == "people" or m > 1 + 2 * (name in COMPENSATED)]
         yield from (("words", m, n, n_rows, distance, name) for name in names)
-    designs = [*itertools.product(PEOPLE_SIZES[corpus], (10, *ROWS[corpus]), [PEOPLE])]
+    designs = list(itertools.product(PEOPLE_SIZES[corpus], (10, *ROWS[corpus]), [PEOPLE]))
     designs += itertools.product(BLAND_SIZES[corpus], ROWS[corpus], BLAND.values())
     designs += itertools.product([WHOLE_SIZE[corpus]], ROWS[corpus], [WHOLE])
     distance = "MiniLM" if corpus else "points"
@@ -303,7 +306,7 @@ def draw_speakers(lines: Sequence[Line], title: str, output: Any) -> None:
             m, n = sizes[row]
             mine = matching(bland, n_candidates=m, n_references=n, n_rows=rows[column])
             for (measure, label), color in zip(DRAWN.items(), COLORS, strict=False):
-                axes.plot([*BLAND], numbers(mine, "value", measure=measure), "o-", ms=3, color=color, label=label)
+                axes.plot(list(BLAND), numbers(mine, "value", measure=measure), "o-", ms=3, color=color, label=label)
             axes.axhline(LEVEL, color="#888888", lw=0.8)
             axes.set_title(f"{m} + {n}, {rows[column]} rows")
             label_axes(axes, "share of wrong captions" if row == len(sizes) - 1 else "", "share of corpora")

@@ -51,6 +51,7 @@ def test_the_words_count_what_is_beyond_two_standard_errors():
 
 
 def test_the_study_resumes_and_draws(tmp_path, monkeypatch):
+    assert study_section(tmp_path) == "Not measured for this checkpoint; `scripts/toy/positives_study.py` does it.\n"
     monkeypatch.setattr(positives_study, "SETTINGS", {"50 pairs": Setting(16), "30 % wrong": Setting(16, wrong=0.3)})
     monkeypatch.setattr(positives_study, "N_VALIDATION", 16)
     whole = Setting.recipe
@@ -73,10 +74,6 @@ def test_the_study_resumes_and_draws(tmp_path, monkeypatch):
     section = study_section(tmp_path / "a")
     assert "![Gains by setting](positives.png)" in section
     assert section.startswith("Positives help beyond two standard errors")
-
-
-def test_a_checkpoint_without_the_study_says_so(tmp_path):
-    assert study_section(tmp_path) == "Not measured for this checkpoint; `scripts/toy/positives_study.py` does it.\n"
 
 
 def test_generated_positives_are_many_where_pairs_are_few():

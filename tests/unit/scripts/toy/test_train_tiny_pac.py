@@ -121,6 +121,8 @@ def test_a_small_clip_comes_back_from_its_weights(small_clip):
 
 
 def test_texts_are_read_word_by_word_as_the_helper_reads_them(small_clip):
+    with pytest.raises(KeyError):
+        small_clip.tokenize("a dog")  # a word of another world
     rng = np.random.default_rng(0)
     known = {place: token for token, place in small_clip._known.items()}
     for _ in range(50):
@@ -128,19 +130,12 @@ def test_texts_are_read_word_by_word_as_the_helper_reads_them(small_clip):
         assert [known[place] for place in small_clip.tokenize(caption)] == list(small_clip.model.tokenize(caption).ids)
 
 
-def test_a_word_of_another_world_is_no_training_text(small_clip):
-    with pytest.raises(KeyError):
-        small_clip.tokenize("a dog")
-
-
 def test_trials_depend_on_seed_and_number_alone():
     few, more = draw_trials(3), draw_trials(5)
     assert (more.pixels[:3] == few.pixels).all()
     assert [few.texts[i] for i in few.references.ravel()] == [more.texts[i] for i in more.references[:3].ravel()]
     assert [few.texts[i] for i in few.foils.worse] == [more.texts[i] for i in more.foils.worse[:3]]
-
-
-def test_no_reference_is_a_right_candidate():
+    # No reference is a right candidate.
     trials = draw_trials(40)
     for choices in (trials.foils, trials.pairs):
         for scene, better in zip(choices.scenes, choices.better, strict=True):
@@ -181,12 +176,9 @@ def test_measures_by_hand():
     assert measure(made_trials([0, 1], [0, 1]), images, texts)["foil accuracy"] == 50
 
 
-def test_intervals_by_hand():
+def test_tables_compare_seed_by_seed_and_come_back_from_the_file(tmp_path):
     assert mean_and_half_width([1.0, 3.0]) == (2.0, pytest.approx(12.7062, abs=1e-4))  # t of one degree of freedom
     assert np.isnan(mean_and_half_width([1.0])[1])
-
-
-def test_tables_compare_seed_by_seed_and_come_back_from_the_file(tmp_path):
     trials = draw_trials(4)
     rng = np.random.default_rng(0)
     texts = rng.standard_normal((len(trials.texts), 4)).astype(np.float32)
