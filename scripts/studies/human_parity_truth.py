@@ -42,16 +42,7 @@ from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_parity_words import words_of
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
-from scripts.studies.parity_pools import (
-    CONFIDENCE_LEVEL,
-    DAMAGES,
-    Damage,
-    ParityCorpus,
-    make_pool,
-    parity_of,
-    read_pool,
-    tails_of,
-)
+from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, Damage, ParityCorpus, parity_of, read_pool, tails_of
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
@@ -142,13 +133,13 @@ def made_pool(options: Options) -> ParityCorpus:
     for i in range(options.scenes):
         rng = np.random.default_rng((options.seed, i))
         images.append(draw_captions(Speaker(), draw_scene(rng), N_MADE, rng))
-    return ParityCorpus(make_pool(images, N_MADE, options.seed), options.drawn, options.seed)
+    return ParityCorpus(images, N_MADE, options.drawn, options.seed)
 
 
 def truth_lines(corpus: ParityCorpus, distance: str, size: tuple[int, int], damage: Damage) -> Iterator[list[Any]]:
     """Yield the shares of all rows."""
     distances = corpus.rows(distance, size, damage).distances
-    images = (np.arange(len(distances)) // (len(distances) // len(corpus.pool.texts))).tolist()
+    images = (np.arange(len(distances)) // (len(distances) // corpus.n_images)).tolist()
     for name, share in tails_of(distances, size[0], images).shares.items():
         yield [name, share.value, share.low, share.high, ""]
     columns = row_columns(distances, size[0])
