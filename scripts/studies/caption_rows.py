@@ -236,15 +236,16 @@ class CaptionMeasures:
 
 def compared_with_nulls(
     rows: ComparableRows, splits: SplitsOfRow, n_rows: int, batch: int
-) -> Iterator[tuple[range, Any, np.ndarray]]:
-    """Yield parts of the first rows, all of one size: their places, what is compared, and null values in its unit.
+) -> Iterator[tuple[range, Any, np.ndarray, np.ndarray]]:
+    """Yield parts of the first rows, all of one size: their places, what is compared, null values, and their units.
 
-    Null values have the shape (n_rows_of_part, n_splits).
+    Null values have the shape (n_rows_of_part, n_splits), units (n_rows_of_part,).
     """
     for start in range(0, n_rows, batch):
         places = range(n_rows)[start : start + batch]
         compared = rows.compare(places)
-        yield places, compared, np.concatenate(list(compared.null_values(slice(None), splits)), axis=1)
+        units = np.ones(len(places)) if compared.units is None else compared.units
+        yield places, compared, np.concatenate(list(compared.null_values(slice(None), splits)), axis=1), units
 
 
 def bootstrap_interval(values: Sequence[float] | np.ndarray) -> tuple[float, float]:

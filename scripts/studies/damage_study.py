@@ -151,23 +151,15 @@ class Study:
         n_images = min(len(images), n_rows)
         sides = draw_rows(images, np.arange(n_rows) % n_images, size, damage, np.random.default_rng(size))
         splits = RowSplits([size], {**DISTRIBUTION_DEFAULTS, **corpus_options(size, 0)}).splits[size]
-        parts = [
-            (compared.statistic, np.ones(len(places)) if compared.units is None else compared.units, nulls)
-            for places, compared, nulls in compared_with_nulls(measures.rows(module, *sides), splits, n_rows, BATCH)
-        ]
+        compared = compared_with_nulls(measures.rows(module, *sides), splits, n_rows, BATCH)
+        parts = [(part.statistic, units, nulls) for _, part, nulls, units in compared]
         rows = RowsWithNulls(*map(np.concatenate, zip(*parts, strict=True)))
         found = found_shares(rows, size, n_images) if SIZES.get(size) == data else (math.nan, math.nan)
         pooled = math.nan
         if module in TRIANGLE_RANK_MODULES:
-            of_pooled = measures.rows(module, *sides, "pooled")
+            pooled_rows, places = measures.rows(module, *sides, "pooled"), range(n_rows)
             starts = range(0, n_rows, BATCH)
-            pooled = np.mean(
-                [
-                    value
-                    for start in starts
-                    for value in of_pooled.compare(range(n_rows)[start : start + BATCH]).statistic
-                ]
-            )
+            pooled = np.concatenate([pooled_rows.compare(places[i : i + BATCH]).statistic for i in starts]).mean()
         excesses = rows.excesses()
         error = excesses.std(ddof=1) / math.sqrt(n_rows)
         return [[rows.values.mean(), pooled, excesses.mean(), error, *found, rows_needed(rows)]]

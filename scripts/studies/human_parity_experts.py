@@ -74,7 +74,7 @@ def read_rated(options: Options) -> list[dict[str, Any]]:
         return [row for row in expert_rows(data_folder(options)) if not is_a_reference(row)]
     n_people = N_REFERENCES + 3
     rows = []
-    for i, texts in enumerate(make_pool(bundled_images(), n_people, options.seed).texts):
+    for i, texts in enumerate(make_pool(bundled_images(), n_people, options.seed)):
         given = {"img": str(i), "refs": texts[:N_REFERENCES]}
         for kind, rating in MADE_RATINGS.items():
             end = (KINDS.index(kind) + 1) * n_people

@@ -42,16 +42,7 @@ from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_parity_words import words_of
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
-from scripts.studies.parity_pools import (
-    CONFIDENCE_LEVEL,
-    DAMAGES,
-    Damage,
-    ParityCorpus,
-    make_pool,
-    parity_of,
-    read_pool,
-    tails_of,
-)
+from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, Damage, ParityCorpus, parity_of, read_pool, tails_of
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
@@ -124,6 +115,9 @@ DESERVED: Mapping[str, set[str]] = {
 FAULTS = ("unlike", "copies", "ordinary", "near-duplicates", "spread")
 WORDS = ("untested", "alike", "different", *FAULTS)
 
+# p-values that say that something is found, by both tests, and by one alone.
+P_VALUES = {"found": "human_parity_p_value", "gaps": "gaps_p_value", "tails": "tails_p_value"}
+
 # What the picture of bland speakers shows.
 DRAWN = {
     "found": "found",
@@ -139,13 +133,13 @@ def made_pool(options: Options) -> ParityCorpus:
     for i in range(options.scenes):
         rng = np.random.default_rng((options.seed, i))
         images.append(draw_captions(Speaker(), draw_scene(rng), N_MADE, rng))
-    return ParityCorpus(make_pool(images, N_MADE, options.seed), options.drawn, options.seed)
+    return ParityCorpus(images, N_MADE, options.drawn, options.seed)
 
 
 def truth_lines(corpus: ParityCorpus, distance: str, size: tuple[int, int], damage: Damage) -> Iterator[list[Any]]:
     """Yield the shares of all rows."""
     distances = corpus.rows(distance, size, damage).distances
-    images = (np.arange(len(distances)) // (len(distances) // len(corpus.pool.texts))).tolist()
+    images = (np.arange(len(distances)) // (len(distances) // corpus.n_images)).tolist()
     for name, share in tails_of(distances, size[0], images).shares.items():
         yield [name, share.value, share.low, share.high, ""]
     columns = row_columns(distances, size[0])
@@ -207,14 +201,14 @@ def speaker_lines(
     for rows in drawn:
         result = parity_of(rows, m)
         said = said_of(result, speaker.wrong)
-        p_values = {"found": "human_parity_p_value", "gaps": "gaps_p_value", "tails": "tails_p_value"}
-        counts.update([*said, *(name for name, key in p_values.items() if result[key] <= LEVEL)])
+        counts.update(said)
+        counts.update(name for name, key in P_VALUES.items() if result[key] <= LEVEL)
         is_silent = bool(said & {"alike", "untested"})
         counts["bound below"] += is_silent and result["unlike_people_share_ci_high"] < speaker.wrong
         if not is_people:
             counts["listed first"] += nearness(result) >= nearness(parity_of(next(beside)[0], m))
         counts.update(f"covers {name}" for name, value in true.items() if _holds(result, name, value))
-    yield from (share_line(name, counts, n_corpora, "yes" if is_people else "") for name in p_values)
+    yield from (share_line(name, counts, n_corpora, "yes" if is_people else "") for name in P_VALUES)
     yield from word_lines(counts, deserved_words(speaker), n_corpora)
     checks = ("wrong above",) if is_people else ("bound below", "wrong above", "listed first")
     yield from (share_line(name, counts, n_corpora, "yes") for name in checks)
@@ -250,7 +244,7 @@ def cells(options: Options) -> Iterator[tuple[str, int, int, int, str, str]]:
         # A single candidate is not repeated, and the two that are left of five captions are no choice of ordinary ones.
         names = [name for name in candidates if candidates[name].base == "people" or m > 1 + 2 * (name in COMPENSATED)]
         yield from (("words", m, n, n_rows, distance, name) for name in names)
-    designs = [*itertools.product(PEOPLE_SIZES[corpus], (10, *ROWS[corpus]), [PEOPLE])]
+    designs = list(itertools.product(PEOPLE_SIZES[corpus], (10, *ROWS[corpus]), [PEOPLE]))
     designs += itertools.product(BLAND_SIZES[corpus], ROWS[corpus], BLAND.values())
     designs += itertools.product([WHOLE_SIZE[corpus]], ROWS[corpus], [WHOLE])
     distance = "MiniLM" if corpus else "points"
@@ -303,7 +297,7 @@ def draw_speakers(lines: Sequence[Line], title: str, output: Any) -> None:
             m, n = sizes[row]
             mine = matching(bland, n_candidates=m, n_references=n, n_rows=rows[column])
             for (measure, label), color in zip(DRAWN.items(), COLORS, strict=False):
-                axes.plot([*BLAND], numbers(mine, "value", measure=measure), "o-", ms=3, color=color, label=label)
+                axes.plot(list(BLAND), numbers(mine, "value", measure=measure), "o-", ms=3, color=color, label=label)
             axes.axhline(LEVEL, color="#888888", lw=0.8)
             axes.set_title(f"{m} + {n}, {rows[column]} rows")
             label_axes(axes, "share of wrong captions" if row == len(sizes) - 1 else "", "share of corpora")

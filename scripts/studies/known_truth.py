@@ -37,7 +37,7 @@ import numpy as np
 from manycaps.made_world.speakers import Speaker
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world, said
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import label_axes, new_picture
 
 NAME = "known_truth"
@@ -67,13 +67,8 @@ def curves_by_seed(lines: Sequence[Line], measure: str, column: str, temperature
     """Return a column of the largest number of candidates, shape (n_seeds, n_temperatures)."""
     mine = matching(lines, speaker="temperature", measure=measure)
     mine = matching(mine, n_candidates=max(int(line["n_candidates"]) for line in mine))
-    settings = [f"{temperature:g}" for temperature in temperatures]
-    return np.array(
-        [
-            [numbers(mine, column, seed=seed, setting=setting)[0] for setting in settings]
-            for seed in distinct(mine, "seed")
-        ]
-    )
+    by_setting = [numbers(mine, column, setting=f"{temperature:g}") for temperature in temperatures]
+    return np.array(by_setting).T
 
 
 def needed(lines: Sequence[Line]) -> Iterator[list[Any]]:

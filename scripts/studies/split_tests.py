@@ -113,14 +113,11 @@ class Nulls:
         self._splits = RowSplits([size] * len(keys), {**DISTRIBUTION_DEFAULTS, **options})
         self._values = np.empty(len(keys))
 
-    def add(
-        self, places: Sequence[int], values: np.ndarray, nulls: np.ndarray, units: np.ndarray | None = None
-    ) -> None:
+    def add(self, places: Sequence[int], values: np.ndarray, nulls: np.ndarray, units: np.ndarray) -> None:
         """Take in rows: their statistic in its own unit, and null values in units."""
         self._values[list(places)] = values
-        scale = np.ones(len(values)) if units is None else units
         self._splits.add(
-            self._size, list(places), self._keys.__getitem__, values / scale, lambda part, _: [nulls[part]], scale
+            self._size, list(places), self._keys.__getitem__, values / units, lambda part, _: [nulls[part]], units
         )
 
     def result(self) -> tuple[float, float, np.ndarray, float]:
@@ -141,13 +138,13 @@ def distribution_lines(module: str, rows: ComparableRows, n_draws: int) -> Itera
     tests, high, low = (Nulls(size, keys, **options) for _ in range(3))
     # A plain score, unlike a module, distinguishes candidates from references: it needs the mirror images as well.
     splits, all_splits = exact_splits(*size, MAX_SPLITS, mirrored=False), exact_splits(*size, MAX_SPLITS)
-    for places, compared, nulls in compared_with_nulls(rows, splits, n_rows, BATCH):
-        tests.add(places, compared.statistic, nulls, compared.units)
+    for places, compared, nulls, units in compared_with_nulls(rows, splits, n_rows, BATCH):
+        tests.add(places, compared.statistic, nulls, units)
         for score in plain.values():
             # The first split is the observed one.
             values = score.aggregate(score.scores(compared.pair_values), all_splits)
-            high.add(places, values[:, 0], values)
-            low.add(places, -values[:, 0], -values)
+            high.add(places, values[:, 0], values, np.ones(len(places)))
+            low.add(places, -values[:, 0], -values, np.ones(len(places)))
     results = {module: tests.result()}
     for name in plain:
         value, excess, upper, corpus_upper = high.result()

@@ -34,8 +34,7 @@ def drawn(damage, size=(3, 3), n_rows=400):
 
 
 def test_a_pool_holds_every_caption_in_every_kind():
-    pool = make_pool(IMAGES, N_PEOPLE, 0)
-    for captions, texts in zip(IMAGES, pool.texts, strict=True):
+    for captions, texts in zip(IMAGES, make_pool(IMAGES, N_PEOPLE, 0), strict=True):
         people, other, word, cut, obj = (texts[i : i + N_PEOPLE] for i in range(0, len(KINDS) * N_PEOPLE, N_PEOPLE))
         assert set(people) <= set(captions)
         assert set(other).isdisjoint(captions)
