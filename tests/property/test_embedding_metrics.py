@@ -137,16 +137,12 @@ def test_the_unit_of_the_vectors(row, scale):
 
 
 @given(rows())
-def test_ranges(row):
+def test_ranges_and_the_authors_normalisation(row):
     points, n = row
     assert -1e-12 <= mmd_of(points, n, "median", "biased") <= 2
     assert mmd_of(points, n) <= 2
     assert frechet_of(points, n) >= 0
-
-
-@given(rows())
-def test_the_authors_normalisation_adds_a_constant(row):
-    points, n = row
+    # The authors' normalisation adds a constant.
     constant = 1.00001 * (1 / (n - 1) + 1 / (len(points) - n - 1))
     difference = mmd_of(points, n, "median", "authors") - mmd_of(points, n)
     assert difference == pytest.approx(constant, abs=1e-12)
