@@ -14,7 +14,7 @@ from manycaps.kit.clip_token_matching import (
     match_video,
 )
 from tests.each_case import each_case
-from tests.oracles.emscore_loop import video_values, weights_by_document_frequency
+from tests.oracles.emscore_loop import reference_values, video_values, weights_by_document_frequency
 from tests.refusals import assert_refused
 
 RNG = np.random.default_rng(0)
@@ -33,6 +33,13 @@ def test_video_values_are_those_of_a_slow_loop(n_tokens, n_frames, monkeypatch):
     caption, frames = text(n_tokens), RNG.standard_normal((n_frames, 6)).astype(np.float32)
     expected = video_values(caption.tokens.tolist(), caption.weights.tolist(), frames.tolist())
     assert tuple(match_video(caption, frames)) == pytest.approx(expected, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(("n_tokens", "n_reference"), [(2, 2), (3, 9), (20, 4)])
+def test_reference_values_are_those_of_a_slow_loop(n_tokens, n_reference):
+    caption, reference = text(n_tokens), text(n_reference)
+    columns = [part.tolist() for own in (caption, reference) for part in (own.tokens, own.weights)]
+    assert tuple(match_reference(caption, reference)) == pytest.approx(reference_values(*columns), abs=TOLERANCE)
 
 
 def test_negative_cosines_stay_negative():
@@ -68,6 +75,13 @@ def test_what_is_undefined_is_nan():
     assert np.isnan(orthogonal.fine_f)
     assert np.isnan(orthogonal.values()["emscore_pac"])
     assert (orthogonal.coarse, orthogonal.fine_precision, orthogonal.fine_recall) == (0.0, 0.0, 0.0)
+
+
+def test_the_authors_take_each_maximum_by_itself():
+    matches = [Match(0.9, 0.1, 0.2, 0.3), Match(0.1, 0.8, 0.1, 0.2), Match(0.2, 0.2, 0.7, 0.6)]
+    assert closest_reference(matches, "authors") == Match(0.9, 0.8, 0.7, 0.6)
+    assert closest_reference(matches, "equation_8") == matches[0]  # 1.2 is the largest coarse + F
+    assert closest_reference(matches[1:], "equation_8") == matches[2]
 
 
 def test_equation_8_is_never_above_the_authors():

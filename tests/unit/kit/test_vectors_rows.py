@@ -38,6 +38,18 @@ def test_each_distinct_caption_is_embedded_once():
     assert [counts.tolist() for counts in rows.counts()] == [[2, 1, 1, 0], [1, 1, 0, 1]]
 
 
+def test_ready_arrays_lists_and_a_block_are_one():
+    block = np.random.default_rng(0).normal(size=(3, 4, 2))
+    expected = as_embedding_rows(block[:, :3], block[:, 3:])
+    for kind in (list, lambda rows: [row.tolist() for row in rows], lambda rows: (row for row in rows)):
+        rows = as_embedding_rows(kind(block[:, :3]), kind(block[:, 3:]))
+        assert rows.vectors.tolist() == expected.vectors.tolist()
+    stacked = joint_vectors(
+        expected.vectors, [np.concatenate((expected.predictions[i], expected.references[i])) for i in (2, 0)]
+    )
+    assert stacked.tolist() == block[[2, 0]].tolist()
+
+
 def test_narrow_numbers_are_widened_without_a_change():
     for kind in (np.float16, np.float32):
         rows = as_embedding_rows(np.full((1, 2, 1), 0.1, dtype=kind), np.ones((1, 1, 1), dtype=kind))
