@@ -36,12 +36,11 @@ def _case(names, case, place, ids):
     """Return the name of a case, and its arguments by name."""
     values = (case,) if len(names) == 1 else tuple(case)
     assert len(values) == len(names), f"case {place}: {len(values)} values for {names}"
-    if callable(ids):
-        name = "-".join(map(ids, values))
-    elif ids:
+    if ids is not None and not callable(ids):
         name = list(ids)[place]
     else:
-        name = "-".join(_shown(value, f"{n}{place}") for n, value in zip(names, values, strict=True))
+        shown = ids or (lambda value: None)
+        name = "-".join(str(shown(v) or _shown(v, f"{n}{place}")) for n, v in zip(names, values, strict=True))
     return str(name), dict(zip(names, values, strict=True))
 
 

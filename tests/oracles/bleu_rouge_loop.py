@@ -1,4 +1,4 @@
-"""BLEU and ROUGE-L of one caption as loops over tuples of words, straight from the equations and COCO's conventions."""
+"""BLEU of one caption and longest common subsequences as loops, straight from the equations and COCO's conventions."""
 
 import math
 
@@ -39,11 +39,3 @@ def common_length(first, second):
         for j, other in enumerate(second, start=1):
             table[i][j] = table[i - 1][j - 1] + 1 if word == other else max(table[i - 1][j], table[i][j - 1])
     return table[-1][-1]
-
-
-def rouge_l(candidate, references):
-    candidate = candidate or [""]
-    references = [reference or [""] for reference in references]
-    precision = max(common_length(candidate, reference) / len(candidate) for reference in references)
-    recall = max(common_length(candidate, reference) / len(reference) for reference in references)
-    return 2.44 * precision * recall / (recall + 1.44 * precision) if precision and recall else 0.0

@@ -8,7 +8,8 @@ import pytest
 from manycaps.comparison.parity import ParityRows, compared_parity
 from manycaps.comparison.parity_pairs import joint_sign_flip_tests
 from manycaps.kit.sets_parity import row_columns
-from manycaps.kit.sets_tails import KeptDistances, corpus_tails
+from manycaps.kit.sets_tails import corpus_tails
+from tests import simulated_people
 from tests.each_case import each_case
 
 M, N, N_ROWS = 5, 5, 40
@@ -76,13 +77,11 @@ def distances_of(rng, n_rows, damages):
     """Distances of the texts of two systems beside the same references."""
     references = rng.normal(size=(n_rows, N, 4))
     systems = [np.concatenate([damage(rng, people(rng, n_rows)), references], axis=1) for damage in damages]
-    return [np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1) for texts in systems]
+    return list(map(simulated_people.distances_of, systems))
 
 
 def as_rows(distances):
-    kept = KeptDistances(len(distances))
-    kept.add(distances, M, range(len(distances)))
-    return ParityRows(row_columns(distances, M), kept)
+    return ParityRows(row_columns(distances, M), simulated_people.kept_distances((distances, M)))
 
 
 def truth_of(damages):

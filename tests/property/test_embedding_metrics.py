@@ -137,16 +137,12 @@ def test_the_unit_of_the_vectors(row, scale):
 
 
 @given(rows())
-def test_ranges(row):
+def test_ranges_and_the_authors_normalisation(row):
     points, n = row
     assert -1e-12 <= mmd_of(points, n, "median", "biased") <= 2
     assert mmd_of(points, n) <= 2
     assert frechet_of(points, n) >= 0
-
-
-@given(rows())
-def test_the_authors_normalisation_adds_a_constant(row):
-    points, n = row
+    # The authors' normalisation adds a constant.
     constant = 1.00001 * (1 / (n - 1) + 1 / (len(points) - n - 1))
     difference = mmd_of(points, n, "median", "authors") - mmd_of(points, n)
     assert difference == pytest.approx(constant, abs=1e-12)
@@ -260,6 +256,35 @@ def test_split_forms_equal_the_sums(row, weights):
     expected = np.einsum("pi,ij,pj->p", a * z, values, z) + np.einsum("pi,ij,pj->p", b * w, values, w)
     expected += np.einsum("pi,ij,pj->p", c * z, values, w)
     assert found[0] == pytest.approx(expected, abs=1e-12)
+
+
+@st.composite
+def corpora(draw):
+    """Vectors (n, 2) with numbers of times they are candidates and references, at least two of each in all."""
+    n = draw(st.integers(3, 12))
+    vectors = draw(arrays.arrays(np.float64, (n, 2), elements=COORDINATES))
+    counts = [draw(arrays.arrays(np.int64, n, elements=st.integers(0, 3))) for _ in range(2)]
+    for side in counts:
+        side[draw(st.integers(0, n - 1))] += 2
+    return vectors, *counts
+
+
+@pytest.mark.slow
+@given(corpora(), st.integers(1, 13), st.sampled_from(["median", "mean", 0.7]), st.sampled_from([3, 4_000_000]))
+@settings(deadline=None)
+def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted):
+    vectors, *counts = corpus
+    row = np.concatenate([np.repeat(vectors, side, axis=0) for side in counts])
+    n = int(counts[0].sum())
+    kept, pair_averages.MAX_SORTED = pair_averages.MAX_SORTED, max_sorted
+    try:
+        for estimator in mmd.ESTIMATORS:
+            pooled = pooled_mmd_squared(*corpus, sigma, estimator, block_size=block_size)
+            assert float(pooled) == pytest.approx(mmd_of(row, n, sigma, estimator), abs=1e-10)
+    finally:
+        pair_averages.MAX_SORTED = kept
+    pooled = frechet.pooled_frechet_squared(*corpus, block_size=block_size)
+    assert float(pooled) == pytest.approx(frechet_of(row, n), abs=1e-12)
 
 
 def peak_megabytes(function):

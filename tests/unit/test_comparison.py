@@ -320,7 +320,10 @@ MESSAGES = [
     ("systems: expected at most 16, got 17.", lambda: named_systems(["a"] * 17, None, None)),
     ("--names: expected 2 names, got 1.", lambda: named_systems(["a", "b"], ["x"], None)),
     ("--names: expected different names, got ['a'", lambda: named_systems(["a", "d/a"], None, None)),
-    ("--names: expected names that can be printed, got ' '.", lambda: named_systems(["a", "b"], ["x", " "], None)),
+    (
+        "--names: expected names that can be printed, got ' '. Write others.",
+        lambda: named_systems(["a", "b"], ["x", " "], None),
+    ),
     ("--baseline: expected one of a, b, got 'c'.", lambda: named_systems(["a", "b"], None, "c")),
 ]
 

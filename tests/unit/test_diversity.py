@@ -89,9 +89,11 @@ def test_messages_of_the_loader(tmp_path, columns, message):
 
 def test_a_bad_line_is_named_by_its_number(tmp_path):
     path = write_text(tmp_path / "a.jsonl", '{"captions": ["a dog"]}\n{"captions": []}\n')
-    assert_refused(ValueError, f"{path}: captions[1]: expected at least one caption, got an", load_rows, str(path))
+    message = f"{path}: captions[1]: expected at least one caption, got an empty list."
+    assert_refused(ValueError, message, load_rows, str(path))
     path = write_text(tmp_path / "a.jsonl", '["a dog"]\n["a dog", 3]\n')
-    assert_refused(ValueError, f"{path}: captions[1][1]: expected a caption (a string), got int", load_rows, str(path))
+    message = f"{path}: captions[1][1]: expected a caption (a string), got int (3)."
+    assert_refused(ValueError, message, load_rows, str(path))
 
 
 def test_names_are_checked():

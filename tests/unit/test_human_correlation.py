@@ -122,7 +122,10 @@ OBJECTS = np.array([["a"], None], dtype=object)
     ("change", "message"),
     [
         (lambda path: path("gts_list").unlink(), f"gts_list.npy': {NO_ARRAY}"),
-        (lambda path: path("gts_list").rename(path("gts_list").with_suffix(".pkl")), f"{NO_ARRAY} gts_list.pkl, which"),
+        (
+            lambda path: path("gts_list").rename(path("gts_list").with_suffix(".pkl")),
+            f"{NO_ARRAY} gts_list.pkl, which can run code. Convert the release",
+        ),
         (lambda path: np.save(path("gts_list"), OBJECTS, allow_pickle=True), f"{NO_ARRAY} ValueError"),
         (lambda path: path("human_scores").write_bytes(b"no array"), f"{NO_ARRAY} "),
         (lambda path: np.save(path("video_ids"), np.array(["one"])), "got the shapes (4,), (4, 9), (1,)"),

@@ -10,12 +10,11 @@ from manycaps.functional import human_parity_test, plan_human_parity, plan_wrong
 from manycaps.kit.sets_gaps import row_gaps
 from tests.comparison_cases import caption_rows, write_captions
 from tests.refusals import assert_refused
+from tests.simulated_people import distances_of, drawn_distances
 
 
 def distances(rng, n_rows, m, n, shift=0.0):
-    texts = rng.normal(size=(n_rows, m + n, 4))
-    texts[:, :m, 0] += shift
-    return np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
+    return drawn_distances(rng, n_rows, m, n, lambda _, texts: texts + np.array([shift, 0.0, 0.0, 0.0]))
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 5), (5, 5)])
@@ -38,7 +37,7 @@ def wrong_texts(rng, n_rows, m, n, share):
     texts[:, m : 2 * m] += rng.choice([-4, 4], size=(n_rows, m, 4))
     is_wrong = rng.random((n_rows, m, 1)) < share
     chosen = np.concatenate([np.where(is_wrong, texts[:, m : 2 * m], texts[:, :m]), texts[:, 2 * m :]], axis=1)
-    return [np.linalg.norm(each[:, :, None] - each[:, None], axis=-1) for each in (texts, chosen)]
+    return [distances_of(texts), distances_of(chosen)]
 
 
 @pytest.mark.parametrize(("m", "n", "share"), [(1, 4, 0.1), (3, 3, 0.06)])

@@ -20,28 +20,30 @@ from manycaps.decoding.nearest import (
 from manycaps.decoding.run import ComparedSettings, within_budget
 from manycaps.decoding.text import decoding_sentences
 from manycaps.kit.sets_parity import row_columns
-from manycaps.kit.sets_tails import KeptDistances
+from tests.refusals import assert_refused
+from tests.simulated_people import distances_of, kept_distances
 
 N_CANDIDATES, N_REFERENCES = 4, 5
 
 
 def parity_rows(points, n_candidates=N_CANDIDATES):
     """Rows of texts that are points: shape (n_rows, n_texts, n_dimensions), candidates first."""
-    distances = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
-    kept = KeptDistances(len(points))
-    kept.add(distances, n_candidates, range(len(points)))
-    return ParityRows(row_columns(distances, n_candidates), kept)
+    distances = distances_of(points)
+    return ParityRows(row_columns(distances, n_candidates), kept_distances((distances, n_candidates)))
+
+
+def drawn_points(rng, spreads, n_rows):
+    """Texts of settings whose samples spread so many times as people's captions do, beside the same people."""
+    people = rng.normal(size=(n_rows, N_REFERENCES, 3))
+    return {
+        f"{spread:g}#{k}": np.concatenate([spread * rng.normal(size=(n_rows, N_CANDIDATES, 3)), people], axis=1)
+        for k, spread in enumerate(spreads)
+    }
 
 
 def speakers(rng, spreads, n_rows=60):
-    """Rows of settings whose samples spread so many times as people's captions do."""
-    people = rng.normal(size=(n_rows, N_REFERENCES, 3))
-    drawn = [
-        np.concatenate([spread * rng.normal(size=(n_rows, N_CANDIDATES, 3)), people], axis=1) for spread in spreads
-    ]
-    return {
-        f"{spread:g}#{k}": parity_rows(points) for k, (spread, points) in enumerate(zip(spreads, drawn, strict=True))
-    }
+    """Rows of these settings."""
+    return {name: parity_rows(points) for name, points in drawn_points(rng, spreads, n_rows).items()}
 
 
 def test_the_nearest_setting_is_that_of_people():
@@ -69,10 +71,8 @@ def test_a_search_below_zero_is_not_the_nearest_one():
     nearest = nearest_setting(rows, None, ["beams10"], n_resamples=999, seed=0)
     assert (nearest.best, {half.setting for half in nearest.halves}) == ("people", {"people"})
     compared = ComparedSettings(nearest, {}, {}, "cider", "", "")
-    sentence = (
-        "Nearest to people: people (energy distance; that of beams10, a search, counts by how far it is from 0). "
-    )
-    assert decoding_sentences(compared)[0].startswith(sentence)
+    sentence = "people (energy distance; that of beams10, a search, counts by how far it is from 0). "
+    assert decoding_sentences(compared)[0].startswith(f"Nearest to people: {sentence}")
 
 
 def test_settings_that_are_equal_cannot_be_distinguished():
@@ -108,13 +108,8 @@ class PointSamples:
     """In the place of `Samples`: settings whose samples are points."""
 
     def __init__(self, rng, spreads, n_items):
-        self.names, self.items = [f"{spread:g}#{k}" for k, spread in enumerate(spreads)], range(n_items)
-        self.settings = dict.fromkeys(self.names)
-        self.points = {
-            name: np.concatenate([spread * rng.normal(size=(n_items, N_CANDIDATES, 3)), people], axis=1)
-            for people in [rng.normal(size=(n_items, N_REFERENCES, 3))]
-            for name, spread in zip(self.names, spreads, strict=True)
-        }
+        self.points, self.items = drawn_points(rng, spreads, n_items), range(n_items)
+        self.names, self.settings = list(self.points), dict.fromkeys(self.points)
 
     def rows(self, name, chosen, suffix):
         return [SystemRow(str(i), {name: ()}) for i in chosen]
@@ -192,8 +187,8 @@ def test_p_values_are_those_of_all_pairs_after_holm():
 def test_messages():
     points = np.random.default_rng(0).normal(size=(19, 6, 2))
     rows = {name: parity_rows(points, 3) for name in "ab"}
-    with pytest.raises(ValueError, match=r"rows: expected 20 or more with references, half of them to choose and "):
-        nearest_setting(rows, None, n_resamples=9, seed=0)
+    message = "rows: expected 20 or more with references, half of them to choose and "
+    assert_refused(ValueError, message, nearest_setting, rows, None, n_resamples=9, seed=0)
     single = {name: parity_rows(points, 1) for name in "ab"}
-    with pytest.raises(ValueError, match=r"a: expected two captions or more of every row, got one in row 0\. Sample"):
-        energies_of(single)
+    message = "a: expected two captions or more of every row, got one in row 0. Sample"
+    assert_refused(ValueError, message, energies_of, single)

@@ -11,6 +11,7 @@ from manycaps.decoding import DecodingOptions
 from manycaps.decoding.run import check_n_resamples, plan_of
 from manycaps.sampling.decoding_setting import Setting
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 from tests.tiny_models import save_pictures
 from tests.tiny_pipelines import WORDS, save_captioner
 
@@ -97,18 +98,15 @@ def test_a_plan_shares_the_budget_out():
     plan = plan_of(1_000, 8, 1_200, 0)
     assert (plan.n_rounds, plan.n_a_round, len(plan.testing), len(plan.choosing)) == (3, 300, 300, 700)
     assert set(plan.testing).isdisjoint(plan.choosing)
-    with pytest.raises(ValueError, match=r"--budget: expected at least 321 rows for 8 settings, got 300\. Give more"):
-        plan_of(1_000, 8, 300, 0)
+    message = "--budget: expected at least 321 rows for 8 settings, got 300. Give more"
+    assert_refused(ValueError, message, plan_of, 1_000, 8, 300, 0)
 
 
 def test_enough_sign_flips_to_drop_a_setting():
     # 190 pairs of 20 settings, and 5 rounds: a p-value of 1 / 19,000 is 0.01 after Holm's rule, 5 % / 5.
     check_n_resamples(18_999, 20, 5)
-    message = (
-        r"--n-resamples: expected at least 18999 to drop any of 20 settings within a budget, got 9999\. Give more, "
-    )
-    with pytest.raises(ValueError, match=message):
-        check_n_resamples(9_999, 20, 5)
+    message = "--n-resamples: expected at least 18999 to drop any of 20 settings within a budget, got 9999. Give more, "
+    assert_refused(ValueError, message, check_n_resamples, 9_999, 20, 5)
 
 
 def test_every_combination_is_a_setting():
@@ -138,9 +136,7 @@ def test_every_combination_is_a_setting():
     ],
 )
 def test_messages_of_options(tmp_path, given, message):
-    with pytest.raises(ValueError) as raised:
-        DecodingOptions(["r.jsonl"], tmp_path, **given)
-    assert str(raised.value).startswith(message)
+    assert_refused(ValueError, message, DecodingOptions, ["r.jsonl"], tmp_path, **given)
 
 
 def test_messages_about_rows(folder, tmp_path, capsys):

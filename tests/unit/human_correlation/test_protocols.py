@@ -147,10 +147,11 @@ def test_what_a_notebook_gets(tmp_path):
 
 
 def test_messages_of_the_second_metric(run):
+    no_metric = "--against: expected a metric for the other options of --against, got none"
     of_json = ("--against", "bleu_rouge", "--against-options", "[1")
     of_systems = ("--against", "meteor15")
     for benchmark, more, message in (
-        ("composite", ("--against-key", "bleu_1"), "--against: expected a metric for the other options of --"),
+        ("composite", ("--against-key", "bleu_1"), f"{no_metric}. Name"),
         ("composite", of_json, "--against-options: expected an object in JSON, got '[1"),
         ("coco-systems", of_systems, "--against: expected a benchmark of judged captions, got coco-systems, which has"),
     ):

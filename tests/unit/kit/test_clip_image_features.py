@@ -97,15 +97,6 @@ def test_images_that_are_finished_before_an_error_are_not_encoded_again(encoder)
     assert encoder.batches == [2, 2]
 
 
-def test_features_follow_the_rows_for_every_batch_size_and_number_of_threads(encoder):
-    arrays = pictures(7)
-    alone = np.stack([as_feature_rows(encode_images(encoder, [a], "images", 1, 1))[0] for a in arrays])
-    for batch_size, n_workers in [(1, 1), (2, 3), (7, 1), (100, 8)]:
-        encoder.forget()
-        rows = as_feature_rows(encode_images(encoder, iter(arrays), "images", batch_size, n_workers))
-        assert rows == pytest.approx(alone, abs=2e-6)
-
-
 def test_one_lazy_pil_image_in_many_rows_is_safe(encoder):
     image = PIL.Image.open(io.BytesIO(as_png(RNG.integers(0, 256, (600, 600, 3), dtype=np.uint8))))
     features = encode_images(encoder, [image] * 32, "images", batch_size=8, n_workers=8)

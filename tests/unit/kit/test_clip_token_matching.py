@@ -8,7 +8,6 @@ from manycaps.kit.clip_token_matching import (
     Match,
     Text,
     closest_reference,
-    combined_match,
     count_tokens,
     inverse_document_frequency,
     match_reference,
@@ -93,12 +92,6 @@ def test_equation_8_is_never_above_the_authors():
             for kind in clip_token_matching.REFERENCE_AGGREGATIONS
         ]
         assert scores[0] >= scores[1]
-
-
-def test_full_values_are_means_of_coarse_and_fine():
-    values = combined_match(Match(0.2, 0.4, 0.6, 0.8), Match(0.4, 0.4, 0.4, 0.4)).values()
-    full = {"emscore_pac": 0.45, "full_precision": 0.35, "full_recall": 0.4}
-    assert values == pytest.approx(full | {"coarse": 0.3, "fine_precision": 0.4, "fine_recall": 0.5, "fine_f": 0.6})
 
 
 START, END = 49406, 49407

@@ -172,14 +172,18 @@ VECTORS = [np.ones((4, 2)), np.ones((1, 2)), np.ones((4, 2))]
 # Options by the message that refuses them; those of a wrong type are a TypeError.
 BAD_OPTIONS = {
     "n_hypotheses: expected at least 2 for the metric fid_bert, got 1. Give": {"metrics": ["fid_bert"]},
-    "n_hypotheses: expected at least 2 for the metric mmd_bert, got 1. Give n_hypo": {"metrics": ["mmd_bert"]},
+    "n_hypotheses: expected at least 2 for the metric mmd_bert, got 1. Give n_hypotheses=2, or estimat": {
+        "metrics": ["mmd_bert"]
+    },
     "n_references: expected at least 2 for the metric trm_bert, got 1. Give n_references=2, or leave t": {
         **TRM, "n_references": 1
     },
     "metrics: expected metrics of tokens where words are masked by pos or head_share, got 'trm_bert'. Leave it": {
         **TRM, "head_share": 0.9
     },
-    "data[0]: expected at least 5 captions for bleu, 4 drawn and 1 or more references, got 4": {"n_hypotheses": 4},
+    "data[0]: expected at least 5 captions for bleu, 4 drawn and 1 or more references, got 4 (2 such r": {
+        "n_hypotheses": 4
+    },
     "n_hypotheses: expected a whole number of at least 1, got 0. Give a larger": {"n_hypotheses": 0},
     "estimator: expected one of 'unbiased', 'biased', 'authors', got 'x'. Check": {"estimator": "x"},
     "data_embeddings: expected one of trm_bert, mmd_bert, fid_bert among the metrics, got bleu, rouge_": {

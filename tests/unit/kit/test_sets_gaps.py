@@ -11,11 +11,12 @@ from manycaps.functional import human_gaps, human_parity_test, triangle_rank_p_v
 from manycaps.kit.sets_gaps import gaps_test, row_gaps
 from tests.each_case import each_case
 from tests.refusals import assert_refused
+from tests.simulated_people import drawn_distances
 
 SIZES = [(m, n) for m in range(1, 7) for n in range(2, 7)]
 
 
-def drawn_distances(rng, n_texts, *, ties):
+def symmetric(rng, n_texts, *, ties):
     values = rng.integers(0, 4, size=(n_texts, n_texts)) * 0.25 if ties else rng.random((n_texts, n_texts))
     upper = np.triu(values, 1)
     return upper + upper.T
@@ -42,7 +43,7 @@ def test_the_closed_form_equals_enumeration(ties):
     """1,000 rows in all, of all sizes to 6 + 6."""
     rng, worst = np.random.default_rng(int(ties)), 0.0
     for m, n in SIZES:
-        rows = np.stack([drawn_distances(rng, m + n, ties=ties) for _ in range(17)])
+        rows = np.stack([symmetric(rng, m + n, ties=ties) for _ in range(17)])
         gaps = row_gaps(rows, m)
         for i, row in enumerate(rows):
             assert (gaps.fidelity[i], gaps.diversity[i]) == pytest.approx(gaps_by_definition(row, m), abs=1e-14)
@@ -53,14 +54,6 @@ def test_the_closed_form_equals_enumeration(ties):
     assert worst < 1e-12
 
 
-def points(rng, n_corpora, n_rows, m, n, damage=None):
-    """Distances of people's texts: points around the scene's, in four dimensions."""
-    texts = rng.normal(size=(n_corpora * n_rows, m + n, 4))
-    if damage:
-        texts[:, :m] = damage(rng, texts[:, :m])
-    return np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
-
-
 def p_values(distances, m, n_rows):
     gaps = row_gaps(distances, m)
     parts = [type(gaps)(*(each[i : i + n_rows] for each in gaps)) for i in range(0, len(distances), n_rows)]
@@ -69,7 +62,7 @@ def p_values(distances, m, n_rows):
 
 @pytest.mark.parametrize(("m", "n", "n_rows"), [(5, 5, 10), (2, 3, 40), (1, 4, 20), (10, 3, 5)])
 def test_the_level_is_kept(m, n, n_rows):
-    found = p_values(points(np.random.default_rng(m), 2_000, n_rows, m, n), m, n_rows)
+    found = p_values(drawn_distances(np.random.default_rng(m), 2_000 * n_rows, m, n), m, n_rows)
     low, high = scipy.stats.binom.interval(0.999, 2_000, 0.05)
     assert low <= np.count_nonzero(found <= 0.05) <= high
 
@@ -88,7 +81,7 @@ def repeated(rng, texts):
 
 @pytest.mark.parametrize("damage", [wrong, repeated])
 def test_it_finds_more_than_the_triangle_ranks(damage):
-    distances = points(np.random.default_rng(1), 100, 30, 5, 5, damage)
+    distances = drawn_distances(np.random.default_rng(1), 100 * 30, 5, 5, damage)
     found = np.mean(p_values(distances, 5, 30) <= 0.05)
     ranks = triangle_rank_p_values(distances, 5).reshape(100, 30)
     fisher = scipy.stats.chi2.sf(-2 * np.log(ranks).sum(axis=1), 60)
@@ -98,7 +91,7 @@ def test_it_finds_more_than_the_triangle_ranks(damage):
 
 def test_clusters_keep_the_level_that_rows_do_not():
     """Forty clusters of three equal rows: three times the gaps, and nine times their covariance."""
-    distances = points(np.random.default_rng(2), 400, 40, 3, 3).reshape(400, 40, 6, 6)
+    distances = drawn_distances(np.random.default_rng(2), 400 * 40, 3, 3).reshape(400, 40, 6, 6)
     clusters = np.repeat(np.arange(40), 3).tolist()
     counts = np.zeros(2)
     for corpus in distances:
@@ -111,7 +104,7 @@ def test_clusters_keep_the_level_that_rows_do_not():
 
 def test_parts_and_units_change_nothing():
     rng = np.random.default_rng(3)
-    distances = points(rng, 1, 12, 3, 4)
+    distances = drawn_distances(rng, 12, 3, 4)
     whole = human_parity_test(distances, 3)
     parts = gaps_test([row_gaps(distances[:5], 3), row_gaps(distances[5:], 3)])
     assert (parts.p_value, *parts[1:]) == (whole.gaps_p_value, *whole[3:])
@@ -124,10 +117,11 @@ def test_what_cannot_be_said_is_nan():
     equal = np.zeros((5, 4, 4))
     test = human_parity_test(equal, 2)
     assert (test.degrees, math.isnan(test.p_value)) == (0, True)
-    one = human_parity_test(points(np.random.default_rng(4), 1, 8, 1, 4), 1)
+    one = human_parity_test(drawn_distances(np.random.default_rng(4), 8, 1, 4), 1)
     assert (one.degrees, math.isnan(one.diversity_p_value), one.gaps_p_value) == (1, True, one.fidelity_p_value)
     # One split into one and two: the diversity of three texts follows from the rest.
-    assert math.isnan(human_parity_test(points(np.random.default_rng(5), 1, 6, 2, 3), 2, ["a"] * 6).p_value)
+    distances = drawn_distances(np.random.default_rng(5), 6, 2, 3)
+    assert math.isnan(human_parity_test(distances, 2, ["a"] * 6).p_value)
 
 
 NOT_SYMMETRIC = "distances[0]: expected symmetric distances of at least 0 with zeros on the"

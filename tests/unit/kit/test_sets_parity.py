@@ -18,6 +18,7 @@ from manycaps.kit.sets_parity_power import (
     rows_needed_of_clusters,
     spread_of_effect,
 )
+from tests.simulated_people import distances_of
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +41,7 @@ def ready(*seed, **options):
 
 
 def as_distances(columns):
-    texts = np.concatenate([columns["prediction_embeddings"], columns["reference_embeddings"]], axis=1)
-    return np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
+    return distances_of(np.concatenate([columns["prediction_embeddings"], columns["reference_embeddings"]], axis=1))
 
 
 @pytest.mark.parametrize("degrees", [1, 2])

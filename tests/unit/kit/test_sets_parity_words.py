@@ -6,9 +6,10 @@ import numpy as np
 
 from manycaps.kit.sets_parity import parity_result, row_columns
 from manycaps.kit.sets_parity_words import words_of
-from manycaps.kit.sets_tails import KeptDistances, corpus_tails
+from manycaps.kit.sets_tails import corpus_tails
 from tests.each_case import each_case
 from tests.refusals import assert_refused
+from tests.simulated_people import drawn_distances, kept_distances
 
 # What people give.
 PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spread": 0.05, "copied": 0.02}
@@ -105,13 +106,9 @@ def test_a_result_without_p_value_or_intervals_is_refused():
 
 def said(rng, damage, n_rows=40, m=4, n=4):
     """Names of the words for one simulated corpus: points in four dimensions, candidates damaged."""
-    texts = rng.normal(size=(n_rows, m + n, 4))
-    texts[:, :m] = damage(rng, texts[:, :m])
-    distances = np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
+    distances = drawn_distances(rng, n_rows, m, n, damage)
     options = {"p_value": "chi-squared", "confidence_level": 0.95, "clusters": None}
-    kept = KeptDistances(n_rows)
-    kept.add(distances, m, range(n_rows))
-    tails = corpus_tails(kept, 0.95, None)
+    tails = corpus_tails(kept_distances((distances, m)), 0.95, None)
     return {word.name for word in words_of(parity_result(row_columns(distances, m), tails, options))}
 
 

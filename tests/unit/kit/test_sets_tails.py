@@ -12,14 +12,7 @@ from manycaps.kit.sets_tails import TAILS, KeptDistances, PeopleDistances, corpu
 from tests.each_case import each_case
 from tests.oracles.tails_loop import tail_shares
 from tests.refusals import assert_refused
-
-
-def points(rng, n_rows, m, n, damage=None):
-    """Distances of people's texts: points around the row's, in four dimensions."""
-    texts = rng.normal(size=(n_rows, m + n, 4))
-    if damage:
-        texts[:, :m] = damage(rng, texts[:, :m])
-    return np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
+from tests.simulated_people import drawn_distances, kept_distances
 
 
 def with_ties(rng, n_rows, m, n):
@@ -27,22 +20,12 @@ def with_ties(rng, n_rows, m, n):
     return upper + upper.swapaxes(1, 2)
 
 
-def kept(*batches):
-    """Rows of several sizes, one batch after the other."""
-    n_rows, start = sum(len(distances) for distances, _ in batches), 0
-    corpus = KeptDistances(n_rows)
-    for distances, m in batches:
-        corpus.add(distances, m, range(start, start + len(distances)))
-        start += len(distances)
-    return corpus
-
-
-@pytest.mark.parametrize("draw", [points, with_ties])
+@pytest.mark.parametrize("draw", [drawn_distances, with_ties])
 def test_shares_equal_the_slow_loop(draw):
     """Rows of four sizes, single candidates among them."""
     rng = np.random.default_rng(0)
     batches = [(draw(rng, n_rows, m, n), m) for n_rows, m, n in ((7, 2, 3), (6, 1, 4), (5, 5, 2), (9, 3, 5))]
-    tails = corpus_tails(kept(*batches), 0.95, None)
+    tails = corpus_tails(kept_distances(*batches), 0.95, None)
     rows = [(row, m) for distances, m in batches for row in distances]
     for name, tail in TAILS.items():
         expected = np.array(tail_shares(rows, tail.sign, of_pairs=tail.of_pairs))
@@ -53,8 +36,8 @@ def test_shares_equal_the_slow_loop(draw):
 
 @pytest.mark.parametrize(("m", "n"), [(1, 2), (1, 4), (3, 3), (5, 2)])
 def test_people_give_exactly_five_percent(m, n):
-    for draw in (points, with_ties):
-        tails = corpus_tails(kept((draw(np.random.default_rng(m), 30, m, n), m)), None, None)
+    for draw in (drawn_distances, with_ties):
+        tails = corpus_tails(kept_distances((draw(np.random.default_rng(m), 30, m, n), m)), None, None)
         for share in tails.shares.values():
             known = share.people_rows[~np.isnan(share.people_rows)]
             assert known.size == 0 or known.mean() == pytest.approx(0.05, abs=1e-12)
@@ -63,7 +46,7 @@ def test_people_give_exactly_five_percent(m, n):
 def test_candidates_of_people_give_five_percent_with_any_number_of_captions():
     """Of many rows; four standard errors."""
     for m, n in ((1, 2), (1, 5), (5, 2), (4, 4)):
-        tails = human_tails(points(np.random.default_rng(n), 4_000, m, n), m)
+        tails = human_tails(drawn_distances(np.random.default_rng(n), 4_000, m, n), m)
         shares = [share for share in tails[:4] if not math.isnan(share)]
         assert shares == pytest.approx([0.05] * len(shares), abs=0.014)
 
@@ -74,11 +57,11 @@ def numbers_of(share):
 
 def test_order_parts_and_units_change_nothing():
     rng = np.random.default_rng(3)
-    distances = points(rng, 40, 3, 4)
-    whole = corpus_tails(kept((distances, 3)), 0.95, None)
-    parts = corpus_tails(kept((distances[:7], 3), (distances[7:], 3)), 0.95, None)
-    scaled = corpus_tails(kept((distances * 2.0**-40, 3)), 0.95, None)
-    order = corpus_tails(kept((distances[::-1], 3)), 0.95, None)
+    distances = drawn_distances(rng, 40, 3, 4)
+    whole = corpus_tails(kept_distances((distances, 3)), 0.95, None)
+    parts = corpus_tails(kept_distances((distances[:7], 3), (distances[7:], 3)), 0.95, None)
+    scaled = corpus_tails(kept_distances((distances * 2.0**-40, 3)), 0.95, None)
+    order = corpus_tails(kept_distances((distances[::-1], 3)), 0.95, None)
     for name, share in whole.shares.items():
         for other in (parts, scaled):
             assert other.shares[name].rows.tolist() == share.rows.tolist()
@@ -98,7 +81,7 @@ def wrong(share):
 def test_wrong_captions_are_bounded_from_below():
     """A fifth of the captions far away: (share - 0.05) / 0.95 is the fifth, and its lower end seldom above it."""
     rng = np.random.default_rng(4)
-    distances = points(rng, 4_000, 1, 4, wrong(0.2))
+    distances = drawn_distances(rng, 4_000, 1, 4, wrong(0.2))
     assert (human_tails(distances, 1).unlike_people_share - 0.05) / 0.95 == pytest.approx(0.2, abs=0.03)
     lows = [human_tails(part, 1, 0.95).low[0] for part in np.split(distances, 100)]
     assert np.mean((np.array(lows) - 0.05) / 0.95 > 0.2) <= 0.06
@@ -111,14 +94,14 @@ def bland_and_wrong(rng, texts):
 def test_gaps_that_cancel_are_found_by_the_tails():
     """Bland captions, some of them wrong: the gaps of 200 rows find few, both tests together nearly all."""
     rng = np.random.default_rng(5)
-    tests = [human_parity_test(points(rng, 200, 1, 4, bland_and_wrong), 1) for _ in range(40)]
+    tests = [human_parity_test(drawn_distances(rng, 200, 1, 4, bland_and_wrong), 1) for _ in range(40)]
     assert np.mean([test.gaps_p_value <= 0.05 for test in tests]) < 0.6
     assert np.mean([test.p_value <= 0.05 for test in tests]) > 0.95
 
 
 @pytest.mark.parametrize(("m", "n", "n_rows"), [(1, 4, 20), (5, 5, 10), (1, 2, 40), (5, 2, 20)])
 def test_the_level_of_both_tests_is_kept(m, n, n_rows):
-    distances = points(np.random.default_rng(m + n), 600 * n_rows, m, n)
+    distances = drawn_distances(np.random.default_rng(m + n), 600 * n_rows, m, n)
     found = [human_parity_test(part, m).p_value <= 0.05 for part in np.split(distances, 600)]
     assert sum(found) <= scipy.stats.binom.interval(0.999, 600, 0.05)[1]
 
@@ -126,7 +109,7 @@ def test_the_level_of_both_tests_is_kept(m, n, n_rows):
 @pytest.mark.parametrize(("m", "n", "damage"), [(1, 4, bland_and_wrong), (3, 3, wrong(0.1)), (1, 3, None)])
 def test_intervals_hold_the_share_of_all_rows(m, n, damage):
     """In 93 % or more of 300 corpora of 30 rows, within three standard errors."""
-    distances = points(np.random.default_rng(m * n), 300 * 30, m, n, damage)
+    distances = drawn_distances(np.random.default_rng(m * n), 300 * 30, m, n, damage)
     true = human_tails(distances, m)[:4]
     held = np.zeros(4)
     for part in np.split(distances, 300):
@@ -140,7 +123,7 @@ def test_few_rows_are_not_tested():
     """Below ten rows, and below 20 with two references, the gaps alone."""
     rng = np.random.default_rng(6)
     for n_rows, m, n, is_tested in ((9, 5, 5, False), (10, 5, 5, True), (19, 1, 2, False), (20, 1, 2, True)):
-        test = human_parity_test(points(rng, n_rows, m, n), m)
+        test = human_parity_test(drawn_distances(rng, n_rows, m, n), m)
         assert math.isnan(test.tails_p_value) != is_tested
         assert is_tested or test.p_value == test.gaps_p_value
         if is_tested:
@@ -149,7 +132,7 @@ def test_few_rows_are_not_tested():
 
 def test_clusters_of_equal_rows_are_no_more_than_one():
     """Thirty rows three times over: the interval and the p-value are those of thirty."""
-    distances = points(np.random.default_rng(7), 30, 2, 4, wrong(0.2))
+    distances = drawn_distances(np.random.default_rng(7), 30, 2, 4, wrong(0.2))
     once = human_tails(distances, 2, 0.95)
     thrice = human_tails(np.repeat(distances, 3, axis=0), 2, 0.95, np.repeat(np.arange(30), 3).tolist())
     assert thrice.unlike_people_share == pytest.approx(once.unlike_people_share)
@@ -159,7 +142,7 @@ def test_clusters_of_equal_rows_are_no_more_than_one():
 
 def test_the_histogram_is_that_of_people_and_ends_in_the_tails():
     rng = np.random.default_rng(8)
-    corpus = kept((points(rng, 3_000, 2, 4), 2), (points(rng, 2_000, 1, 3), 1))
+    corpus = kept_distances((drawn_distances(rng, 3_000, 2, 4), 2), (drawn_distances(rng, 2_000, 1, 3), 1))
     tails = corpus_tails(corpus, None, None)
     histogram = distance_histogram(corpus, tails.people[False])
     assert len(histogram) == 20
@@ -172,7 +155,7 @@ def test_the_histogram_is_that_of_people_and_ends_in_the_tails():
 def test_conformal_p_values_can_be_smaller_than_one_row_allows():
     """Far candidates have 1 / (1 + all references); people's are at most 0.05 in about 5 %."""
     rng = np.random.default_rng(9)
-    distances = points(rng, 200, 2, 4)
+    distances = drawn_distances(rng, 200, 2, 4)
     of_rows = tail_distances(distances, 2)
     people = PeopleDistances({4: of_rows.people})
     p_values = conformal_p_values(of_rows.candidates, people)
@@ -188,7 +171,7 @@ def test_texts_that_are_all_equal_are_on_no_side():
 
 @each_case("scale", [1e155, 1e-200])
 def test_distances_whose_squares_leave_the_range_are_refused(scale):
-    distances = points(np.random.default_rng(1), 5, 2, 3) * scale
+    distances = drawn_distances(np.random.default_rng(1), 5, 2, 3) * scale
     message = (
         "distances[0]: expected a largest distance from 1e-100 to 1e+100, or 0, got.*Give the distances in another"
     )

@@ -9,6 +9,7 @@ from tests.clip_checkpoints import small_network, small_weights
 from tests.each_case import each_case
 from tests.large_packages import OnFirstUse, peft, torch
 from tests.oracles import positive_augmented_loop as loop
+from tests.refusals import assert_refused
 
 losses = OnFirstUse("manycaps.pac_training.losses")
 training_loop = OnFirstUse("manycaps.pac_training.training_loop")
@@ -84,15 +85,12 @@ def test_16_bit_features_are_compared_in_float32():
 def test_messages(arguments, message):
     features = batch()
     given = [None if i is None else features[i] for i in arguments[:4]]
-    with pytest.raises(ValueError) as error:
-        losses.positive_augmented_loss(*given, *arguments[4:])
-    assert str(error.value).startswith(message)
+    assert_refused(ValueError, message, losses.positive_augmented_loss, *given, *arguments[4:])
 
 
 def test_rows_that_do_not_match():
-    with pytest.raises(ValueError) as error:
-        losses.symmetric_info_nce(torch.ones(3, 2), torch.ones(2, 2), 1.0)
-    assert str(error.value).startswith("texts: expected features of shape (n, d) as the images have, got (2, 2) beside")
+    message = "texts: expected features of shape (n, d) as the images have, got (2, 2) beside"
+    assert_refused(ValueError, message, losses.symmetric_info_nce, torch.ones(3, 2), torch.ones(2, 2), 1.0)
 
 
 def test_recall_by_hand():
@@ -217,6 +215,5 @@ def test_features_are_those_of_peft():
 
 @pytest.mark.parametrize("rank", [0, 65])
 def test_rank_out_of_range(rank):
-    with pytest.raises(ValueError) as error:
-        low_rank.add_low_rank_updates(small_network(), rank, seed=0)
-    assert str(error.value) == f"lora_rank: expected 1 to 64, the encoders' width, got {rank}. The authors use 4."
+    message = f"lora_rank: expected 1 to 64, the encoders' width, got {rank}. The authors use 4.$"
+    assert_refused(ValueError, message, low_rank.add_low_rank_updates, small_network(), rank, seed=0)

@@ -1,10 +1,10 @@
 """Human parity as a callback of a real Trainer: what it logs, when it stops, and that the training does not feel it."""
 
+import functools
 import types
 
 import datasets
 import numpy as np
-import pytest
 import torch
 import transformers
 
@@ -14,6 +14,7 @@ from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.rewards import HumanParityCallback
 from scripts.toy.small_captioner import MAX_TOKENS, as_pixel_values, as_text, as_tokens, new_captioner
+from tests.refusals import assert_refused
 
 N_ROWS = 12
 
@@ -123,15 +124,14 @@ def test_the_log_of_a_trainer_gets_the_values():
 
 
 def test_messages():
-    with pytest.raises(TypeError, match=r"^references\[0\]: expected a list of captions, got None\."):
-        HumanParityCallback([{"prompt": "a"}])
-    with pytest.raises(ValueError, match="n_candidates"):
-        HumanParityCallback(ROWS, n_candidates=1)
+    message = "references[0]: expected a list of captions, got None."
+    assert_refused(TypeError, message, HumanParityCallback, [{"prompt": "a"}])
+    assert_refused(ValueError, ".*n_candidates", HumanParityCallback, ROWS, n_candidates=1)
     watch = HumanParityCallback(ROWS, n_candidates=2, distance="cider")
     model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
-    with pytest.raises(TypeError) as error:
-        watch.on_train_begin(None, transformers.TrainerState(), None, model=model, processing_class=Words())
-    assert str(error.value) == (
+    message = (
         "prompt: expected a text or a conversation in every row, got None. Or give inputs=..., a function from rows to "
-        "the arguments of generate."
+        "the arguments of generate.$"
     )
+    begin = functools.partial(watch.on_train_begin, None, transformers.TrainerState(), None)
+    assert_refused(TypeError, message, begin, model=model, processing_class=Words())

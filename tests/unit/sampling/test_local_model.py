@@ -10,6 +10,7 @@ from manycaps.sampling import SampleOptions, sample
 from manycaps.sampling.captions_file import CaptionsFile, sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 from tests.tiny_models import KINDS, save_causal, save_chat, save_pictures, save_prompts
 
 N_ROWS = 7
@@ -42,19 +43,16 @@ def rows_of(path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_samples_are_equal_in_every_batch_shard_and_order_and_after_a_stop(folder, kind, tmp_path, monkeypatch):
     whole = sample(options_for(folder, kind, tmp_path / "1.jsonl", batch_size=1))
-    assert [row["id"] for row in rows_of(whole)] == [
-        *(f"{i}.png" for i in range(N_ROWS) if KINDS[kind][1]),
-        *(f"q{i}" for i in range(N_ROWS) if not KINDS[kind][1]),
-    ]
+    takes_images = KINDS[kind][1]
+    assert [row["id"] for row in rows_of(whole)] == [f"{i}.png" if takes_images else f"q{i}" for i in range(N_ROWS)]
     assert all(len(row["captions"]) == 4 for row in rows_of(whole))
     assert len({caption for row in rows_of(whole) for caption in row["captions"]}) > 2 * N_ROWS
     for batch_size in (3, 8):
         other = sample(options_for(folder, kind, tmp_path / f"{batch_size}.jsonl", batch_size=batch_size))
         assert other.read_bytes() == whole.read_bytes()
     shards = [sample(options_for(folder, kind, tmp_path / f"s{k}.jsonl", shard=(k, 2))) for k in (1, 2)]
-    assert sorted(b"".join(path.read_bytes() for path in shards).splitlines()) == sorted(
-        whole.read_bytes().splitlines()
-    )
+    together = b"".join(path.read_bytes() for path in shards)
+    assert sorted(together.splitlines()) == sorted(whole.read_bytes().splitlines())
     stopped = options_for(folder, kind, tmp_path / "stopped.jsonl", batch_size=2)
     stop_after(2, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
@@ -83,9 +81,7 @@ def stop_after(n_batches, monkeypatch):
 
 
 def test_samples_of_fewer_are_the_first_of_more(folder, tmp_path):
-    few = SampleOptions(
-        **{**vars(options_for(folder, "gpt2", tmp_path / "few.jsonl")), "n": 2, "setting": Setting(max_new_tokens=8)}
-    )
+    few = SampleOptions(**{**vars(options_for(folder, "gpt2", tmp_path / "few.jsonl")), "n": 2})
     more = rows_of(sample(options_for(folder, "gpt2", tmp_path / "more.jsonl")))
     assert [row["captions"] for row in rows_of(sample(few))] == [row["captions"][:2] for row in more]
 
@@ -124,28 +120,23 @@ def test_a_complete_file_is_left_as_it_is(folder, tmp_path, capsys):
     assert not (tmp_path / "a.jsonl.partial").exists()
 
 
-def refused(folder, tmp_path, kind="gpt2", **changed):
-    with pytest.raises(ValueError) as raised:
-        sample(options_for(folder, kind, tmp_path / "a.jsonl", **changed))
-    return str(raised.value)
-
-
 def test_messages_about_what_is_there(folder, tmp_path):
     sample(options_for(folder, "gpt2", tmp_path / "a.jsonl"))
-    assert re.fullmatch(
-        r"--output: expected a new file, or one of the same settings, got '.*a\.jsonl' with seed 0 instead of 1\. Give "
-        r"another file, or --restart to begin from scratch\.",
-        refused(folder, tmp_path, seed=1),
+    message = (
+        "--output: expected a new file, or one of the same settings, got '.*a.jsonl' with seed 0 instead of 1. Give "
+        "another file, or --restart to begin from scratch.$"
     )
+    assert_refused(ValueError, message, sample, options_for(folder, "gpt2", tmp_path / "a.jsonl", seed=1))
     again = sample(options_for(folder, "gpt2", tmp_path / "a.jsonl", seed=1, restart=True))
     assert sampling_settings(str(again))["seed"] == 1
     (tmp_path / "a.jsonl.settings").unlink()
-    assert "without settings. Give another file" in refused(folder, tmp_path)
+    unknown = options_for(folder, "gpt2", tmp_path / "a.jsonl")
+    assert_refused(ValueError, ".*without settings. Give another file", sample, unknown)
     (tmp_path / "a.jsonl").unlink()
     with CaptionsFile(tmp_path / "b.jsonl", {}).opened(restart=False):
         again = CaptionsFile(tmp_path / "b.jsonl", {}).opened(restart=False)
-        with pytest.raises(OSError, match=r"expected a file that no other run writes to, got one that is in use\."):
-            again.__enter__()
+        message = ".*expected a file that no other run writes to, got one that is in use."
+        assert_refused(OSError, message, again.__enter__)
 
 
 def test_other_rows_are_not_added_to_a_stopped_run(folder, tmp_path, monkeypatch):
@@ -155,15 +146,9 @@ def test_other_rows_are_not_added_to_a_stopped_run(folder, tmp_path, monkeypatch
     monkeypatch.undo()
     prompts = tmp_path / "others.jsonl"
     prompts.write_text('{"id": "other", "prompt": "a dog"}\n')
-    with pytest.raises(ValueError) as raised:
-        sample(
-            SampleOptions(
-                **{**vars(options_for(folder, "gpt2", tmp_path / "a.jsonl", batch_size=2)), "sources": [str(prompts)]}
-            )
-        )
-    message = str(raised.value)
-    assert message.startswith("source: expected the rows of ")
-    assert "got others. Give the same images or prompts" in message
+    options = vars(options_for(folder, "gpt2", tmp_path / "a.jsonl", batch_size=2)) | {"sources": [str(prompts)]}
+    message = "source: expected the rows of .*got others. Give the same images or prompts"
+    assert_refused(ValueError, message, sample, SampleOptions(**options))
 
 
 @each_case(
@@ -178,38 +163,37 @@ def test_other_rows_are_not_added_to_a_stopped_run(folder, tmp_path, monkeypatch
     ],
 )
 def test_messages_about_options(folder, tmp_path, kind, changed, message):
-    assert refused(folder, tmp_path, kind, **changed).startswith(message)
+    assert_refused(ValueError, message, sample, options_for(folder, kind, tmp_path / "a.jsonl", **changed))
 
 
 def test_images_and_prompts_go_to_models_that_take_them(folder, tmp_path):
     options_for(folder, "gpt2", tmp_path), options_for(folder, "blip", tmp_path)
-    wrong = SampleOptions(str(folder / "gpt2"), [str(folder / "photos")], tmp_path / "a.jsonl")
-    with pytest.raises(ValueError, match=r"gpt2: expected a model that takes images, got one of texts alone \(gpt2\)"):
-        sample(wrong)
-    wrong = SampleOptions(str(folder / "blip"), [str(folder / "prompts.jsonl")], tmp_path / "a.jsonl")
-    with pytest.raises(ValueError, match=r"prompt\[0\]: expected an image, got none\. The model captions images alone"):
-        sample(wrong)
-    with pytest.raises(ValueError, match=r"^model: expected a folder of a model, or its name on the Hub, got "):
-        sample(SampleOptions(str(tmp_path), [str(folder / "photos")], tmp_path / "a.jsonl"))
+    photos, prompts = folder / "photos", folder / "prompts.jsonl"
+    for model, source, message in (
+        (folder / "gpt2", photos, ".*gpt2: expected a model that takes images, got one of texts alone (gpt2)"),
+        (folder / "blip", prompts, ".*prompt[0]: expected an image, got none. The model captions images alone"),
+        (tmp_path, photos, "model: expected a folder of a model, or its name on the Hub, got "),
+    ):
+        assert_refused(ValueError, message, sample, SampleOptions(str(model), [str(source)], tmp_path / "a.jsonl"))
 
 
 def test_code_of_a_model_is_not_run(folder, tmp_path):
     model = save_chat(tmp_path / "model")
     config = json.loads((model / "config.json").read_text())
-    (model / "config.json").write_text(
-        json.dumps(config | {"model_type": "own", "auto_map": {"AutoConfig": "own.Own"}})
-    )
+    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Own"}}
+    (model / "config.json").write_text(json.dumps(config))
     (model / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    with pytest.raises(ValueError, match="models with code of their own are not loaded"):
-        sample(SampleOptions(str(model), [str(folder / "prompts.jsonl")], tmp_path / "a.jsonl"))
+    options = SampleOptions(str(model), [str(folder / "prompts.jsonl")], tmp_path / "a.jsonl")
+    assert_refused(ValueError, ".*models with code of their own are not loaded", sample, options)
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_prompt_has_room_for_an_answer(tmp_path):
     (tmp_path / "long.jsonl").write_text(json.dumps({"id": "a", "prompt": "dog " * 40}) + "\n")
     save_causal(tmp_path / "model")
-    with pytest.raises(ValueError, match="prompt: expected fewer tokens than the 32 positions of the model, got 40"):
-        sample(SampleOptions(str(tmp_path / "model"), [str(tmp_path / "long.jsonl")], tmp_path / "a.jsonl"))
+    options = SampleOptions(str(tmp_path / "model"), [str(tmp_path / "long.jsonl")], tmp_path / "a.jsonl")
+    message = ".*prompt: expected fewer tokens than the 32 positions of the model, got 40"
+    assert_refused(ValueError, message, sample, options)
 
 
 def test_the_command(folder, tmp_path, capsys):

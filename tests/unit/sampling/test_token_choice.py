@@ -1,6 +1,7 @@
 """Drawn tokens have the probabilities that were asked for; options of decoding and their messages."""
 
 import collections
+import itertools
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ from manycaps.sampling import SampleOptions, sample
 from manycaps.sampling.decoding_setting import Setting
 from tests.each_case import each_case
 from tests.large_packages import OnFirstUse, torch, transformers
+from tests.refusals import assert_refused
 
 tokenizers = OnFirstUse("tokenizers")
 token_choice = OnFirstUse("manycaps.sampling.token_choice")
@@ -43,6 +45,13 @@ def known_model(tmp_path_factory):
     return folder
 
 
+def samples_of(model, folder, setting):
+    """Tokens of 20 samples for each prompt."""
+    setting = Setting(**{**setting.to_dict(), "max_new_tokens": 20})
+    path = sample(SampleOptions(str(model), [str(model / "prompts.jsonl")], folder / "a.jsonl", n=20, setting=setting))
+    return [text.split() for line in path.read_text().splitlines() for text in json.loads(line)["captions"]]
+
+
 def expected(setting):
     """Probabilities of the three tokens, worked out by hand."""
     p = np.array(list(KNOWN.values())) ** (1 / setting.temperature)
@@ -63,12 +72,7 @@ def expected(setting):
     ],
 )
 def test_frequencies_are_those_of_softmax(known_model, tmp_path, setting):
-    setting = Setting(**{**setting.to_dict(), "max_new_tokens": 20})
-    path = tmp_path / f"{setting.name}.jsonl"
-    sample(SampleOptions(str(known_model), [str(known_model / "prompts.jsonl")], path, n=20, setting=setting))
-    counts = collections.Counter(
-        word for line in path.read_text().splitlines() for text in json.loads(line)["captions"] for word in text.split()
-    )
+    counts = collections.Counter(itertools.chain.from_iterable(samples_of(known_model, tmp_path, setting)))
     assert counts.total() == 30 * 20 * 20
     p = expected(setting)
     drawn = np.array([counts[word] for word in KNOWN])
@@ -77,10 +81,7 @@ def test_frequencies_are_those_of_softmax(known_model, tmp_path, setting):
 
 
 def test_samples_are_independent_of_each_other(known_model, tmp_path):
-    path = tmp_path / "a.jsonl"
-    setting = Setting(max_new_tokens=20)
-    sample(SampleOptions(str(known_model), [str(known_model / "prompts.jsonl")], path, n=20, setting=setting))
-    texts = [text.split() for line in path.read_text().splitlines() for text in json.loads(line)["captions"]]
+    texts = samples_of(known_model, tmp_path, Setting())
     assert len({tuple(text) for text in texts}) == len(texts)
     # Pairs of steps, and pairs of samples of a row: as often equal as independent ones, 0.25 + 0.09 + 0.04.
     steps = np.mean([text[k] == text[k + 1] for text in texts for k in range(19)])
@@ -126,9 +127,7 @@ def test_groups_avoid_what_earlier_ones_chose():
     ],
 )
 def test_messages_of_settings(given, message):
-    with pytest.raises(ValueError) as raised:
-        Setting(**given)
-    assert str(raised.value).startswith(message)
+    assert_refused(ValueError, message, Setting, **given)
 
 
 @each_case(
@@ -144,6 +143,4 @@ def test_messages_of_settings(given, message):
     ],
 )
 def test_messages_of_options(tmp_path, given, message):
-    with pytest.raises(ValueError) as raised:
-        SampleOptions("model", ["photos"], tmp_path / "a.jsonl", **given)
-    assert str(raised.value).startswith(message)
+    assert_refused(ValueError, message, SampleOptions, "model", ["photos"], tmp_path / "a.jsonl", **given)
