@@ -1,6 +1,7 @@
 """Every demo page in a real browser: Debian's chromium, headless; each page started as a person starts it."""
 
 import functools
+import io
 import json
 import math
 import os
@@ -11,18 +12,18 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
-from typing import Any, NamedTuple
 
-import av
 import numpy as np
 import PIL.Image
 import pytest
 
 from scripts.repository import push_to_hub
+from tests.browser_pages import requested_addresses
 from tests.comparison_cases import caption_rows as rows_of_systems
 from tests.comparison_cases import write_captions
-from tests.modules.sample_inputs import CLIP_MODULES, load_options
+from tests.modules.sample_inputs import load_options
+from tests.tools import ROOT
+from tests.video_clips import write_clip
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 from manycaps.comparison.caption_scores import CaptionScores
@@ -40,7 +41,6 @@ from tests.large_packages import evaluate
 
 pytestmark = pytest.mark.slow
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Seconds in which a page must be served, and an answer must come, on a machine that does other things as well.
 PATIENCE = 180
 
@@ -49,26 +49,20 @@ AHEAD = 2
 
 # What gradio's own scripts write to the console on every page with an upload, although the upload works: a remark on
 # a way of following its progress that the client does not have.
-HARMLESS = ('"Method not implemented."',)
+HARMLESS = '"Method not implemented."'
 
 # Width of a phone's window in pixels.
 PHONE = 400
 
 NO_LIMITS = CaptionLimits(10**6, 10**6, 10**6)
-CANDIDATES, HUMANS = "Candidate captions", "Human captions"
 
-# Two rows: captions that matplotlib and browsers could take for formulas and tags.
-OWN = {
-    CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove",
-    HUMANS: "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook",
-}
-
+# Labels of the form, with the columns that they fill. UPLOAD stands for the only file of a form; several files go by
+# their labels.
+CANDIDATES, HUMANS, UPLOAD = "Candidate captions", "Human captions", "upload"
+COLUMNS = {CANDIDATES: "predictions", HUMANS: "references", "Captions": "data", "Labels": "labels"}
 
 # Code of a card, where a line may begin with a hash.
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-
-# Stands for the only file of a form among its fields; several files go by their labels.
-UPLOAD = "upload"
 
 
 def upload(name, content):
@@ -83,231 +77,172 @@ def upload(name, content):
 
 def picture(width, height):
     """A PNG with a red square."""
-
-    def write(folder):
-        image = PIL.Image.new("RGB", (width, height), "white")
-        image.paste((200, 30, 30), (10, 5, 30, 25))
-        image.save(folder / "picture.png")
-        return folder / "picture.png"
-
-    return write
+    image, file = PIL.Image.new("RGB", (width, height), "white"), io.BytesIO()
+    image.paste((200, 30, 30), (10, 5, 30, 25))
+    image.save(file, format="PNG")
+    return upload("picture.png", file.getvalue())
 
 
 def clip(n_frames, rate):
     """A small mp4 file that gets brighter."""
-
-    def write(folder):
-        with av.open(str(folder / "clip.mp4"), "w") as container:
-            stream = container.add_stream("h264", rate=rate)
-            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-            for i in range(n_frames):
-                pixels = np.full((48, 64, 3), 2 * i, dtype=np.uint8)
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
-            container.mux(stream.encode(None))
-        return folder / "clip.mp4"
-
-    return write
+    frames = [np.full((48, 64, 3), 2 * i, dtype=np.uint8) for i in range(n_frames)]
+    times = [1000 * i // rate for i in range(n_frames)]
+    return lambda folder: write_clip(folder / "clip.mp4", frames, times=times)
 
 
-def system_file(name, n_rows=12):
-    """A file of `tests.comparison_cases`: captions of a system, or of people."""
-
-    def write(folder):
-        return pathlib.Path(write_captions(folder, {name: rows_of_systems(n_rows)[name]})[name])
-
-    return write
-
-
-def lines(text):
-    return [line for line in text.split("\n") if line]
+# Labels of the form that compares systems, with the file of `tests.comparison_cases` for each.
+SYSTEMS = {
+    "System 1, the baseline": "base",
+    "System 2": "repeating",
+    HUMANS: "references",
+    "System 3, or none": "other",
+}
+TWO_SYSTEMS = tuple(SYSTEMS)[:3]
 
 
-class Case(NamedTuple):
-    """What is done with one page."""
+def system_files(labels, n_rows=12):
+    rows = rows_of_systems(n_rows)
 
-    # Name of an example's button.
-    example: str
-    # From the fields of the page to the module's columns.
-    columns: Callable[[dict[str, str]], dict[str, Any]]
-    # Options with which the page calls the module.
-    options: dict[str, Any]
-    # What the user types, by label, other than an example.
-    own: dict[str, str]
-    # Input that the module refuses, and its message.
-    bad: tuple[dict[str, str], str]
-    # Input above a limit of the page, and the message.
-    over: tuple[dict[str, str], str]
-    # Number of drawings.
-    n_drawings: int = 0
-    # Labels of the files that an example fills in, in their order on the page.
-    files: tuple[str, ...] = ()
+    def writer(name):
+        return lambda folder: pathlib.Path(write_captions(folder, {name: rows[name]})[name])
+
+    return {label: writer(SYSTEMS[label]) for label in labels}
 
 
-def caption_columns(fields):
-    return {
-        "predictions": rows_of_text_box(fields[CANDIDATES], "predictions", NO_LIMITS),
-        "references": rows_of_text_box(fields[HUMANS], "references", NO_LIMITS),
-    }
-
-
-DISTRIBUTION = Case(
-    example="One caption repeated",
-    columns=caption_columns,
-    options={"p_value": "exact", "confidence_level": 0.95, "details": True},
-    own=OWN,
-    bad=(
+# What is done with a page: the label of an example, the options with which the page calls the module, what a user
+# types other than an example (captions that matplotlib and browsers could take for formulas and tags), and input that
+# the module refuses or that is above a limit of the page, each with its message. Files are those of an example, in
+# their order on the page.
+DISTRIBUTION = {
+    "example": "One caption repeated",
+    "options": {"p_value": "exact", "confidence_level": 0.95, "details": True},
+    "own": {
+        CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove",
+        HUMANS: "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook",
+    },
+    "bad": (
         {CANDIDATES: "a dog\na cat", HUMANS: "a dog\n\na cat"},
         "references: expected one row for each of the 1 rows of predictions, got 2.",
     ),
-    over=(
+    "over": (
         {CANDIDATES: "a dog\n" + "a" * 301, HUMANS: "a dog\na cat"},
         "predictions[0][1]: expected at most 300 characters on this page, got 301.",
     ),
-)
-
-WORDS = DISTRIBUTION._replace(
-    options={"details": True},
-    over=(
-        {CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"},
-        "predictions[0]: expected at most 20 captions on this page, got 21.",
-    ),
-)
-
-MEASUREMENT = Case(
-    example="Varied captions",
-    columns=lambda fields: {"data": rows_of_text_box(fields["Captions"], "data", NO_LIMITS)},
-    options={},
-    own={"Captions": OWN[HUMANS]},
-    bad=({"Captions": "a dog"}, "data: expected at least one row with two captions, got none."),
-    over=({"Captions": "a dog\n" + "a" * 301}, "data[0][1]: expected at most 300 characters on this page, got 301."),
-)
-
-SYSTEM_FILES = ("System 1, the baseline", "System 2", "Human captions")
+    "files": (),
+    "n_drawings": 0,
+}
+TOO_MANY = "predictions[0]: expected at most 20 captions on this page, got 21."
+WORDS = DISTRIBUTION | {"options": {"details": True}, "over": ({CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"}, TOO_MANY)}
+TOO_LONG = "data[0][1]: expected at most 300 characters on this page, got 301."
+MEASUREMENT = DISTRIBUTION | {
+    "example": "Varied captions",
+    "options": {"details": True},
+    "own": {"Captions": DISTRIBUTION["own"][HUMANS]},
+    "bad": ({"Captions": "\n"}, "data: expected at least one row, got none."),
+    "over": ({"Captions": "a dog\n" + "a" * 301}, TOO_LONG),
+}
+PICTURE = WORDS | {"example": "A picture and captions", "files": (UPLOAD,)}
 
 CASES = {
-    "human_parity": DISTRIBUTION._replace(options={"confidence_level": 0.95}, n_drawings=2),
-    "trm_meteor": DISTRIBUTION,
-    "trm_cider": DISTRIBUTION,
-    "trm": DISTRIBUTION,
-    "trm_bert": DISTRIBUTION,
-    "mmd": DISTRIBUTION,
-    "mmd_bert": DISTRIBUTION,
-    "fid_bert": DISTRIBUTION,
-    "pac_score": Case(
-        example="A picture and captions",
-        columns=lambda fields: {"predictions": [lines(fields[CANDIDATES])], "images": [fields[UPLOAD]]},
-        options={"details": True},
-        own={UPLOAD: picture(40, 30), CANDIDATES: "a <b>red</b> square for $5\n\nanother for $6"},
-        bad=(
+    "human_parity": DISTRIBUTION | {"options": {"confidence_level": 0.95}, "n_drawings": 2},
+    **dict.fromkeys(("trm_meteor", "trm_cider", "trm", "trm_bert", "mmd", "mmd_bert", "fid_bert"), DISTRIBUTION),
+    "pac_score": PICTURE
+    | {
+        "own": {UPLOAD: picture(40, 30), CANDIDATES: "a <b>red</b> square for $5\n\nanother for $6"},
+        "bad": (
             {UPLOAD: upload("broken.png", b"\x89PNG\r\n\x1a\nno pixels"), CANDIDATES: "a dog"},
             "images[0]: expected an image, got 17 bytes that begin with",
         ),
-        over=(
+        "over": (
             {UPLOAD: picture(5000, 4100), CANDIDATES: "a dog"},
             "images[0]: expected at most 20 megapixels on this page, got 20.5.",
         ),
-        files=(UPLOAD,),
-    ),
-    "ref_pac_score": Case(
-        example="A picture and captions",
-        columns=lambda fields: {
-            "predictions": [lines(fields[CANDIDATES])],
-            "references": [lines(fields[HUMANS])],
-            "images": [fields[UPLOAD]],
-        },
-        options={"details": True},
-        own={UPLOAD: picture(40, 30), CANDIDATES: "a red square\na dog", HUMANS: "a square\nsomething red"},
-        bad=(
+    },
+    "ref_pac_score": PICTURE
+    | {
+        "own": {UPLOAD: picture(40, 30), CANDIDATES: "a red square\na dog", HUMANS: "a square\nsomething red"},
+        "bad": (
             {UPLOAD: picture(40, 30), CANDIDATES: "a dog"},
             "references[0]: expected at least one caption, got none. Write one caption per line.",
         ),
-        over=(
-            {UPLOAD: picture(40, 30), CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"},
-            "predictions[0]: expected at most 20 captions on this page, got 21.",
-        ),
-        files=(UPLOAD,),
-    ),
-    "meteor15": WORDS,
-    "bleu_rouge": WORDS,
-    "coco_caption": WORDS,
-    "emscore_pac": Case(
-        example="A clip and captions",
-        columns=lambda fields: {"predictions": [lines(fields[CANDIDATES])], "videos": [fields[UPLOAD]]},
-        options={"details": True},
-        own={UPLOAD: clip(12, 4), CANDIDATES: "shapes\na dog runs"},
-        bad=(
+        "over": ({UPLOAD: picture(40, 30), CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"}, TOO_MANY),
+    },
+    **dict.fromkeys(("meteor15", "bleu_rouge", "coco_caption"), WORDS),
+    "emscore_pac": PICTURE
+    | {
+        "example": "A clip and captions",
+        "own": {UPLOAD: clip(12, 4), CANDIDATES: "shapes\na dog runs"},
+        "bad": (
             {UPLOAD: upload("list.mp4", b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"), CANDIDATES: "a dog"},
             "video: expected a video, got a file that cannot be opened as one",
         ),
-        over=(
+        "over": (
             {UPLOAD: clip(122, 2), CANDIDATES: "a dog"},
-            "videos[0]: expected at most 60 seconds on this page, got 61.",
+            "videos[0]: expected at most 60 seconds on this page, got 60.6.",
         ),
-        files=(UPLOAD,),
-    ),
-    "set_diversity": WORDS._replace(options={"sizes": "equal", "details": True}),
-    "vdtk_concept_overlap": MEASUREMENT._replace(
-        columns=lambda fields: {
-            "data": rows_of_text_box(fields["Captions"], "data", NO_LIMITS),
-            "labels": {"labels": rows_of_text_box(fields["Labels"], "labels", NO_LIMITS)[0]},
-        },
-        options={"transfer": True, "details": True},
-        own={"Captions": OWN[HUMANS], "Labels": "dog\ncook"},
-        bad=({"Captions": "a dog", "Labels": ","}, "labels['labels']: expected at least one label, got none."),
-        over=({"Captions": "a dog\n" + "a" * 301, "Labels": "dog"}, MEASUREMENT.over[1]),
-    ),
-    "vdtk_leave_one_out": MEASUREMENT._replace(options={"n_iterations": 200, "details": True}),
-    "vdtk_diversity": MEASUREMENT._replace(
-        options={"details": True}, bad=({"Captions": "\n"}, "data: expected at least one row, got none.")
-    ),
-    "compare": Case(
-        example="A varied system and one that repeats itself",
-        columns=lambda fields: fields,
-        options={"n_resamples": 999},
-        own=dict(zip(SYSTEM_FILES, map(system_file, ("base", "repeating", "references")), strict=True))
-        | {"System 3, or none": system_file("other")},
-        bad=(
-            {"System 2": system_file("base"), "Human captions": system_file("references")},
+    },
+    "set_diversity": WORDS | {"options": {"sizes": "equal", "details": True}},
+    "vdtk_concept_overlap": MEASUREMENT
+    | {
+        "options": {"transfer": True, "details": True},
+        "own": MEASUREMENT["own"] | {"Labels": "dog\ncook"},
+        "bad": ({"Captions": "a dog", "Labels": ","}, "labels['labels']: expected at least one label, got none."),
+        "over": ({"Captions": "a dog\n" + "a" * 301, "Labels": "dog"}, TOO_LONG),
+    },
+    "vdtk_leave_one_out": MEASUREMENT
+    | {
+        "options": {"n_iterations": 200, "details": True},
+        "bad": ({"Captions": "a dog"}, "data: expected at least one row with two captions, got none."),
+    },
+    "vdtk_diversity": MEASUREMENT,
+    "compare": {
+        "example": "A varied system and one that repeats itself",
+        "options": {"n_resamples": 999},
+        "own": system_files(SYSTEMS),
+        "bad": (
+            system_files(("System 2", HUMANS)),
             "systems: expected two files or three, got 1. Upload the captions of another.",
         ),
-        over=(
-            dict(zip(SYSTEM_FILES, (system_file(name, 101) for name in ("base", "other", "references")), strict=True)),
-            "systems: expected at most 100 rows on this page, got 101.",
-        ),
-        n_drawings=2,
-        files=SYSTEM_FILES,
-    ),
+        "over": (system_files(TWO_SYSTEMS, 101), "systems: expected at most 100 rows on this page, got 101."),
+        "files": TWO_SYSTEMS,
+        "n_drawings": 2,
+    },
 }
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Starter:
     """Starts pages: each folder copied, as a Space holds it, without cache and without the repository around it."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder, self.running, self.alone = folder, {}, []
         self.environment = os.environ | {"HF_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
         command = [sys.executable, str(ROOT / "tests" / "e2e" / "app_starter.py")]
         self.common = subprocess.Popen(command, env=self.environment, stdin=subprocess.PIPE, text=True)
 
-    def start(self, name, alone, checkpoint=None):
+    def served(self, name):
+        """Return the running page of a module; those after it are started as well, the first of all by itself."""
+        names = list(CASES)
+        for other in names[names.index(name) :][: AHEAD + 1]:
+            if other not in self.running:
+                self.running[other] = self.start(other, alone=other == names[0])
+        self.running[name].wait()
+        return self.running[name]
+
+    def start(self, name, alone=False, checkpoint=None):
         """Run `python app.py` by itself, which takes its time, or as a child of one process for all (app_starter)."""
         folder = self.folder / f"{name}-{len(list(self.folder.iterdir()))}"
         # A Space's folder is not named like the module.
-        for inside, content in space_files(name).items():
+        for inside, content in push_to_hub.space_files(folder_of(name)).items():
             (folder / "app" / inside).parent.mkdir(parents=True, exist_ok=True)
             (folder / "app" / inside).write_bytes(content)
-        port = free_port()
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
         environment = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")}
-        if checkpoint or "checkpoint" in load_options(name):
-            environment["MANYCAPS_CHECKPOINT"] = checkpoint or load_options(name)["checkpoint"]
-        if "meteor15_data" in load_options(name):
-            environment["MANYCAPS_METEOR15_DATA"] = load_options(name)["meteor15_data"]
+        options = load_options(name) | ({"checkpoint": checkpoint} if checkpoint else {})
+        for option in ("checkpoint", "meteor15_data"):
+            if option in options:
+                environment[f"MANYCAPS_{option.upper()}"] = options[option]
         if not alone:
             request = {"folder": str(folder / "app"), "log": str(folder / "log"), "environment": environment}
             self.common.stdin.write(json.dumps(request) + "\n")
@@ -316,11 +251,15 @@ class Starter:
         with (folder / "log").open("w") as log:
             command, environment = [sys.executable, "app.py"], self.environment | environment
             page = subprocess.Popen(command, cwd=folder / "app", env=environment, stdout=log, stderr=log)
+        self.alone.append(page)
         return Server(port, folder / "log", page)
 
     def stop(self):
         self.common.stdin.close()  # it ends its children, then itself
-        self.common.wait()
+        for page in self.alone:
+            page.terminate()
+        for process in (self.common, *self.alone):
+            process.wait()
 
 
 class Server:
@@ -345,6 +284,15 @@ class Server:
     def said(self):
         return self.log.read_text() if self.log.exists() else ""
 
+    def call(self, function, values):
+        """Call the page through gradio's interface for programs, and return the events."""
+        url, content = f"{self.url}gradio_api/call/{function}", json.dumps({"data": values}).encode()
+        request = urllib.request.Request(url, content, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request) as reply:
+            event = json.load(reply)["event_id"]
+        with urllib.request.urlopen(f"{url}/{event}", timeout=PATIENCE) as reply:
+            return reply.read().decode()
+
 
 @pytest.fixture(scope="module")
 def starter(tmp_path_factory):
@@ -353,40 +301,8 @@ def starter(tmp_path_factory):
     starter.stop()
 
 
-@pytest.fixture(scope="module")
-def servers(browser, starter):
-    """From a name to its running server; the next ones are started as well."""
-    running, names = {}, list(CASES)
-
-    def get(name):
-        for other in names[names.index(name) :][: AHEAD + 1]:
-            if other not in running:
-                running[other] = starter.start(other, alone=other == names[0])
-        running[name].wait()
-        return running[name]
-
-    yield get
-    for server in running.values():
-        if server.process is not starter.common:
-            server.process.terminate()
-            server.process.wait()
-
-
-@pytest.fixture(scope="module", params=list(CASES))
-def app(request, servers):
-    server = servers(request.param)
-    yield request.param, server
-    # gradio reports the path that `test_no_address_is_opened` asks for, and nothing else has gone wrong.
-    assert server.said().count("Traceback") == server.said().count("InvalidPathError: Cannot move /etc/passwd")
-
-
 def folder_of(name):
     return push_to_hub.space_folders()[name]
-
-
-@functools.cache
-def space_files(name):
-    return push_to_hub.space_files(folder_of(name))
 
 
 @functools.cache
@@ -412,6 +328,9 @@ class Page:
     def find(self, selector):
         return self.browser.find_elements("css selector", selector)
 
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
     def button(self, name):
         return next((button for button in self.find("button") if button.text.strip() == name), None)
 
@@ -426,7 +345,7 @@ class Page:
 
     def fields(self):
         """Label and content of every text box."""
-        boxes = self.browser.execute_script(
+        boxes = self.run(
             "return [...document.querySelectorAll('label')].map(l => [l.innerText.split('\\n')[0].trim(), "
             "l.querySelector('textarea')]).filter(p => p[1]).map(p => [p[0], p[1].value])"
         )
@@ -449,16 +368,10 @@ class Page:
         script = "return [...document.querySelectorAll(arguments[0])].map(e => e.currentSrc || e.src || e.href)"
 
         def urls():
-            found = self.browser.execute_script(script, ".image-frame img, video, .file-preview a")
-            return list(dict.fromkeys(found))[:n_files]
+            return list(dict.fromkeys(self.run(script, ".image-frame img, video, .file-preview a")))[:n_files]
 
         self.until(lambda: len(urls()) == n_files)
-        paths = []
-        for url in urls():
-            paths.append(folder / url.rsplit("/", 1)[-1])
-            with urllib.request.urlopen(url) as file:
-                paths[-1].write_bytes(file.read())
-        return paths
+        return [upload(url.rsplit("/", 1)[-1], fetched(url))(folder) for url in urls()]
 
     def is_wider_than(self, width):
         """Whether the page must be scrolled sideways in a window of this width; what scrolls by itself may be wider."""
@@ -466,8 +379,8 @@ class Page:
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
         try:
             # The form puts its boxes below each other before anything is measured.
-            self.until(lambda: self.browser.execute_script("return document.body.clientWidth") == width)
-            return self.browser.execute_script("return document.documentElement.scrollWidth") > width
+            self.until(lambda: self.run("return document.body.clientWidth") == width)
+            return self.run("return document.documentElement.scrollWidth") > width
         finally:
             self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -475,9 +388,7 @@ class Page:
         """Press the button, and return the cells of the tables of results, or the message."""
         self.button("Compute").click()
         self.until(lambda: self.find(".result td") or self.message())
-        if self.message():
-            return self.message()
-        return self.browser.execute_script(
+        return self.message() or self.run(
             "return [...document.querySelectorAll('.result tbody tr')].map("
             "row => [...row.cells].map(cell => cell.innerText.trim()))"
         )
@@ -487,66 +398,63 @@ class Page:
         return " ".join(box.get_attribute("textContent").strip() for box in self.find(".toast-body"))
 
     def drawings(self):
-        """Pixels and description of every drawing."""
-        script = """return [...document.querySelectorAll('.drawing img')].filter(i => i.complete && i.naturalWidth)
-            .map(image => {
-                const canvas = document.createElement('canvas');
-                [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
-                const context = canvas.getContext('2d');
-                context.drawImage(image, 0, 0);
-                const colors = new Map(), data = context.getImageData(0, 0, canvas.width, canvas.height).data;
-                for (let i = 0; i < data.length; i += 4) {
-                    const color = data[i] * 65536 + data[i + 1] * 256 + data[i + 2];
-                    colors.set(color, (colors.get(color) ?? 0) + 1);
-                }
-                const box = image.getBoundingClientRect();
-                return {width: image.naturalWidth, height: image.naturalHeight, shown: box.width,
-                        text: image.alt, colors: [...colors]};
-            })"""
-        return self.browser.execute_script(script)
+        """Address, description and width on the page of every drawing that is loaded."""
+        return self.run(
+            "return [...document.querySelectorAll('.drawing img')].filter(i => i.complete && i.naturalWidth)"
+            ".map(image => [image.src, image.alt, image.getBoundingClientRect().width])"
+        )
 
     def errors(self):
         """What the browser's console complains about, and requests to other machines."""
         console = [
             entry["message"]
             for entry in self.browser.get_log("browser")
-            if entry["level"] in ("SEVERE", "WARNING") and not any(text in entry["message"] for text in HARMLESS)
+            if entry["level"] in ("SEVERE", "WARNING") and HARMLESS not in entry["message"]
         ]
-        messages = (json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance"))
-        urls = (m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent")
+        urls = requested_addresses(self.browser)
         return console, [url for url in urls if not url.startswith((self.url, "data:", "blob:", "chrome:"))]
 
 
-@pytest.fixture
-def page(app, browser):
-    page = Page(browser, app[1].url)
-    yield page
-    assert page.errors() == ([], [])
+def fetched(url):
+    with urllib.request.urlopen(url) as reply:
+        return reply.read()
 
 
-def assert_shows_the_numbers(page, name, shown, columns):
+def columns_of(name, fields):
+    """What a module takes of the fields of its form: the page of a picture or of a clip has one row."""
+    columns = {}
+    for label, value in fields.items():
+        if label == UPLOAD:
+            columns["videos" if name == "emscore_pac" else "images"] = [str(value)]
+        elif UPLOAD in fields:
+            columns[COLUMNS[label]] = [[line for line in value.split("\n") if line]]
+        else:
+            columns[COLUMNS[label]] = rows_of_text_box(value, COLUMNS[label], NO_LIMITS)
+    if "labels" in columns:
+        columns["labels"] = {"labels": columns["labels"][0]}
+    return columns
+
+
+def assert_shows_the_numbers(page, name, cells, fields):
     """The tables have the numbers of the module or of the command, and the drawings are there."""
-    case = CASES[name]
-    assert isinstance(shown, list), shown
-    if name == "compare":
-        assert_shows_the_comparison(page, shown, columns)
-    else:
-        assert_shows_the_modules_numbers(page, name, shown, columns)
-    page.until(lambda: len(page.drawings()) == case.n_drawings)
-    for drawing in page.drawings():
-        assert drawing["width"] == 960
-        assert drawing["shown"] > 600
-        assert len(drawing["text"]) > 20
-        counts = np.array([count for _, count in drawing["colors"]])
+    assert isinstance(cells, list), cells
+    show = assert_shows_the_comparison if name == "compare" else assert_shows_the_modules_numbers
+    show(page, name, cells, fields)
+    page.until(lambda: len(page.drawings()) == CASES[name]["n_drawings"])
+    for url, description, width in page.drawings():
+        image = PIL.Image.open(io.BytesIO(fetched(url))).convert("RGB")
+        assert image.width == 960
+        assert width > 600
+        assert len(description) > 20
+        counts = np.unique(np.asarray(image).reshape(-1, 3), axis=0, return_counts=True)[1]
         # Mostly paper, and on it a drawing of more than one colour.
         assert 0.02 < 1 - counts.max() / counts.sum() < 0.9
         assert (counts > 60).sum() >= 3
 
 
-def assert_shows_the_modules_numbers(page, name, cells, columns):
-    case = CASES[name]
+def assert_shows_the_modules_numbers(page, name, cells, fields):
     # Rows of the table of results; those of single candidates have no key of the result in front.
-    expected = module_of(name).compute(**columns, **case.options)
+    expected = module_of(name).compute(**columns_of(name, fields), **CASES[name]["options"])
     shown = {key: value for key, value, *_ in cells if key in expected}
     whole = [key for key in expected if key.startswith("rows_needed") and math.isfinite(expected[key])]
     expected |= {key: int(expected[key]) for key in whole}
@@ -557,11 +465,11 @@ def assert_shows_the_modules_numbers(page, name, cells, columns):
         assert page.find(".result h3")[0].text == verdict(expected, name, page.find("h1")[0].text)
 
 
-def assert_shows_the_comparison(page, cells, files):
+def assert_shows_the_comparison(page, name, cells, files):
     """Every cell of every table, and the report that can be fetched."""
     systems = {path.stem: str(path) for label, path in files.items() if label.startswith("System")}
-    rows, notes = read_systems(systems, [str(files["Human captions"])])
-    options = CASES["compare"].options
+    rows, notes = read_systems(systems, [str(files[HUMANS])])
+    options = CASES[name]["options"]
     scores = CaptionScores(rows, ["trm_cider"], {}, **options)
     exchanges = list(scores.exchanges(lambda: None))
     beside_people = parity_of_captions(rows, {"distance": "meteor"}).rows
@@ -571,8 +479,7 @@ def assert_shows_the_comparison(page, cells, files):
     )
     assert cells == [[cell.text + cell.letters for cell in row] for table in all_tables(expected) for row in table.rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
-    with urllib.request.urlopen(link.get_attribute("href")) as report:
-        assert report.read().decode() == comparison_page(expected)
+    assert fetched(link.get_attribute("href")).decode() == comparison_page(expected)
 
 
 def written(values, folder):
@@ -580,77 +487,83 @@ def written(values, folder):
     return {label: value(folder) if callable(value) else value for label, value in values.items()}
 
 
-def as_read(fields):
-    """What a module takes: paths as text."""
-    return {label: str(value) if label == UPLOAD else value for label, value in fields.items()}
-
-
-def test_an_example_fills_the_form(app, page, tmp_path):
-    name, _ = app
-    labels = CASES[name].files
-    page.button(CASES[name].example).click()
-    page.until(lambda: all(page.fields().values()))
-    fields = page.fields() | dict(zip(labels, page.uploaded(tmp_path, len(labels)), strict=True))
-    shown = page.compute()
-    assert_shows_the_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
-    assert not page.is_wider_than(PHONE)
-
-
-def test_the_card_stands_below_the_form(app, page):
-    name, _ = app
+def an_example_fills_the_form_above_the_card(page, name, folder):
+    """A conclusion leads to the card, which stands below the form."""
+    case = CASES[name]
     titles = re.findall(r"^#+ (.+)$", FENCED.sub("", card_body(folder_of(name) / "README.md")), re.MULTILINE)
     assert [title.text for title in page.find("#card :is(h1, h2, h3, h4)")] == titles
     assert "Limitations and Bias" in titles
+    if UPLOAD in case["files"]:
+        body = " ".join(page.find("body")[0].text.split())
+        assert "Weights: small.pth , not the published ones; what the paper calls a good score does not hold" in body
+    page.button(case["example"]).click()
+    page.until(lambda: all(page.fields().values()))
+    files = page.uploaded(folder, len(case["files"]))
+    texts = {label: text for label, text in page.fields().items() if label in COLUMNS}
+    fields = texts | dict(zip(case["files"], files, strict=True))
+    assert_shows_the_numbers(page, name, page.compute(), fields)
+    assert not page.is_wider_than(PHONE)
+    if "p_value" in case["options"]:
+        (link,) = page.find('.result a[href="#card"]')
+        top = "return document.querySelector('#card').getBoundingClientRect().top / innerHeight"
+        assert page.run(top) > 1
+        link.click()
+        # The browser scrolls to a whole pixel, the card may begin at a part of one.
+        page.until(lambda: -0.01 < page.run(top) < 1)
 
 
-def test_a_result_leads_to_the_card(app, page):
-    name, _ = app
-    if not page.find(".result a") and "p_value" not in CASES[name].options:
-        pytest.skip("this page has no conclusion")
-    page.fill(OWN)
-    page.compute()
-    page.until(lambda: len(page.drawings()) == CASES[name].n_drawings)
-    (link,) = page.find('.result a[href="#card"]')
-    top = "return document.querySelector('#card').getBoundingClientRect().top / innerHeight"
-    assert page.browser.execute_script(top) > 1
-    link.click()
-    # The browser scrolls to a whole pixel, the card may begin at a part of one.
-    page.until(lambda: -0.01 < page.browser.execute_script(top) < 1)
-
-
-def test_what_a_user_gives(app, page, tmp_path):
-    name, _ = app
-    fields = written(CASES[name].own, tmp_path)
+def what_a_user_gives_is_computed(page, name, folder):
+    fields = written(CASES[name]["own"], folder)
     page.fill(fields)
-    shown = page.compute()
-    assert_shows_the_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
+    assert_shows_the_numbers(page, name, page.compute(), fields)
 
 
-@pytest.mark.parametrize("kind", ["bad", "over"])
-def test_wrong_input_shows_its_message(app, page, kind, tmp_path):
-    name, _ = app
-    values, message = getattr(CASES[name], kind)
-    page.fill(written(values, tmp_path))
+def bad_input_shows_its_message(page, name, folder, kind="bad"):
+    values, message = CASES[name][kind]
+    page.fill(written(values, folder))
     shown = page.compute()
     assert isinstance(shown, str), shown
     assert message in shown
     assert not page.find(".result td")
 
 
-def test_no_address_is_opened(app):
+def input_over_a_limit_shows_its_message(page, name, folder):
+    bad_input_shows_its_message(page, name, folder, "over")
+
+
+VISITS = (
+    an_example_fills_the_form_above_the_card,
+    what_a_user_gives_is_computed,
+    bad_input_shows_its_message,
+    input_over_a_limit_shows_its_message,
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_page(name, starter, browser, tmp_path, subtests):
+    server = starter.served(name)
+    for visit in VISITS:
+        with subtests.test(visit.__name__):
+            page = Page(browser, server.url)
+            visit(page, name, tmp_path)
+            assert page.errors() == ([], [])
+    if CASES[name]["files"]:
+        with subtests.test("no address is opened"):
+            assert_no_address_is_opened(server, name)
+    # gradio reports the path that no upload has, and nothing else has gone wrong.
+    assert server.said().count("Traceback") == server.said().count("InvalidPathError: Cannot move /etc/passwd")
+
+
+def assert_no_address_is_opened(server, name):
     """gradio would fetch an address that a caller of its interface names in place of an upload."""
-    name, server = app
-    if not CASES[name].files:
-        pytest.skip("this page takes no upload")
-    with urllib.request.urlopen(f"{server.url}gradio_api/info") as reply:
-        inputs = json.load(reply)["named_endpoints"]["/compute"]["parameters"]
+    inputs = json.loads(fetched(f"{server.url}gradio_api/info"))["named_endpoints"]["/compute"]["parameters"]
     are_files = ["filepath" in str(each["python_type"]["type"]) for each in inputs]
-    assert sum(are_files) >= len(CASES[name].files)
+    assert sum(are_files) >= len(CASES[name]["files"])
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/picture.png"
         for path in (address, "/etc/passwd"):
             file = {"path": path, "url": path, "meta": {"_type": "gradio.FileData"}}
-            answer = call(server, "compute", [file if is_file else "1" for is_file in are_files])
+            answer = server.call("compute", [file if is_file else "1" for is_file in are_files])
             assert "event: error" in answer, answer
             assert "root:" not in answer
         listener.setblocking(False)
@@ -658,35 +571,13 @@ def test_no_address_is_opened(app):
             listener.accept()
 
 
-def call(server, function, values):
-    """Call a page through gradio's interface for programs, and return the events."""
-    url = f"{server.url}gradio_api/call/{function}"
-    content = json.dumps({"data": values}).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, content, {"Content-Type": "application/json"})) as reply:
-        event = json.load(reply)["event_id"]
-    with urllib.request.urlopen(f"{url}/{event}", timeout=PATIENCE) as reply:
-        return reply.read().decode()
-
-
-@pytest.mark.parametrize("name", sorted(CLIP_MODULES))
-def test_a_page_with_the_toy_says_what_its_scores_are_worth(starter, browser, name, tmp_path):
-    server = starter.start(name, alone=False, checkpoint=str(ROOT / "checkpoints" / "tiny-pac"))
-    server.wait()
-    page = Page(browser, server.url)
-    warning = "a toy that knows only pictures of coloured shapes; scores of anything else mean nothing."
-    assert f"Weights: tiny-pac , {warning}" in " ".join(page.find("body")[0].text.split())
-    page.fill(written(CASES[name].own, tmp_path))
-    assert isinstance(page.compute(), list)
-    assert page.errors() == ([], [])
-
-
 def test_a_page_without_weights_says_what_can_be_done(starter, browser, tmp_path):
-    server = starter.start("pac_score", alone=False, checkpoint="checkpoints/gone")
+    server = starter.start("pac_score", checkpoint="checkpoints/gone")
     server.wait()
     page = Page(browser, server.url)
     expected = "weights: expected the CLIP of this page, got none that can be used. Try again later, or run the module"
     assert f"This page cannot compute. {expected}" in page.find("body")[0].text
-    page.fill(written(CASES["pac_score"].own, tmp_path))
+    page.fill(written(CASES["pac_score"]["own"], tmp_path))
     assert expected in page.compute()
     assert not page.find(".result td")
     for text in (page.find("body")[0].text, page.message()):

@@ -3,6 +3,7 @@
 Each test is written for this project after the calls that the project named makes.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import json
@@ -39,30 +40,41 @@ def dataset():
 
 
 @pytest.fixture(autouse=True)
-def _no_java(monkeypatch):
-    """No program can be started, whatever it is."""
+def programs(monkeypatch):
+    """No program can be started, whatever it is, but by what this yields."""
+    start = subprocess.Popen.__init__
 
-    def start(*arguments, **options):
+    def refuse(*arguments, **options):
         raise FileNotFoundError(f"no program: {arguments[0]}")
 
-    monkeypatch.setattr(subprocess.Popen, "__init__", start)
+    def run(*command):
+        with pytest.MonkeyPatch.context() as real:
+            real.setattr(subprocess.Popen, "__init__", start)
+            return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
     with coco.installed():
-        yield
+        yield run
+
+
+@pytest.fixture
+def paths(golden, dataset, tmp_path):
+    """Files of annotations and of results."""
+    annotated = {**dataset, "info": {}, "licenses": [], "type": "captions"}
+    made = tmp_path / "captions_val2014.json", tmp_path / "results.json"
+    for path, content in zip(made, (annotated, golden["results"]), strict=True):
+        path.write_text(json.dumps(content))
+    return list(map(str, made))
 
 
 @pytest.mark.slow
-def test_the_packages_own_example(golden, dataset, tmp_path, monkeypatch, capsys):
-    """Files of annotations and of results, read by pycocotools; a subset is set by `params`."""
-    (tmp_path / "captions_val2014.json").write_text(
-        json.dumps({**dataset, "info": {}, "licenses": [], "type": "captions"})
-    )
-    (tmp_path / "results.json").write_text(json.dumps(golden["results"]))
-    monkeypatch.chdir(tmp_path)
+def test_the_packages_own_example(golden, paths, capsys):
+    """Files read by pycocotools; a subset is set by `params`."""
     from pycocoevalcap.eval import COCOEvalCap
     from pycocotools.coco import COCO
 
-    annotated = COCO("captions_val2014.json")
-    results = annotated.loadRes("results.json")
+    annotated = COCO(paths[0])
+    results = annotated.loadRes(paths[1])
     evaluation = COCOEvalCap(annotated, results)
     evaluation.params["image_id"] = results.getImgIds()
     evaluation.evaluate()
@@ -71,19 +83,15 @@ def test_the_packages_own_example(golden, dataset, tmp_path, monkeypatch, capsys
     assert capsys.readouterr().out.splitlines()[-1] == golden["printed"][-1]
 
 
-def test_lavis_and_nocaps(golden, dataset, tmp_path):
+def test_lavis_and_nocaps(golden, paths):
     """The table of `eval`, and values of images: `coco_eval.eval.items()`, `imgToEval`, `evalImgs`."""
-    paths = tmp_path / "gt.json", tmp_path / "results.json"
-    for path, content in zip(paths, (dataset, golden["results"]), strict=True):
-        path.write_text(json.dumps(content))
     evaluate = importlib.import_module("pycocoevalcap.eval")
-    annotated = importlib.import_module("pycocotools.coco").COCO(str(paths[0]))
-    found = evaluate.COCOEvalCap(annotated, annotated.loadRes(str(paths[1])))
+    annotated = importlib.import_module("pycocotools.coco").COCO(paths[0])
+    found = evaluate.COCOEvalCap(annotated, annotated.loadRes(paths[1]))
     found.evaluate()
     assert {f"{name}: {value:.3f}" for name, value in found.eval.items()} <= set(golden["printed"])
-    assert found.eval["CIDEr"] + found.eval["Bleu_4"] == pytest.approx(
-        golden["meta"]["eval"]["CIDEr"] + golden["meta"]["eval"]["Bleu_4"]
-    )
+    expected = golden["meta"]["eval"]
+    assert found.eval["CIDEr"] + found.eval["Bleu_4"] == pytest.approx(expected["CIDEr"] + expected["Bleu_4"])
     assert {each["image_id"] for each in found.evalImgs} == set(found.imgToEval)
 
 
@@ -132,22 +140,28 @@ def test_the_reward_of_ofa_and_of_self_critical_training(tmp_path):
     assert scorer.compute_score({0: references[0]}, res[:1])[1] == pytest.approx(rewards[:1])
 
 
+def captions_of(golden):
+    """References of each image."""
+    captions = defaultdict(list)
+    for each in golden["annotations"]:
+        captions[each["image_id"]].append(each["caption"])
+    return captions
+
+
 def test_vlmevalkit_gives_raw_strings(golden, dataset):
     """Captions go to the scorers as they are: the numbers of pycocoevalcap, and a warning that says what they are."""
     from pycocoevalcap.bleu.bleu import Bleu
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.rouge.rouge import Rouge
 
-    gts = defaultdict(list)
-    for each in golden["annotations"]:
-        gts[each["image_id"]].append(each["caption"])
+    gts = captions_of(golden)
     res = {each["image_id"]: [each["caption"]] for each in golden["results"]}
     raw = {}
     for scorer in (Bleu(4), Rouge(), Cider()):
         with pytest.warns(coco.CaptionWarning, match="expected tokens of PTBTokenizer, got"):
             raw[scorer.method()] = scorer.compute_score(gts, res)[0]
     assert raw["CIDEr"] < golden["meta"]["eval"]["CIDEr"]
-    with _outside():
+    with outside():
         theirs = [
             getattr(importlib.import_module(f"pycocoevalcap.{name.lower()}.{name.lower()}"), name)
             for name in ("Bleu", "Rouge", "Cider")
@@ -156,20 +170,17 @@ def test_vlmevalkit_gives_raw_strings(golden, dataset):
         assert list(raw.values()) == [each().compute_score(gts, res)[0] for each in theirs]
 
 
-def _outside():
+@contextlib.contextmanager
+def outside():
     """Within the block, the names are those of the installed package."""
-    stand_ins = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("pycocoevalcap")}
 
-    class Outside:
-        def __enter__(self):
-            return self
+    def taken():
+        return {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("pycocoevalcap")}
 
-        def __exit__(self, *error):
-            for name in [name for name in sys.modules if name.startswith("pycocoevalcap")]:
-                del sys.modules[name]
-            sys.modules.update(stand_ins)
-
-    return Outside()
+    stand_ins = taken()
+    yield
+    taken()
+    sys.modules.update(stand_ins)
 
 
 def test_names_come_and_go():
@@ -186,60 +197,38 @@ def test_names_come_and_go():
     assert sys.modules == before
 
 
-def test_a_process_without_the_package():
+WITHOUT_THE_PACKAGE = """
+import importlib.util, sys
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == 'pycocoevalcap' else find(name, *more)
+import manycaps.coco
+manycaps.coco.install()
+from pycocoevalcap.eval import Bleu, Meteor
+gts = {1: ['a dog runs'], 2: ['the cat']}
+print(Bleu(1).compute_score(gts, gts, verbose=0)[0][0] > 0.99)
+try:
+    Meteor().compute_score(gts, gts)
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_a_process_without_the_package(programs):
     """The names are there where pycocoevalcap is not installed; METEOR alone says that it needs data."""
-    program = (
-        "import importlib.util, sys\n"
-        "find = importlib.util.find_spec\n"
-        "importlib.util.find_spec = lambda name, *more: None if name == 'pycocoevalcap' else find(name, *more)\n"
-        "import manycaps.coco\n"
-        "manycaps.coco.install()\n"
-        "from pycocoevalcap.eval import Bleu, Meteor\n"
-        "gts = {1: ['a dog runs'], 2: ['the cat']}\n"
-        "print(Bleu(1).compute_score(gts, gts, verbose=0)[0][0] > 0.99)\n"
-        "try:\n"
-        "    Meteor().compute_score(gts, gts)\n"
-        "except ImportError as error:\n"
-        "    print(error)\n"
-    )
-    done = _run(program)
-    assert done[0] == "True"
-    assert done[1].startswith(
+    is_scored, message = programs("-c", WITHOUT_THE_PACKAGE).stdout.splitlines()
+    assert is_scored == "True"
+    assert message.startswith(
         "METEOR 1.5 needs its data, and pycocoevalcap is not installed. Run `pip install pycocoeval"
     )
 
 
-def _run(program):
-    """Lines that a Python program of its own prints."""
-    with pytest.MonkeyPatch.context() as real:
-        real.setattr(subprocess.Popen, "__init__", _POPEN)
-        return subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
-
-
-_POPEN = subprocess.Popen.__init__
-
-
 @pytest.mark.slow
 @pytest.mark.network
-def test_lmms_eval_from_pypi(golden, tmp_path, monkeypatch):
+def test_lmms_eval_from_pypi(golden, programs, tmp_path, monkeypatch):
     """The package's own file, as it is installed; what it only logs with, and its model code, stay out."""
-    with pytest.MonkeyPatch.context() as real:
-        real.setattr(subprocess.Popen, "__init__", _POPEN)
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--no-deps",
-            "--target",
-            str(tmp_path),
-            "lmms-eval==0.7.3",
-        ]
-        if subprocess.run(command, check=False, capture_output=True).returncode:
-            pytest.skip("needs PyPI")
+    line = f"-m pip install -q --no-deps --target {tmp_path} lmms-eval==0.7.3"
+    if programs(*line.split()).returncode:
+        pytest.skip("needs PyPI")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in ("lmms_eval", "lmms_eval.tasks"):  # without the code of their `__init__`, which needs models
@@ -249,9 +238,7 @@ def test_lmms_eval_from_pypi(golden, tmp_path, monkeypatch):
     logger = types.SimpleNamespace(info=lambda message: None)
     monkeypatch.setitem(sys.modules, "loguru", types.SimpleNamespace(logger=logger))
     task = importlib.import_module("lmms_eval.tasks.coco_cap.utils")
-    captions = defaultdict(list)
-    for each in golden["annotations"]:
-        captions[each["image_id"]].append(each["caption"])
+    captions = captions_of(golden)
     results = [
         {"answer": captions[each["image_id"]], "pred": each["caption"], "image_id": each["image_id"], "id": i}
         for i, each in enumerate(golden["results"])

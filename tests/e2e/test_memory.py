@@ -3,7 +3,6 @@
 VmHWM and not ru_maxrss, which a process inherits from the one that starts it.
 """
 
-import pathlib
 import subprocess
 import sys
 
@@ -11,14 +10,13 @@ import numpy as np
 import pytest
 
 from tests.clip_checkpoints import save_checkpoint, small_weights
+from tests.tools import ROOT
 from tests.video_clips import noise, repeat_clip, write_clip
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc, which only Linux has"),
 ]
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A vision transformer that takes the pixels of a real one, and does little with them.
 EYES = {"layers": 1, "width": 64, "patch_size": 32, "image_size": 224}
@@ -79,13 +77,8 @@ for path in {paths!r}:
 """
 
 
-def peak_gib(code, **values):
-    """Peak memory of a process that runs the code, in GiB."""
-    return peaks_gib(code, **values)[-1]
-
-
 def peaks_gib(code, **values):
-    """What the process printed, in GiB; its peak is the last."""
+    """What a process that runs the code prints, in GiB; its peak is the last."""
     code = BEGIN.format(root=str(ROOT)) + code.format(**values) + END
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
@@ -95,17 +88,17 @@ def peaks_gib(code, **values):
 @pytest.mark.parametrize("name", ["trm_meteor", "trm_cider"])
 def test_a_row_of_500_and_500_captions_needs_less_than_2_gib(name):
     table = {"n_documents": 100, "document_frequency": {"a": 90, "dog": 20}}
-    assert peak_gib(LARGE_ROW, module=str(ROOT / "metrics" / name), table=table) < 2
+    assert peaks_gib(LARGE_ROW, module=str(ROOT / "metrics" / name), table=table)[-1] < 2
 
 
 @pytest.mark.parametrize("statistic", ["pooled", "per_side"])
 def test_exact_p_values_of_10_and_10_captions_need_less_than_1_gib(statistic):
-    assert peak_gib(EXACT, statistic=statistic) < 1
+    assert peaks_gib(EXACT, statistic=statistic)[-1] < 1
 
 
 def test_p_values_of_a_corpus_need_less_than_a_third_of_memory_more():
     module = str(ROOT / "metrics" / "trm_bert")
-    without, tested = (peak_gib(CORPUS, module=module, p_value=p_value) for p_value in ("none", "permutation"))
+    without, tested = (peaks_gib(CORPUS, module=module, p_value=p_value)[-1] for p_value in ("none", "permutation"))
     # 0.15 GiB more than 0.88; all null values of all rows would be another 0.3 GiB.
     assert tested < 1.3 * without
 

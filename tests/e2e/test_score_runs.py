@@ -1,4 +1,4 @@
-"""Runs of `manycaps score` as real processes: killed at any moment, on several processes, on a disk that is full."""
+"""`manycaps score` as real processes, on this machine and on a Ray cluster of two nodes, killed at any moment."""
 
 import contextlib
 import json
@@ -10,198 +10,32 @@ import subprocess
 import sys
 import time
 
-import pyarrow.dataset as ds
 import pytest
 
-pytestmark = pytest.mark.slow
+from tests.modules.sample_inputs import CAPTION_ROWS
+from tests.tools import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
 
 # Kills of a run; a longer trial sets more.
 N_KILLS = int(os.environ.get("MANYCAPS_KILLS", "5"))
 
+# Seconds in which a run must be done on a busy machine.
+PATIENCE = 600
 
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "manycaps", "score", *map(str, arguments)],
-        cwd=ROOT.parent,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell's background jobs ignore ctrl-C, and so would what they start.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "OMP_NUM_THREADS": "1",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # Ray makes its workers yield to every other process; on a busy machine they would never be done.
+    "RAY_worker_niceness": "0",
+    # How soon a node that is gone is given up.
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_failure_threshold": "6",
+}
 
-
-def run(*arguments, code=0):
-    process = start(*arguments)
-    out, err = process.communicate(timeout=600)
-    assert process.returncode == code, err
-    return out, err
-
-
-def table_of(folder):
-    return ds.dataset(folder / "rows").to_table().sort_by("id")
-
-
-def files_of(folder):
-    """Content of the results; the notebook of the run left out."""
-    paths = [*sorted((folder / "rows").iterdir()), folder / "summary.json", folder / "rejected.jsonl"]
-    return {path.name: path.read_bytes() for path in paths}
-
-
-@pytest.fixture(scope="module")
-def lines(tmp_path_factory):
-    """160 rows of 5 + 4 captions out of the bundled sample."""
-    sample = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
-    pool = sorted({text for scene in sample for text in scene["references"]})
-    generator = random.Random(0)
-    rows = []
-    for i in range(160):
-        captions = generator.choices(pool, k=9)
-        rows.append({"id": f"{i:04}", "predictions": captions[:5], "references": captions[5:]})
-    path = tmp_path_factory.mktemp("lines") / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def arguments_of(lines):
-    tests = ["--option", "p_value=permutation", "--option", "n_resamples=99"]
-    return ["-m", "trm_meteor,trm_cider", "-i", lines, "--part-size", "0.004", *tests]
-
-
-@pytest.fixture(scope="module")
-def whole(lines, tmp_path_factory):
-    """The run that nothing disturbed, in one process."""
-    folder = tmp_path_factory.mktemp("whole") / "o"
-    run(*arguments_of(lines), "-o", folder, "--processes", 1)
-    return folder
-
-
-def test_two_processes_give_the_same_bytes(lines, whole, tmp_path):
-    run(*arguments_of(lines), "-o", tmp_path / "o", "--processes", 2)
-    assert files_of(tmp_path / "o") == files_of(whole)
-
-
-def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(lines, whole, tmp_path):
-    folder, generator = tmp_path / "o", random.Random(1)
-    n_finished = []
-    for _ in range(N_KILLS):
-        process = start(*arguments_of(lines), "-o", folder, "--processes", 2)
-        wait_for_part(folder, process, len(n_finished))
-        time.sleep(generator.uniform(0, 0.5))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        n_finished.append(len(list((folder / "parts").glob("*.json"))))
-    assert not (folder / "summary.json").exists() or n_finished
-    run(*arguments_of(lines), "-o", folder, "--processes", 2)
-    assert files_of(folder) == files_of(whole)
-    assert not list(folder.rglob(".incomplete*"))
-
-
-def wait_for_part(folder, process, n_kills):
-    """Wait until a run has begun to work: later kills come later in the run."""
-    while process.poll() is None and len(list(folder.glob("parts/*.json"))) <= 6 * n_kills:
-        time.sleep(0.02)
-
-
-def test_processes_end_with_a_killed_parent(lines, tmp_path):
-    process = start(*arguments_of(lines), "-o", tmp_path / "o", "--processes", 2)
-    children = wait_for_children(process.pid, 2)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    deadline = time.monotonic() + 30
-    while any(is_running(pid) for pid in children):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def test_a_killed_process_is_named(lines, whole, tmp_path):
-    folder = tmp_path / "o"
-    process = start(*arguments_of(lines), "-o", folder, "--processes", 2)
-    os.kill(wait_for_children(process.pid, 2)[0], signal.SIGKILL)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 1
-    assert (
-        err.strip()
-        .splitlines()[-1]
-        .startswith(
-            "processes: expected all to live until the end, got one that was killed, perhaps for lack of memory."
-        )
-    )
-    run(*arguments_of(lines), "-o", folder, "--processes", 2)
-    assert files_of(folder) == files_of(whole)
-
-
-def test_ctrl_c_ends_a_run_in_one_line(lines, tmp_path):
-    process = start(*arguments_of(lines), "-o", tmp_path / "o", "--processes", 2)
-    wait_for_children(process.pid, 2)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert err.strip().splitlines()[-1] == "manycaps score: stopped by ctrl-C."
-    assert "Traceback" not in err
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 300 kB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("no permission to mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk(lines, whole, small_disk):
-    folder = small_disk / "o"
-    _, err = run(*arguments_of(lines), "-o", folder, "--processes", 2, code=1)
-    assert err.strip().splitlines()[-1] == (
-        f"{folder}: expected a folder that can hold the results, got No space left on device. Make room, and "
-        "give the same command again: finished parts stay."
-    )
-    assert list(folder.rglob("survey-*.json"))
-    subprocess.run(["mount", "-o", "remount,size=50m", str(small_disk)], check=True)
-    run(*arguments_of(lines), "-o", folder, "--processes", 2)
-    assert files_of(folder) == files_of(whole)
-
-
-def is_running(pid):
-    with contextlib.suppress(OSError):
-        status = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return status[0] != "Z"
-    return False
-
-
-def wait_for_children(pid, n_children):
-    """Numbers of the processes that work for another."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        found = children_of(pid)
-        children = [child for child in found if "spawn_main" in command_of(child)]
-        # Where processes are forked, a server does it.
-        children += [worker for child in found if "forkserver" in command_of(child) for worker in children_of(child)]
-        if len(children) >= n_children:
-            return children
-        time.sleep(0.05)
-    raise AssertionError("no processes were started")
-
-
-def children_of(pid):
-    found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
-    return [int(child) for child in found.stdout.split()]
-
-
-def command_of(pid):
-    with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_text()
-    return ""
-
+TWO_PROCESSES = ("--processes", "2")
 
 # What a Mac lacks: the cores of a process, and processes that are forked.
 MAC = """
@@ -216,18 +50,224 @@ if __name__ == "__main__":
 """
 
 
-def test_a_mac_starts_its_processes_from_scratch(lines, whole, tmp_path):
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    """240 rows of 5 + 4 captions."""
+    pool = sorted({caption for rows in CAPTION_ROWS.values() for row in rows for caption in row})
+    generator, rows = random.Random(0), []
+    for i in range(240):
+        captions = generator.choices(pool, k=9)
+        rows.append({"id": f"{i:03}", "predictions": captions[:5], "references": captions[5:]})
+    path = tmp_path_factory.mktemp("lines") / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def start(lines, folder, *more, program=("-m", "manycaps")):
+    arguments = ["-m", "trm_meteor,trm_cider", "-i", lines, "-o", folder, "--part-size", "0.004"]
+    arguments += ["--option", "p_value=permutation", "--option", "n_resamples=99", *more]
+    return subprocess.Popen(
+        [sys.executable, *program, "score", *map(str, arguments)],
+        cwd=ROOT.parent,
+        env=os.environ | ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's background jobs ignore ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def finish(process, code=0):
+    """Wait for a run, and return what it printed, and the last line of its errors."""
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code, err
+    assert "Traceback" not in err
+    return out, err.strip().rpartition("\n")[2]
+
+
+def kill(process):
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def results(folder):
+    """Content of the results; the notebook of the run left out."""
+    paths = [*sorted((folder / "rows").iterdir()), folder / "summary.json", folder / "rejected.jsonl"]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def wait_for(condition, process=None):
+    """Wait until a condition holds, which is then returned, or until a process has ended."""
+    deadline = time.monotonic() + PATIENCE
+    while not (value := condition()) and not (process and process.poll() is not None):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return value
+
+
+def n_scored(folder):
+    return len(list(folder.glob("parts/score-*.json")))
+
+
+def children_of(pid):
+    found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
+    return [int(child) for child in found.stdout.split()]
+
+
+def command_of(pid):
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+    return ""
+
+
+def workers_of(process):
+    """Numbers of the processes that work for a run, once there are two."""
+
+    def found():
+        children = children_of(process.pid)
+        workers = [child for child in children if "spawn_main" in command_of(child)]
+        # Where processes are forked, a server does it.
+        workers += [pid for child in children if "forkserver" in command_of(child) for pid in children_of(child)]
+        return len(workers) >= 2 and workers
+
+    return wait_for(found)
+
+
+def is_running(pid):
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.fixture(scope="module")
+def whole(lines, tmp_path_factory):
+    """Results of the run that nothing disturbed, in one process."""
+    folder = tmp_path_factory.mktemp("whole") / "o"
+    finish(start(lines, folder, "--processes", "1"))
+    return results(folder)
+
+
+def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(lines, whole, tmp_path):
+    folder, generator = tmp_path / "o", random.Random(1)
+    for i in range(N_KILLS):
+        process = start(lines, folder, *TWO_PROCESSES)
+        # Later kills come later in the run.
+        wait_for(lambda n_parts=6 * i: len(list(folder.glob("parts/*.json"))) > n_parts, process)
+        time.sleep(generator.uniform(0, 0.5))
+        kill(process)
+    finish(start(lines, folder, *TWO_PROCESSES))
+    assert results(folder) == whole
+    assert not list(folder.rglob(".incomplete*"))
+
+
+def test_processes_end_with_a_killed_parent(lines, tmp_path):
+    process = start(lines, tmp_path / "o", *TWO_PROCESSES)
+    workers = workers_of(process)
+    kill(process)
+    wait_for(lambda: not any(map(is_running, workers)))
+
+
+def test_a_killed_process_is_named(lines, whole, tmp_path):
+    process = start(lines, tmp_path / "o", *TWO_PROCESSES)
+    os.kill(workers_of(process)[0], signal.SIGKILL)
+    assert finish(process, code=1)[1].startswith(
+        "processes: expected all to live until the end, got one that was killed, perhaps for lack of memory."
+    )
+    finish(start(lines, tmp_path / "o", *TWO_PROCESSES))
+    assert results(tmp_path / "o") == whole
+
+
+def test_ctrl_c_ends_a_run_in_one_line(lines, tmp_path):
+    process = start(lines, tmp_path / "o", *TWO_PROCESSES)
+    workers_of(process)
+    process.send_signal(signal.SIGINT)
+    assert finish(process, code=130)[1] == "manycaps score: stopped by ctrl-C."
+
+
+@pytest.mark.parametrize("processes", [(), TWO_PROCESSES], ids=["default", "two"])
+def test_a_mac_starts_its_processes_from_scratch(lines, whole, tmp_path, processes):
     (tmp_path / "mac.py").write_text(MAC)
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    for name, processes in (("default", ()), ("two", ("--processes", 2))):
-        command = [
-            sys.executable,
-            tmp_path / "mac.py",
-            "score",
-            *arguments_of(lines),
-            *processes,
-            "-o",
-            tmp_path / name,
-        ]
-        subprocess.run([*map(str, command)], env=environment, check=True, capture_output=True, timeout=600)
-        assert files_of(tmp_path / name) == files_of(whole)
+    finish(start(lines, tmp_path / "o", *processes, program=[str(tmp_path / "mac.py")]))
+    assert results(tmp_path / "o") == whole
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head and a second node, with a core each."""
+    pytest.importorskip("ray", reason="Ray is not installed (`pip install 'manycaps[ray]'`)")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in ENVIRONMENT.items():
+            patch.setenv(name, value)
+        from ray.cluster_utils import Cluster
+
+        nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        nodes.add_node(num_cpus=1)
+        yield nodes
+        nodes.shutdown()
+
+
+@pytest.fixture
+def on_ray(cluster, lines, tmp_path):
+    """Start the run on the cluster."""
+    return lambda *more: start(lines, tmp_path / "o", "--engine", "ray", "--address", cluster.address, *more)
+
+
+def ray_workers(cluster):
+    """Numbers of the processes that work on parts in the nodes."""
+    raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.list_all_nodes()]
+    children = [child for raylet in raylets for child in children_of(raylet)]
+    return [child for child in children if command_of(child).startswith("ray::MapBatches")]
+
+
+def test_a_killed_worker_costs_nothing(cluster, on_ray, whole, tmp_path):
+    process = on_ray()
+    wait_for(lambda: n_scored(tmp_path / "o") >= 2)
+    workers = wait_for(lambda: ray_workers(cluster), process)
+    assert workers, "the run was over before a worker could be killed"
+    for pid in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    finish(process)
+    assert results(tmp_path / "o") == whole
+
+
+def test_a_killed_node_costs_nothing(cluster, on_ray, whole, tmp_path):
+    node = cluster.add_node(num_cpus=1)
+    process = on_ray()
+    wait_for(lambda: n_scored(tmp_path / "o") >= 2)
+    assert process.poll() is None, "the run was over before the node could be killed"
+    cluster.remove_node(node, allow_graceful=False)
+    finish(process)
+    assert results(tmp_path / "o") == whole
+
+
+def test_a_killed_driver_is_followed_by_the_same_command(on_ray, whole, tmp_path):
+    process = on_ray()
+    wait_for(lambda: n_scored(tmp_path / "o") >= 2)
+    kill(process)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "o").glob("parts/score-*.json")}
+    assert not (tmp_path / "o" / "summary.json").exists()
+    finish(on_ray())
+    assert results(tmp_path / "o") == whole
+    assert {path: path.stat().st_mtime_ns for path in before} == before, "finished parts are not scored again"
+
+
+def test_an_error_of_a_worker_is_one_line(cluster, lines, tmp_path):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(lines.read_text() + '{"id": "x"}\n')
+    process = start(bad, tmp_path / "o", "--engine", "ray", "--address", cluster.address)
+    assert finish(process, code=1)[1] == (
+        f"{bad}, id 'x': predictions[240]: expected captions, got none. Write them, or leave the row out."
+    )
+
+
+def test_models_stay_in_actors(on_ray, lines, tmp_path):
+    """A sentence encoder is loaded by one actor, for all parts."""
+    few = ("-m", "mmd_bert", "--limit", "40")
+    found, own = (
+        json.loads(finish(process)[0])["metrics"]["mmd_bert"]
+        for process in (on_ray(*few), start(lines, tmp_path / "p", *few, "--processes", "1"))
+    )
+    assert own.pop("signature")
+    assert {name: found[name] for name in own} == pytest.approx(own, abs=1e-6)
