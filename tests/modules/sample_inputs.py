@@ -88,3 +88,22 @@ def load_options(name: str) -> dict:
 def loaded(name: str):
     """The module with these options, loaded once; those that can read images have a small CLIP."""
     return manycaps.load(name, **(clip_options() if name in ("trm", "mmd") else load_options(name)))
+
+
+def bag_of_words(captions):
+    """Counts of the words that occur in any of the captions."""
+    words = {word: i for i, word in enumerate(sorted({word for caption in captions for word in caption.split()}))}
+    vectors = np.zeros((len(captions), len(words)))
+    for vector, caption in zip(vectors, captions, strict=True):
+        np.add.at(vector, [words[word] for word in caption.split()], 1)
+    return vectors
+
+
+def as_arrays(encoder, rows=CAPTION_ROWS):
+    """The keywords of ready embeddings, for rows of captions."""
+    captions = sorted({caption for column in rows.values() for row in column for caption in row})
+    vectors = dict(zip(captions, encoder(captions), strict=True))
+    return {
+        f"{column.removesuffix('s')}_embeddings": [np.array([vectors[text] for text in row]) for row in rows[column]]
+        for column in rows
+    }

@@ -9,8 +9,7 @@ import pytest
 from tests.clip_checkpoints import SMALL, small_weights
 from tests.each_case import each_case
 from tests.large_packages import evaluate
-from tests.modules.sample_inputs import clip_options
-from tests.modules.stand_ins import bag_of_words
+from tests.modules.sample_inputs import bag_of_words, clip_options, loaded
 from tests.oracles.embedding_loops import mmd_squared
 from tests.oracles.open_clip_encoders import Encoders
 
@@ -24,14 +23,9 @@ LONG = "a dog runs on the beach. " * 30
 EVERYTHING = {"p_value": "exact", "details": True, "n_resamples": 99}
 
 
-@pytest.fixture(scope="module")
-def modules():
-    return {name: evaluate.load(name, **clip_options()) for name in ("mmd", "trm")}
-
-
-@pytest.fixture(scope="module")
-def mmd(modules):
-    return modules["mmd"]
+@pytest.fixture
+def mmd():
+    return loaded("mmd")
 
 
 @functools.cache
@@ -99,39 +93,39 @@ def test_cmmd_from_pixels_and_words_is_its_formula(mmd, name):
 
 
 @pytest.mark.parametrize("name", ["mmd", "trm"])
-def test_images_give_what_their_ready_features_give(modules, name):
+def test_images_give_what_their_ready_features_give(name):
     rows = {"prediction_images": [MADE[:3], MADE[3:]], "reference_images": [REAL[:3], REAL[3:]]}
     features = {column: [image_features(row) for row in sets] for column, sets in rows.items()}
-    expected = modules[name].compute(
+    expected = loaded(name).compute(
         prediction_embeddings=features["prediction_images"],
         reference_embeddings=features["reference_images"],
         **EVERYTHING,
     )
-    found = modules[name].compute(**rows, **EVERYTHING)
+    found = loaded(name).compute(**rows, **EVERYTHING)
     assert found.keys() == expected.keys()
     for key in (name, f"{name}_excess", f"{name}_per_row", f"{name}_p_value_per_row"):
         assert found[key] == pytest.approx(expected[key], abs=1e-5), key
 
 
 @pytest.mark.parametrize("name", ["mmd", "trm"])
-def test_captions_in_clip_space_are_rows_as_others_are(modules, name):
+def test_captions_in_clip_space_are_rows_as_others_are(name):
     rows = {"predictions": [CAPTIONS[:3], CAPTIONS[3:]], "references": [HUMAN[:3], HUMAN[3:]]}
     vectors = dict(zip(CAPTIONS + HUMAN, text_features(CAPTIONS + HUMAN), strict=True))
-    expected = modules[name].compute(
+    expected = loaded(name).compute(
         **rows, encoder=lambda captions: np.array([vectors[c] for c in captions]), **EVERYTHING
     )
-    found = modules[name].compute(**rows, encoder="clip", **EVERYTHING)
+    found = loaded(name).compute(**rows, encoder="clip", **EVERYTHING)
     assert found.pop("n_truncated") == 0
     assert found[name] == pytest.approx(expected[name], abs=1e-5)
     assert found[f"{name}_p_value_per_row"] == expected[f"{name}_p_value_per_row"]
-    examined = modules[name].examine(**rows, encoder="clip", row=1, p_value="exact")
+    examined = loaded(name).examine(**rows, encoder="clip", row=1, p_value="exact")
     assert examined.statistic == pytest.approx(found[f"{name}_per_row"][1], abs=1e-12)
 
 
-def test_a_distance_of_scipy_may_follow_on_the_features_of_images(modules):
+def test_a_distance_of_scipy_may_follow_on_the_features_of_images():
     rows = {"prediction_images": MADE, "reference_images": REAL, "p_value": "permutation", "n_resamples": 50}
     cosine, euclidean, city = (
-        modules["trm"].compute(**rows, distance=name) for name in ("cosine", "euclidean", "cityblock")
+        loaded("trm").compute(**rows, distance=name) for name in ("cosine", "euclidean", "cityblock")
     )
     # Of vectors of length 1 both have the same order.
     assert euclidean["trm"] == cosine["trm"]

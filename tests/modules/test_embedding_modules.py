@@ -5,8 +5,7 @@ import pytest
 
 from manycaps.kit.sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
 from tests.large_packages import evaluate
-from tests.modules.sample_inputs import CAPTION_ROWS
-from tests.modules.stand_ins import as_arrays, bag_of_words
+from tests.modules.sample_inputs import CAPTION_ROWS, as_arrays, bag_of_words
 from tests.oracles import embedding_loops
 from tests.oracles.tiny_sentence_model import save_tiny_model
 

@@ -7,8 +7,7 @@ import pytest
 
 from tests.each_case import each_case
 from tests.large_packages import evaluate
-from tests.modules.sample_inputs import CAPTION_ROWS
-from tests.modules.stand_ins import as_arrays, bag_of_words
+from tests.modules.sample_inputs import CAPTION_ROWS, as_arrays, bag_of_words
 from tests.oracles.embedding_loops import exact_p_value, mmd_squared_of
 
 EVERYTHING = {"p_value": "exact", "confidence_level": 0.9, "details": True, "n_resamples": 99}

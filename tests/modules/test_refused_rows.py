@@ -10,8 +10,7 @@ import pytest
 from manycaps.catalog import MODULES
 from tests.each_case import each_case
 from tests.modules.conftest import DISTRIBUTION_FOLDERS
-from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, loaded
-from tests.modules.stand_ins import as_arrays, bag_of_words
+from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, as_arrays, bag_of_words, loaded
 
 CAPTIONS_ALONE = [name for name, record in MODULES.items() if set(record.columns) == {"predictions", "references"}]
 # What every caption is named as.

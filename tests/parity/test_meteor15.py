@@ -193,54 +193,6 @@ def test_golden_segments_of_real_captions(data_folder, english, part):
     compare_with_golden(segments, english)
 
 
-@pytest.mark.slow
-@NEEDS_DATA
-@pytest.mark.realdata
-def test_the_loop_on_golden_segments(data_folder, english):
-    """The oracle is no copy of the fast code: it has the golden numbers too."""
-    slow = loop_lexicon(english)
-    with gzip.open(data_folder / "golden" / "meteor15.json.gz", "rt", encoding="utf-8") as file:
-        golden = json.load(file)
-    for segment in [segment for part in golden.values() for segment in part[:200:10]]:
-        hypothesis, *references = (
-            meteor15_loop.words_of(meteor15_loop.normalized(text, slow))
-            for text in (segment["hypothesis"], *segment["references"])
-        )
-        if len(hypothesis) < 60:
-            assert meteor15_loop.best_statistics(hypothesis, references, slow) == segment["statistics"], segment
-
-
-def loop_lexicon(english):
-    """The program's data as the loop takes them; paraphrases are read back from the compiled table."""
-    data, table = english.data, english.data.paraphrases
-    lexicon = small_lexicon()
-    words = list(table.words)
-
-    class Paraphrases:
-        def get(self, phrase, default):
-            node = 0
-            for word in phrase:
-                key = (node << 32) | table.words.get(word, -1)
-                node = int(np.searchsorted(table.keys, key)) + 1
-                if word not in table.words or node > len(table.keys) or table.keys[node - 1] != key:
-                    return default
-            return [self.phrase(n) for n in table.targets[table.first_target[node] : table.first_target[node + 1]]]
-
-        def phrase(self, node):
-            found = []
-            while node:
-                key = int(table.keys[node - 1])
-                found.insert(0, words[key & 0xFFFFFFFF])
-                node = key >> 32
-            return tuple(found)
-
-    lexicon.function_words = data.function_words
-    lexicon.ordinary_prefixes, lexicon.numeric_prefixes = data.prefixes
-    lexicon.synsets = {word: set(numbers.split()) for word, numbers in data.synsets.items()}
-    lexicon.base_forms, lexicon.paraphrases = data.base_forms, Paraphrases()
-    return lexicon
-
-
 @NEEDS_DATA
 @pytest.mark.realdata
 def test_the_corpus_score_of_coco(data_folder, english):

@@ -12,8 +12,7 @@ import zipfile
 import numpy as np
 from sentence_transformers import SentenceTransformer
 
-from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
-from tests.parity.golden.sample_sets import texts
+from tests.parity.golden.golden_file import GOLDEN, meta, run, texts, write_json
 
 # Date that zip files carry here: the same bytes every time.
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)

