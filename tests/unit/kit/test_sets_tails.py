@@ -8,7 +8,7 @@ import scipy.stats
 
 from manycaps.functional import human_parity_test, human_tails
 from manycaps.kit.sets_parity import conformal_p_values, distance_histogram
-from manycaps.kit.sets_tails import TAILS, KeptDistances, PeopleDistances, corpus_tails, tail_distances
+from manycaps.kit.sets_tails import TAILS, PeopleDistances, corpus_tails, tail_distances
 from tests.each_case import each_case
 from tests.oracles.tails_loop import tail_shares
 from tests.refusals import assert_refused
