@@ -221,7 +221,8 @@ def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, An
 def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> list[np.ndarray]:
     """Return the features of every row of a column that `stored_features` made, or several, one after the other.
 
-    n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
+    Returns:
+        n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
 
     >>> rows = stored_features(np.array([[[1, 2]], [[1, 2]]], np.float32))
     >>> [row.tolist() for row in features_of_rows(rows, 2)]

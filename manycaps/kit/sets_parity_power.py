@@ -52,9 +52,14 @@ class ParityPlan(NamedTuple):
 
 
 def joint_p_value(of_gaps: float, of_tails: float) -> float:
-    """p-value of two tests together, at most 1: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
+    """p-value of two tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
 
-    A p-value is NaN where its test is not made. Without tails the result is that of the gaps; without both it is NaN.
+    Args:
+        of_gaps: p-value of the gaps; NaN where they are not tested, as is the other.
+        of_tails: p-value of the tails.
+
+    Returns:
+        At most 1; the p-value of the gaps where tails are not tested, NaN where nothing is.
 
     >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan)
     (0.02, 0.04)
@@ -91,15 +96,20 @@ def noncentrality_of_f(degrees: int, others: int, level: float, power: float = P
 def spread_of_effect(
     mean: np.ndarray, covariance: np.ndarray, blocks: Iterable[tuple[np.ndarray, np.ndarray]]
 ) -> float:
-    """Variance of sqrt(T2), above 0, by the spread of the rows, in units of that of people's texts, which is 1.
+    """Variance of sqrt(T2), by the spread of the rows, in units of that of people's texts, which is 1.
 
     With w = S^-1 g of the means g and S, row i moves lambda by 2 w'(g_i - g) - w'(S_i - S) w over the number of rows.
     Wrong captions in some of the rows raise it, and damage that all rows share lowers it. Few rows tell little: with
     Student's quantile in place of the normal one, and `PRIOR_ROWS` rows at 1, intervals of lambda hold it in 92 to
     99 % of the cases from five rows on (`python -m scripts.studies.human_parity_power`).
 
-    `mean` is float64, shape (k,): mean of the gaps over rows; `covariance` (k, k): mean of the covariances, not
-    singular; `blocks` have gaps and covariances of all rows, at least 2, in parts: shapes (n, k) and (n, k, k).
+    Args:
+        mean: float64 array, shape (k,): mean of the gaps over rows.
+        covariance: float64 array, shape (k, k): mean of the covariances, not singular.
+        blocks: gaps and covariances of all rows, at least 2, in parts: float64 arrays, shapes (n, k) and (n, k, k).
+
+    Returns:
+        A float above 0.
     """
     weights = np.linalg.solve(covariance, mean)
     effect = float(mean @ weights)
@@ -117,9 +127,18 @@ def spread_of_effect(
 def rows_needed(
     statistic: float, degrees: int, n_rows: int, confidence_level: float | None, spread: float, *, level: float = LEVEL
 ) -> RowsNeeded:
-    """Rows that the test needs, by lambda = (T2 - degrees) / n_rows, with the ends of their interval.
+    """Rows that the test needs, by lambda = (T2 - degrees) / n_rows.
 
-    `statistic` is T2; the confidence level is between 0 and 1, or None; `spread` as from `spread_of_effect`.
+    Args:
+        statistic: T2.
+        degrees: its degrees of freedom.
+        n_rows: number of rows.
+        confidence_level: between 0 and 1, or None for no interval.
+        spread: as from `spread_of_effect`.
+        level: of the test.
+
+    Returns:
+        The number, and the ends of its interval.
 
     >>> rows_needed(50.0, 2, 100, 0.95, 1.0)
     RowsNeeded(rows=21.0, low=12.0, high=39.0)
@@ -151,9 +170,19 @@ def rows_needed_of_clusters(
 ) -> RowsNeeded:
     """Rows that the test needs where the covariance is that of clusters; more rows come in clusters of these sizes.
 
-    T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2): its
-    mean gives lambda, and its inversion the interval. The arguments are as for `rows_needed`; NaN with fewer than three
-    clusters more than degrees.
+    T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2):
+    its mean gives lambda, and its inversion the interval.
+
+    Args:
+        statistic: T2, as are the others for `rows_needed`.
+        degrees: its degrees of freedom.
+        n_clusters: number of clusters.
+        n_rows: number of rows.
+        confidence_level: between 0 and 1, or None for no interval.
+        level: of the test.
+
+    Returns:
+        As `rows_needed`; NaN with fewer than three clusters more than degrees.
     """
     others = n_clusters - degrees
     if not degrees or others < 3:

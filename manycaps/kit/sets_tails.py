@@ -329,7 +329,7 @@ def independent_distances(sizes: Mapping[tuple[int, int], int]) -> float:
 def corpus_tails(
     distances: Distances, confidence_level: float | None, clusters: Sequence[Hashable] | None
 ) -> CorpusTails:
-    """Compute the shares of all tails, by the names of `TAILS`, with intervals and tests.
+    """Compute the shares of all tails, with intervals and tests.
 
     The p-value is Student's, of the rows' differences between the candidates' share and that of their own references:
     both move alike with the quantile. The ends of the interval put together the error of the candidates' share and that
@@ -337,8 +337,13 @@ def corpus_tails(
     the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says; that of the
     candidates is no shorter than theirs either, so that a few wrong captions in few rows are not taken for all.
 
-    Each row has two references or more; the confidence level is between 0 and 1, or None for no intervals; `clusters`
-    are labels of the rows, None: every row is independent.
+    Args:
+        distances: of all rows; each has two references or more.
+        confidence_level: between 0 and 1, or None for no intervals.
+        clusters: labels of the rows; None: every row is independent.
+
+    Returns:
+        The shares, by the names of `TAILS`.
     """
     people, sizes = _people(distances)
     thresholds = {

@@ -62,13 +62,17 @@ def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic
 def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray:
     """Count how often the edge inside a set is the shortest, the middle and the longest of its triangle.
 
-    Chan et al. (2022), equation 3, with two edges equal when they differ by at most `TIE_TOLERANCE` in the row's unit;
-    a tie counts under every rank that it allows. Exact: every triangle is visited, none is sampled.
+    Chan et al. (2022), equation 3, with two edges equal when they differ by at most `TIE_TOLERANCE` in the
+    row's unit; a tie counts under every rank that it allows. Exact: every triangle is visited, none is sampled.
 
-    `distances` is float64, shape (n_rows, n_texts, n_texts), finite; [r, i, j] is d(text i, text j) of row r, not
-    necessarily symmetric; the first `n_candidates` texts are candidates. Returns an int64 array, shape (n_rows, 2, 3):
-    for each row the triangles with their pair among the candidates, then among the references; by rank shortest,
-    middle, longest.
+    Args:
+        distances: float64 array, shape (n_rows, n_texts, n_texts), finite. `distances[r, i, j]` is d(text i, text j)
+            of row r, not necessarily symmetric; the first `n_candidates` texts are candidates, the others references.
+        n_candidates: number of candidates in every row, 1 to n_texts - 1.
+
+    Returns:
+        int64 array, shape (n_rows, 2, 3): for each row the triangles with their pair among the candidates, then
+        those with their pair among the references; by rank shortest, middle, longest.
 
     >>> triangle_rank_counts(np.array([[[0.0, 1.0, 5.0], [2.0, 0.0, 6.0], [5.0, 6.0, 0.0]]]), 2).tolist()
     [[[2, 0, 0], [0, 0, 0]]]
@@ -82,12 +86,19 @@ def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray
 
 
 def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> np.ndarray:
-    """Turn counts of ranks, integers as from `triangle_rank_counts`, (..., 2, 3), into Q: float64, shape (...).
+    """Turn counts of ranks into Q.
 
     Chan et al. (2022), equation 4: Q = sum over k of |I_k / I - 1/3|, I the sum of all three counts. "pooled" adds the
-    counts of the two kinds of triangle first: 0 (one distribution) to 4/3. "per_side" adds one Q for each kind, as the
-    authors' program does, so that opposite deviations of the two kinds cannot cancel: 0 to 8/3. A set of one text has
-    no triangle of its kind: its side then adds 0, and the largest value is 4/3.
+    counts of the two kinds of triangle first; "per_side" adds one Q for each kind, as the authors' program does, so
+    that opposite deviations of the two kinds cannot cancel.
+
+    Args:
+        counts: array of integers, shape (..., 2, 3), as from `triangle_rank_counts`.
+        statistic: "per_side" or "pooled".
+
+    Returns:
+        float64 array, shape (...): 0 (one distribution) to 8/3 ("per_side") or 4/3 ("pooled"), no unit.
+        A set of one text has no triangle of its kind: its side then adds 0, and the largest value is 4/3.
 
     >>> counts = np.array([[2, 0, 0], [0, 1, 1]])
     >>> [triangle_rank_statistic(counts, statistic).round(4).tolist() for statistic in STATISTICS]
@@ -99,13 +110,22 @@ def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> 
 
 
 def null_statistics(distances: np.ndarray, splits: SplitsOfRow, statistic: str = "per_side") -> Iterator[np.ndarray]:
-    """Yield the statistic of every row under each relabelling of its texts: float64 arrays, shape (n_rows, block).
+    """Give the statistic of every row under each relabelling of its texts.
 
-    The rank of an edge in a triangle does not depend on which texts are called candidates. With z = 1 for candidates, a
-    triangle (x, y1, y2) counts when z_x differs from z_y1 = z_y2, that is with the weight (1 - z_x) z_y1 z_y2 + z_x (1
-    - z_y1) (1 - z_y2) = z_y1 z_y2 + z_x - z_x z_y1 - z_x z_y2: the cubic terms cancel. So the pooled counts are three
-    quadratic forms in z, one matrix product for all splits and all rows. "per_side" also needs the first term by
-    itself, which is a cubic form; the other side is the difference. It takes at most `MAX_PER_SIDE_TEXTS` texts.
+    The rank of an edge in a triangle does not depend on which texts are called candidates. With z = 1 for candidates,
+    a triangle (x, y1, y2) counts when z_x differs from z_y1 = z_y2, that is with the weight
+    (1 - z_x) z_y1 z_y2 + z_x (1 - z_y1) (1 - z_y2) = z_y1 z_y2 + z_x - z_x z_y1 - z_x z_y2: the cubic terms cancel.
+    So the pooled counts are three quadratic forms in z, one matrix product for all splits and all rows. "per_side"
+    also needs the first term by itself, which is a cubic form; the other side is the difference.
+
+    Args:
+        distances: as for `triangle_rank_counts`; for "per_side" with at most `MAX_PER_SIDE_TEXTS` texts.
+        splits: called with a block size, gives boolean arrays of shape (at most that many, n_texts), True for the
+            texts called candidates.
+        statistic: "per_side" or "pooled".
+
+    Yields:
+        float64 arrays, shape (n_rows, block), in the order of the splits.
     """
     n_rows, distances = len(distances), in_row_scales(distances)
     per_side = statistic == "per_side"

@@ -24,13 +24,19 @@ STATISTICS = (
 
 
 def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
-    """Turn the statistics of candidates, or their sums, into BLEU-1 to BLEU-4: float64, (n, 4), 0 (worst) to 1 (best).
+    """Turn the statistics of candidates, or their sums, into BLEU-1 to BLEU-4.
 
-    BLEU-N = B (p_1 ... p_N)^(1/N), p_n = (matches_n + 1e-15) / (ngrams_n + 1e-9). With q = (c + 1e-15) / (r + 1e-9), c
-    the length of the candidate and r that of the reference of the nearest length, the brevity penalty B is exp(1 - 1/q)
-    where q < 1, else 1. Powers are those of the C library, which NumPy's differ from in the last digit.
+    BLEU-N = B (p_1 ... p_N)^(1/N), p_n = (matches_n + 1e-15) / (ngrams_n + 1e-9). With q = (c + 1e-15) / (r + 1e-9),
+    c the length of the candidate and r that of the reference of the nearest length, the brevity penalty B is
+    exp(1 - 1/q) where q < 1, else 1.
 
-    `statistics` has shape (n, 10), columns as `STATISTICS`; for BLEU-1 to BLEU-N (n, 2 N + 2), to (n, N).
+    Powers are those of the C library, which NumPy's differ from in the last digit.
+
+    Args:
+        statistics: array, shape (n, 10), columns as `STATISTICS`; for BLEU-1 to BLEU-N shape (n, 2 N + 2).
+
+    Returns:
+        float64 array, shape (n, 4), or (n, N), 0 (worst) to 1 (best).
 
     >>> bleu_scores(np.array([[2, 1, 0, 0, 2, 1, 0, 0, 2, 4]]))[0, :2].round(4).tolist()
     [0.3679, 0.3679]
@@ -129,11 +135,16 @@ EPSILON = 0.1
 
 
 def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
-    """BLEU-4 of single captions as NLTK's `sentence_bleu` with smoothing method 1 has it: float64, shape (n,), 0 to 1.
+    """BLEU-4 of single captions as NLTK's `sentence_bleu` with smoothing method 1 computes it.
 
     Self-BLEU is made of it (Zhu et al., 2018, section 2.3, https://arxiv.org/abs/1802.01886). It differs from the BLEU
-    of the COCO caption code where an order has no match: that counts 0.1 matches here, and 1e-15 there; it is 0 where
-    no word matches. `statistics` has shape (n, 10), columns as `STATISTICS`.
+    of the COCO caption code where an order has no match: that counts 0.1 matches here, and 1e-15 there.
+
+    Args:
+        statistics: array, shape (n, 10): matches and numbers of the 1- to 4-grams, length, nearest reference's length.
+
+    Returns:
+        float64 array, shape (n,), 0 to 1; 0 where no word matches.
 
     >>> smoothed_bleu(np.array([[4, 3, 2, 1, 4, 3, 2, 1, 4, 4], [0, 0, 0, 0, 1, 0, 0, 0, 1, 1]])).tolist()
     [1.0, 0.0]
@@ -169,10 +180,13 @@ def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]
 
 
 def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]:
-    """Return mBLEU-4 and self-BLEU-4 of each set: n_sets floats, 0 (nothing in common) to 1; NaN for one caption.
+    """Return mBLEU-4 and self-BLEU-4 of each set.
 
     mBLEU-4 is the mean over a set's captions of the COCO caption code's BLEU-4 against the others (Shetty et al., 2017,
     section 5.1, https://arxiv.org/abs/1703.10476); self-BLEU-4 the same with `smoothed_bleu`.
+
+    Returns:
+        `mbleu_4` and `self_bleu_4`: lists of n_sets floats, 0 (nothing in common) to 1; NaN for one caption.
     """
     scorers = {"mbleu_4": lambda counts: bleu_scores(counts)[:, -1], "self_bleu_4": smoothed_bleu}
     return {

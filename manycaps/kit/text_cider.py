@@ -66,15 +66,21 @@ def cider_d_scores(
 ) -> list[np.ndarray]:
     """Score every text of a row as a candidate against every text of the row as its only reference.
 
-    CIDEr-D(c, r) = 10 exp(-(l_c - l_r)^2 / (2 sigma^2)) mean over n of sum over w of min(g_w(c), g_w(r)) g_w(r) /
-    (|g(c)| |g(r)|), w running over the n-grams of order n, with g_w = tf_w log(n_documents / max(1, df_w)). As in the
-    COCO caption code, a length l is the number of bigrams, tf is a count, and an order without n-grams scores 0, so
-    that texts of 1, 2 and 3 tokens score at most 2.5, 5 and 7.5. The score against several references is the mean of
-    the scores against each.
+    CIDEr-D(c, r) = 10 exp(-(l_c - l_r)^2 / (2 sigma^2)) mean over n of
+    sum over w of min(g_w(c), g_w(r)) g_w(r) / (|g(c)| |g(r)|), w running over the n-grams of order n, with
+    g_w = tf_w log(n_documents / max(1, df_w)). As in the COCO caption code, a length l is the number of bigrams, tf is
+    a count, and an order without n-grams scores 0, so that texts of 1, 2 and 3 tokens score at most 2.5, 5 and 7.5. The
+    score against several references is the mean of the scores against each.
 
-    `frequencies` are as from `document_frequencies`, out of n_documents; an n-gram that is missing there counts as one
-    of a single document. Returns for each row a float64 array, shape (n_texts, n_texts), 0 (nothing in common) to 10;
-    [i, j] has text i as the candidate and text j as the reference.
+    Args:
+        rows: n_rows rows of token lists.
+        frequencies: number of documents with each n-gram, as from `document_frequencies`; an n-gram that is not in it
+            counts as one of a single document.
+        n_documents: number of documents behind `frequencies`.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 (nothing in common) to 10; [i, j] has text i as the
+        candidate and text j as the reference.
 
     >>> rows = [[["a", "red", "dog"], ["a", "red", "dog"]], [["a", "cat"], ["the", "cat"]]]
     >>> [scores[0, 1].round(4).tolist() for scores in cider_d_scores(rows, {"a": 2, "red": 1, "dog": 1, "cat": 1}, 2)]
@@ -100,11 +106,17 @@ def cider_d_scores(
 
 
 def cider_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Turn CIDEr-D scores, as from `cider_d_scores`, into distances: d(x, y) = 10 - CIDEr-D(candidate x, reference y).
+    """Turn CIDEr-D scores into distances: d(x, y) = 10 - CIDEr-D(candidate x, reference y).
 
     Equal token sequences have distance 0 by definition, since a short text scores below 10 against itself and the
-    triangle-rank statistic needs d(x, x) = 0. For each row a float64 array, shape (n_texts, n_texts), 0 to 10, not
-    symmetric.
+    triangle-rank statistic needs d(x, x) = 0.
+
+    Args:
+        rows: n_rows rows of token lists.
+        scores: for each row a float64 array, shape (n_texts, n_texts), as from `cider_d_scores`.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 to 10, not symmetric.
 
     >>> cider_distances([[["a"], ["b"]]], [np.array([[2.5, 1.0], [2.0, 2.5]])])[0].tolist()
     [[0.0, 9.0], [8.0, 0.0]]
@@ -118,9 +130,14 @@ def cider_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np
 def multi_reference_cider_d(scores: np.ndarray, n_candidates: int) -> np.ndarray:
     """Mean over the candidates of CIDEr-D against all references, which is the mean over the references.
 
-    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code. Of
-    scores as from `cider_d_scores`, (n_rows, n_texts, n_texts), candidates first: float64, shape (n_rows,), 0 (worst)
-    to 10 (best).
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code.
+
+    Args:
+        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `cider_d_scores`, candidates first.
+        n_candidates: number of candidates of every row.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to 10 (best).
 
     >>> multi_reference_cider_d(np.array([[[9.0, 1.0, 2.0], [0.0, 9.0, 0.0], [0.0, 0.0, 9.0]]]), 1).tolist()
     [1.5]

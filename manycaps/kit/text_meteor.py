@@ -88,10 +88,20 @@ class Lexicon(Protocol):
 def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> list[np.ndarray]:
     """Score every text of a row as a hypothesis against every text of the row as its only reference.
 
-    METEOR = (1 - gamma (chunks / matches)^beta) P R / (alpha P + (1 - alpha) R), P = matches / hypothesis length, R =
-    matches / reference length; 0 without a match. The score against several references is the largest. For each row a
-    float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the reference and text j as
-    the hypothesis.
+    METEOR = (1 - gamma (chunks / matches)^beta) P R / (alpha P + (1 - alpha) R), P = matches / hypothesis length,
+    R = matches / reference length; 0 without a match. The score against several references is the largest.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the
+        reference and text j as the hypothesis.
+
+    >>> class NoLexicon:
+    ...     def stem(self, word):
+    ...         return word.removesuffix("s")
+    ...     def synonyms(self, stem):
+    ...         return frozenset()
+    >>> meteor_scores([[["a", "dog", "barks"], ["a", "dog", "bark"]]], NoLexicon())[0].round(4).tolist()
+    [[0.9815, 0.9815], [0.9815, 0.9815]]
     """
     lowered = [[[token.lower() for token in tokens] for tokens in row] for row in rows]
     scores: list[np.ndarray] = [np.empty(0)] * len(rows)
@@ -102,11 +112,17 @@ def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> 
 
 
 def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Turn METEOR scores, as from `meteor_scores`, into distances: d(x, y) = 1 - METEOR(reference x, hypothesis y).
+    """Turn METEOR scores into distances: d(x, y) = 1 - METEOR(reference x, hypothesis y).
 
     Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
-    below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0. For each row a float64
-    array, shape (n_texts, n_texts), 0 to 1, not symmetric.
+    below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0.
+
+    Args:
+        rows: n_rows rows of token lists.
+        scores: for each row a float64 array, shape (n_texts, n_texts), as from `meteor_scores`.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
 
     >>> meteor_distances([[["A"], ["a"], ["b"]]], [np.full((3, 3), 0.5)])[0].tolist()
     [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
@@ -118,9 +134,14 @@ def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[n
 def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
     """Mean over the candidates of METEOR against all references, which is the best reference's.
 
-    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`. Of scores as from
-    `meteor_scores`, (n_rows, n_texts, n_texts), candidates first: float64, shape (n_rows,), 0 (worst) to below 1
-    (best).
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
+
+    Args:
+        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `meteor_scores`, candidates first.
+        n_candidates: number of candidates of every row.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to below 1 (best).
 
     >>> multi_reference_meteor(np.array([[[0.9, 0.0, 0.0], [0.5, 0.9, 0.0], [0.7, 0.0, 0.9]]]), 1).tolist()
     [0.7]

@@ -67,8 +67,9 @@ class RowTexts:
 def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
     """Number the tokens of all captions; new words are added to `vocabulary`.
 
-    Returns the word numbers of all captions in one line, int64, shape (n_tokens,), and the number of tokens of each
-    caption, int64, shape (n_captions,).
+    Returns:
+        int64 array, shape (n_tokens,), the word numbers of all captions in one line; and int64 array, shape
+        (n_captions,), the number of tokens of each caption.
 
     >>> words, lengths = word_ids([["a", "dog"], [], ["a"]], {})
     >>> words.tolist(), lengths.tolist()

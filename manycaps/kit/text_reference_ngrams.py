@@ -114,7 +114,8 @@ class ReferenceNgrams:
     def bleu_statistics(self, max_order: int = MAX_ORDER) -> Ints:
         """Count the statistics of BLEU of every candidate, row after row.
 
-        int64 array, shape (n_candidates in all, 2 max_order + 2), columns as `text_bleu.STATISTICS`.
+        Returns:
+            int64 array, shape (n_candidates in all, 2 max_order + 2), columns as `text_bleu.STATISTICS`.
 
         >>> texts = ReferenceNgrams.of_rows([[["a", "a", "dog"]]], [[["a", "dog"], ["a", "red", "dog", "runs"]]])
         >>> texts.bleu_statistics()[0].tolist()
@@ -165,15 +166,22 @@ class ReferenceNgrams:
         frequency: Frequency | None = None,
         n_documents: float = 0,
     ) -> Floats:
-        """Score every candidate by CIDEr-D, or by CIDEr, row after row: float64, (n_candidates in all,), 0 to 10.
+        """Score every candidate by CIDEr-D, or by CIDEr, row after row.
 
-        CIDEr-D(c, r) = 10 exp(-(l_c - l_r)^2 / (2 sigma^2)) mean over n of sum over w of min(g_w(c), g_w(r)) g_w(r) /
-        (|g(c)| |g(r)|), g_w = tf_w log(n_documents / max(1, df_w)), mean over the references r; l is a number of
-        bigrams (Vedantam et al. 2015, section 4, as `text_cider`). CIDEr (section 3), where `is_clipped` is False, is
-        the cosine alone: no minimum, and no penalty.
+        CIDEr-D(c, r) = 10 exp(-(l_c - l_r)^2 / (2 sigma^2)) mean over n of
+        sum over w of min(g_w(c), g_w(r)) g_w(r) / (|g(c)| |g(r)|), g_w = tf_w log(n_documents / max(1, df_w)), mean
+        over the references r; l is a number of bigrams (Vedantam et al. 2015, section 4, as `text_cider`). CIDEr
+        (section 3) is the cosine alone: no minimum, and no penalty.
 
-        `max_order` is the largest n. `frequency` has document frequencies, out of `n_documents`; None counts in the
-        references, where every row is a document.
+        Args:
+            max_order: largest n.
+            sigma: standard deviation of the penalty.
+            is_clipped: whether the score is CIDEr-D.
+            frequency: document frequencies; None counts in the references, where every row is a document.
+            n_documents: number of documents behind `frequency`.
+
+        Returns:
+            float64 array, shape (n_candidates in all,), 0 (worst) to 10 (best).
 
         >>> rows = [[["a", "red", "dog"]], [["a", "cat"]]]
         >>> ReferenceNgrams.of_rows(rows, rows).ciders().round(4).tolist()

@@ -21,10 +21,15 @@ MAX_CELLS = 2_000_000
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
-    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P), 0 (worst) to 1 (best); 0 where P or R is 0.
+    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P); 0 where P or R is 0.
 
-    float64 arrays of one shape: the largest share of the candidate in a common subsequence with a reference, and the
-    largest share of a reference, not always the same one.
+    Args:
+        precision: float64 array: the largest share of the candidate in a common subsequence with a reference.
+        recall: float64 array of that shape: the largest share of a reference; not always the same reference.
+        beta: weight of recall over precision.
+
+    Returns:
+        float64 array of that shape, 0 (worst) to 1 (best).
 
     >>> f_measure(np.array([1.0, 0.5]), np.array([1.0, 0.0])).tolist()
     [1.0, 0.0]
@@ -35,11 +40,20 @@ def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
 
 
 def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Floats:
-    """Score each candidate against its own references by ROUGE-L: float64, shape (n,), 0 (worst) to 1 (best).
+    """Score each candidate against its own references by ROUGE-L.
 
     Precision and recall are the best of all references, each for itself, as in the COCO caption code; Lin (2004) takes
-    the best score of a single reference. The score of a corpus is the mean. A text without tokens counts as one empty
-    token, as in the COCO caption code.
+    the best score of a single reference. The score of a corpus is the mean.
+
+    Args:
+        candidates: n token lists; a text without tokens counts as one empty token, as in the COCO caption code.
+        references: n lists of at least one token list.
+
+    Returns:
+        float64 array, shape (n,), 0 (worst) to 1 (best).
+
+    >>> rouge_l_scores([["a", "red", "dog"]], [[["a", "dog"], ["cat"]]]).round(4).tolist()
+    [0.8299]
     """
     return rouge_l_of_ngrams(ReferenceNgrams.of_rows([[candidate] for candidate in candidates], references))
 
@@ -151,8 +165,9 @@ def candidate_scores(
 ) -> tuple[dict[str, np.ndarray], npt.NDArray[np.int64]]:
     """Score every candidate, and return the statistics for BLEU of the corpus.
 
-    Returns float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst)
-    to 1 (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
+    Returns:
+        Float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst) to 1
+        (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
 
     >>> scores, _ = candidate_scores([[["a", "red", "dog"]]], [[["a", "red", "dog"], ["a", "cat"]]])
     >>> {key: round(float(values[0]), 4) for key, values in scores.items() if key != "bleu_4"}

@@ -29,19 +29,34 @@ def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_distances(cosines: np.ndarray) -> np.ndarray:
-    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1, https://arxiv.org/abs/2209.07518), 0 to 2, in any shape.
+    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1, https://arxiv.org/abs/2209.07518).
 
     The authors' program takes the similarity itself for the distance. Equal texts may come out 1e-16 apart, which the
     triangle ranks count as equal.
+
+    Args:
+        cosines: float64 array of any shape.
+
+    Returns:
+        float64 array of the same shape, 0 to 2.
+
+    >>> cosine_distances(np.array([1.0, -1.0])).tolist()
+    [0.0, 2.0]
     """
     return 1 - cosines
 
 
 def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Mean over the candidates of the cosine with the nearest reference: float64, (n_rows,), -1 (worst) to 1 (best).
+    """Mean over the candidates of the cosine with the nearest reference.
 
-    Chan et al. (2022), equation 1, with the best reference counting, as in METEOR. `cosines` is float64, shape (n_rows,
-    n_texts, n_texts), candidates first.
+    Chan et al. (2022), equation 1, with the best reference counting, as METEOR does it.
+
+    Args:
+        cosines: float64 array, shape (n_rows, n_texts, n_texts), candidates first.
+        n_candidates: number of candidates of every row.
+
+    Returns:
+        float64 array, shape (n_rows,), -1 (worst) to 1 (best).
 
     >>> multi_reference_cosine(np.array([[[1.0, 0.2, 0.5], [0.2, 1.0, 0.0], [0.5, 0.0, 1.0]]]), 1).tolist()
     [0.5]
@@ -113,11 +128,17 @@ def check_defined(distances: np.ndarray, name: str) -> None:
 
 
 def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Mean over the candidates of the distance of the nearest reference: float64, shape (n_rows,).
+    """Mean over the candidates of the distance of the nearest reference.
 
-    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the best reference counting. `distances` is
-    float64, shape (n_rows, n_texts, n_texts), candidates first; [r, i, j] is the distance of text j from text i, so
-    that the references come first in a pair.
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the best reference counting.
+
+    Args:
+        distances: float64 array, shape (n_rows, n_texts, n_texts), candidates first; [r, i, j] is the distance of
+            text j from text i, so that the references come first in a pair.
+        n_candidates: number of candidates of every row.
+
+    Returns:
+        float64 array, shape (n_rows,).
 
     >>> nearest_reference_distance(np.array([[[0.0, 9.0, 9.0], [0.5, 0.0, 9.0], [0.25, 9.0, 0.0]]]), 1).tolist()
     [0.25]

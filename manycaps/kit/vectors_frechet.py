@@ -96,14 +96,22 @@ def triangular(factor: np.ndarray) -> np.ndarray:
 
 
 def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Squared Fréchet distance of candidates and references, row by row: float64, shape (n_rows,), at least 0.
+    """Squared Fréchet distance of candidates and references, row by row.
 
-    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1, in squared units of the vectors (Dowson and
-    Landau 1982, https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6,
-    https://arxiv.org/abs/1706.08500; Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518, prints the first
-    term without its square, their program squares it).
+    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
+    https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500;
+    Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518, prints the first term without its square, their
+    program squares it).
 
-    `vectors` is float64, shape (n_rows, n_texts, d), candidates first; `n_candidates` is 2 to n_texts - 2.
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d); the first `n_candidates` texts are candidates.
+        n_candidates: number of candidates of every row, 2 to n_texts - 2.
+
+    Returns:
+        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
+
+    >>> frechet_squared(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
+    [18.0]
     """
     vectors = from_first(vectors)
     parts = vectors[:, :n_candidates], vectors[:, n_candidates:]

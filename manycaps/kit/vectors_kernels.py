@@ -135,9 +135,19 @@ WITH_BANDWIDTH = ("rbf", "laplace")
 def laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
     """k(a, b) = exp(-|a - b|_1 / sigma), the sum of the absolute differences of all coordinates over a bandwidth.
 
-    That is scikit-learn's `laplacian_kernel` with gamma = 1 / sigma. `sigma` is as for `bandwidths`, of these
-    distances; 0 is the limit, as for the Gaussian kernel. `vectors` is float64, shape (n_rows, n_texts, d). Returns a
-    float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, ones on the diagonal.
+    That is scikit-learn's `laplacian_kernel` with gamma = 1 / sigma. A bandwidth of 0 is the limit, as for the Gaussian
+    kernel.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+        sigma: "median", "mean" (half the median or mean of these distances over all pairs of different texts of the
+            row, the lower middle one of an even number), or a number above 0.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, with ones on the diagonal.
+
+    >>> laplace_kernel(np.array([[[0.0, 0.0], [1.0, 2.0]]]), 3.0).round(4).tolist()
+    [[[1.0, 0.3679], [0.3679, 1.0]]]
     """
     distances = np.stack([cdist(row, row, metric="cityblock") for row in vectors])
     sigmas = bandwidths(distances, sigma, root=np.asarray)
@@ -149,8 +159,17 @@ def laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
 def polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, coef0: float) -> np.ndarray:
     """k(a, b) = (gamma a.b + coef0)^degree (Bińkowski et al. 2018, section 4, https://arxiv.org/abs/1801.01401).
 
-    Of float64 vectors (n_rows, n_texts, d): float64, shape (n_rows, n_texts, n_texts). `degree` is at least 1, `gamma`
-    None for 1 / d, `coef0` at least 0; KID has 3, None and 1.
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+        degree: at least 1; KID has 3.
+        gamma: None for 1 / d, as KID.
+        coef0: at least 0; KID has 1.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts).
+
+    >>> polynomial_kernel(np.array([[[1.0, 0.0], [1.0, 2.0]]]), 3, None, 1.0).tolist()
+    [[[3.375, 3.375], [3.375, 42.875]]]
     """
     factor = 1 / vectors.shape[-1] if gamma is None else gamma
     return (factor * (vectors @ vectors.swapaxes(1, 2)) + coef0) ** degree

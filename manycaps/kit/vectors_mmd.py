@@ -17,15 +17,24 @@ AUTHORS_DIAGONAL = 1e-5
 def mmd_squared(
     vectors: np.ndarray, n_candidates: int, sigma: str | float = "median", estimator: str = "unbiased"
 ) -> np.ndarray:
-    """Squared maximum mean discrepancy of candidates and references, row by row: float64, shape (n_rows,).
+    """Squared maximum mean discrepancy of candidates and references, row by row.
 
     MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y), k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al.
     2012, equations 2 to 5, https://jmlr.org/papers/v13/gretton12a.html; Chan et al. 2022, equation 6,
     https://arxiv.org/abs/2209.07518, which prints + before the last term).
 
-    `vectors` is float64, shape (n_rows, n_texts, d), candidates first; `sigma` as for `bandwidths`, `estimator` as for
-    `mmd_from_sums`. "biased": 0 (equal sets) to 2. "unbiased": at most 2, mean 0 when both sets are samples of one
-    distribution, so that about half of such values are negative.
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d); the first `n_candidates` texts are candidates.
+        n_candidates: number of candidates of every row, 1 to n_texts - 1; see `mmd_from_sums` for the estimators.
+        sigma: bandwidth rule or number, see `bandwidths`.
+        estimator: "unbiased", "biased" or "authors".
+
+    Returns:
+        float64 array, shape (n_rows,). "biased": 0 (equal sets) to 2. "unbiased": mean 0 when both sets are samples of
+        one distribution, so about half of such values are negative; at most 2.
+
+    >>> mmd_squared(np.array([[[0.0], [0.0], [1.0], [1.0]]]), 2, sigma=1.0).round(4).tolist()
+    [0.7869]
     """
     return mmd_of_kernel(gaussian_kernel(vectors, sigma), n_candidates, estimator)
 
@@ -79,13 +88,24 @@ def mmd_from_sums(
     estimator: str,
     own: float = 1.0,
 ) -> np.ndarray:
-    """Normalise the three sums of kernel values: over n^2 ordered pairs of candidates, m^2 of references, n m across.
+    """Normalise the three sums of kernel values.
 
     "biased" takes the means over all pairs, a text with itself included; it is 0 for equal sets, and for two samples of
     one distribution above 0 by about (1/n + 1/m) (1 - mean kernel). "unbiased" leaves the pairs of a text with itself
-    out: it takes off their kernel, `own`. "authors" leaves them in but divides by n (n - 1), and adds
-    `AUTHORS_DIAGONAL` to each, as the authors' program does: that is "unbiased" plus 1.00001 (1/(n - 1) + 1/(m - 1)),
-    whatever the texts. n and m are at least 2 unless "biased". The sums are float64 of any shape, as is the result.
+    out. "authors" leaves them in but divides by n (n - 1), and adds `AUTHORS_DIAGONAL` to each, as the authors' program
+    does: that is "unbiased" plus 1.00001 (1/(n - 1) + 1/(m - 1)), whatever the texts.
+
+    Args:
+        among_candidates: sums of k over the n^2 ordered pairs of candidates; any shape.
+        among_references: sums over the m^2 ordered pairs of references.
+        across: sums over the n m pairs of a candidate and a reference.
+        n: number of candidates, at least 2 unless "biased".
+        m: number of references, at least 2 unless "biased".
+        estimator: "unbiased", "biased" or "authors".
+        own: the kernel of every text with itself, as it is in the sums; "unbiased" takes it off.
+
+    Returns:
+        float64 array of the same shape.
 
     >>> mmd_from_sums(np.array([2.0]), np.array([2.0]), np.array([0.0]), 2, 2, "unbiased").tolist()
     [0.0]

@@ -3,14 +3,13 @@
 import csv
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.tools import ROOT
 
 
 def run(*arguments, code=0):
@@ -27,17 +26,11 @@ def run(*arguments, code=0):
     return process.stdout + process.stderr
 
 
-@pytest.fixture(scope="module")
-def quickstart(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("quickstart")
-    # The images have their own tests, in test_tiny_pac.py.
-    return run("quickstart", "--output", folder, "--no-images"), folder
-
-
 @pytest.mark.slow
-def test_quickstart_shows_what_the_paper_argues(quickstart):
-    printed, folder = quickstart
-    with (folder / "table.csv").open(encoding="utf-8") as file:
+def test_quickstart_shows_what_the_paper_argues(tmp_path):
+    # The images have their own tests, in test_tiny_pac.py.
+    printed = run("quickstart", "--output", tmp_path, "--no-images")
+    with (tmp_path / "table.csv").open(encoding="utf-8") as file:
         table = {row.pop("system"): {key: float(value) for key, value in row.items()} for row in csv.DictReader(file)}
     assert list(table) == ["diverse", "repeating", "off_topic"]
     diverse, repeating, off_topic = table.values()
@@ -55,13 +48,13 @@ def test_quickstart_shows_what_the_paper_argues(quickstart):
             assert f"{title}: the captions of '{system}' differ from the human captions (corpus p 0.0001" in printed
     assert "Plain METEOR puts 'repeating' first." in printed
     assert "100%" in printed, "a progress bar"
-
-
-@pytest.mark.slow
-def test_quickstart_draws_a_picture(quickstart):
-    picture = (quickstart[1] / "null_distributions.png").read_bytes()
+    picture = (tmp_path / "null_distributions.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000
+    # The site shows the same table.
+    shown = printed.split("the test over all scenes\n\n")[1].split("\n\n")[0]
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "\n".join(line.rstrip() for line in shown.splitlines()) in page
 
 
 @pytest.mark.slow
@@ -84,19 +77,9 @@ def test_the_sample_is_as_described():
     assert len(scenes) >= 12
     for scene in scenes:
         assert 5 <= len(scene["references"]) <= 8
-        assert {system: len(captions) for system, captions in scene["systems"].items()} == {
-            "diverse": 10,
-            "repeating": 10,
-            "off_topic": 10,
-        }
+        sizes = {system: len(captions) for system, captions in scene["systems"].items()}
+        assert sizes == dict.fromkeys(("diverse", "repeating", "off_topic"), 10)
         assert len(set(scene["systems"]["repeating"])) == 1
-
-
-@pytest.mark.slow
-def test_the_site_shows_the_table_that_quickstart_prints(quickstart):
-    table = quickstart[0].split("the test over all scenes\n\n")[1].split("\n\n")[0]
-    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert "\n".join(line.rstrip() for line in table.splitlines()) in page
 
 
 ROWS = [{"references": ["a dog", "the dog"]}, {"references": ["a cat"]}]
@@ -106,22 +89,26 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "more"),
-    [
-        ("captions.jsonl", "\n".join(map(json.dumps, ROWS)), ()),
-        (
-            "captions.csv",
-            "image,caption\n1,a dog\n2,a cat\n1,the dog\n",
-            ("--column", "caption", "--document", "image"),
-        ),
-    ],
-    ids=["rows_of_captions", "one_caption_a_row"],
-)
-def test_document_frequency(tmp_path, name, content, more):
-    (tmp_path / name).write_text(content)
-    run("count-document-frequency", tmp_path / name, *more, "--output", tmp_path / "table.json")
-    assert json.loads((tmp_path / "table.json").read_text()) == EXPECTED
+def test_document_frequency(tmp_path):
+    """Of rows of captions, and of one caption a row."""
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    (tmp_path / "single.csv").write_text("image,caption\n1,a dog\n2,a cat\n1,the dog\n")
+    for line in ("lists.jsonl", "single.csv --column caption --document image"):
+        name, *more = line.split()
+        run("count-document-frequency", tmp_path / name, *more, "--output", tmp_path / "table.json")
+        assert json.loads((tmp_path / "table.json").read_text()) == EXPECTED
+
+
+@pytest.mark.slow
+def test_token_frequency_takes_each_caption_for_a_document(tmp_path):
+    expected = {"n_documents": 3, "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2}}
+    lists, captions = tmp_path / "lists.jsonl", tmp_path / "captions.csv"
+    lists.write_text("\n".join(map(json.dumps, ROWS)))
+    captions.write_text("video,caption\n1,a dog\n2,A cat\n1,the dog\n")
+    for source, column in ((lists, "references"), (captions, "caption")):
+        printed = run("count-token-frequency", source, "--column", column, "--output", tmp_path / "table.json")
+        assert json.loads((tmp_path / "table.json").read_text()) == expected
+        assert "4 tokens in 3 captions" in printed
 
 
 @pytest.mark.parametrize("of", ["document", pytest.param("token", marks=pytest.mark.slow)])
@@ -130,20 +117,6 @@ def test_frequency_of_a_missing_column(tmp_path, of):
     source.write_text(json.dumps(ROWS[0]))
     printed = run(f"count-{of}-frequency", source, "--column", "captions", code=1)
     assert "expected a column 'captions', got ['references']. Check the spelling of --column." in printed
-
-
-TOKENS = {"n_documents": 3, "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2}}
-
-
-@pytest.mark.slow
-def test_token_frequency_takes_each_caption_for_a_document(tmp_path):
-    lists, captions = tmp_path / "lists.jsonl", tmp_path / "captions.csv"
-    lists.write_text("\n".join(map(json.dumps, ROWS)))
-    captions.write_text("video,caption\n1,a dog\n2,A cat\n1,the dog\n")
-    for source, column in ((lists, "references"), (captions, "caption")):
-        printed = run("count-token-frequency", source, "--column", column, "--output", tmp_path / "table.json")
-        assert json.loads((tmp_path / "table.json").read_text()) == TOKENS
-        assert "4 tokens in 3 captions" in printed
 
 
 @pytest.mark.slow

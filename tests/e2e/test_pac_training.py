@@ -228,9 +228,10 @@ def test_what_cannot_work_is_refused_before_any_work(folder, capsys, monkeypatch
 
 
 def test_a_folder_of_another_run_is_not_overwritten(folder, trained, made, capsys):
+    of_state = f"{trained}/training_state.pt: expected the state of a training with the same data and options, got "
     for line, output, flags, message in (
-        (train_line, trained, ["--seed", "1"], "state: expected that of a training with the same recipe, got seed 0 "),
-        (train_line, trained, ["--prompt", ""], f"{trained}/training_state.pt: expected the state of a training with "),
+        (train_line, trained, ["--seed", "1"], f"{of_state}seed 0 instead of 1."),
+        (train_line, trained, ["--prompt", ""], f"{of_state}prompt 'A"),
         (make_line, made, ["--seed", "1"], f"{made}: expected shards of the same data and options, got seed 0 instead"),
     ):
         before = {path: path.read_bytes() for path in output.glob("*.*")}

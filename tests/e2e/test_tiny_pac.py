@@ -53,7 +53,6 @@ MOST_BYTES = 8_000_000
 
 # Seeds of the tables, and of the study.
 N_SEEDS = 5
-N_STUDY_SEEDS = 5
 
 
 @pytest.fixture(scope="module")
@@ -128,35 +127,29 @@ def test_the_quickstart_shows_the_toy_and_calls_it_one(quickstart_images):
 
 
 def test_the_site_shows_the_toy_table(quickstart_images):
-    def numbers(text):
-        return [float(number) for number in re.findall(r"\d\.\d{3}", text)]
-
-    def shares(text):
-        return [int(share) for share in re.findall(r"(\d+)%", text)]
-
     table = quickstart_images[0].split("only this world\n\n")[1].split("\n\n")[0]
     page = (ROOT / "docs" / "images_and_video.md").read_text(encoding="utf-8")
     assert "knows only this made world" in page
     for line in table.splitlines()[1:]:
         shown = next(other for other in page.splitlines() if other.startswith(line[:18]))
         # The scores of another processor differ in the last digit, and so may one or two scenes.
-        assert numbers(shown) == pytest.approx(numbers(line), abs=0.0015)
-        assert shares(shown) == pytest.approx(shares(line), abs=7)
+        for pattern, tolerance in ((r"\d\.\d{3}", 0.0015), (r"(\d+)%", 7)):
+            expected, found = ([float(number) for number in re.findall(pattern, text)] for text in (shown, line))
+            assert found == pytest.approx(expected, abs=tolerance)
 
 
-@pytest.mark.parametrize("foil", [1.0, 1.2, 1.3], ids=["lower", "equal", "higher"])
-def test_the_picture_says_where_a_wrong_caption_wins(foil, tmp_path, monkeypatch):
-    scored = {"PAC-S": {KINDS[0]: 1.2, KINDS[1]: foil}, "EMScore": {KINDS[0]: 1.0, KINDS[1]: 0.0}}
-    remark = "   wrong, and not below the right caption: PAC-S"
-    assert mistake(scored, KINDS[1]) == ("" if foil < 1.2 else remark)
-    assert mistake(scored, KINDS[0]) == ""
-    said = []
-    monkeypatch.setattr(matplotlib.axes.Axes, "text", lambda self, x, y, text, **style: said.append(text))
-    scene = draw_toy_scene(SEED, 0)
-    row = dict.fromkeys(scene.candidates, 1.2) | {"one wrong word": foil, "another scene": 0.1}
-    draw_toy_scenes(tmp_path / "scenes.png", [scene, scene], {name: [row, row] for _, name in COLUMNS})
-    assert len(said) == 2 * 2 * len(KINDS)
-    assert sum("not below the right caption" in text for text in said) == (0 if foil < 1.2 else 2)
+def test_the_picture_says_where_a_wrong_caption_wins(tmp_path, monkeypatch):
+    for foil, wins in ((1.0, False), (1.2, True), (1.3, True)):
+        scored = {"PAC-S": {KINDS[0]: 1.2, KINDS[1]: foil}, "EMScore": {KINDS[0]: 1.0, KINDS[1]: 0.0}}
+        assert mistake(scored, KINDS[1]) == ("   wrong, and not below the right caption: PAC-S" if wins else "")
+        assert mistake(scored, KINDS[0]) == ""
+        said = []
+        monkeypatch.setattr(matplotlib.axes.Axes, "text", lambda *given, said=said, **style: said.append(given[3]))
+        scene = draw_toy_scene(SEED, 0)
+        row = dict.fromkeys(scene.candidates, 1.2) | {"one wrong word": foil, "another scene": 0.1}
+        draw_toy_scenes(tmp_path / "scenes.png", [scene, scene], {name: [row, row] for _, name in COLUMNS})
+        assert len(said) == 2 * 2 * len(KINDS)
+        assert sum("not below the right caption" in text for text in said) == 2 * wins
 
 
 def test_the_quickstart_says_what_is_missing(monkeypatch, tmp_path, capsys):
@@ -168,25 +161,18 @@ def test_the_quickstart_says_what_is_missing(monkeypatch, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_published_files_are_those_of_the_card():
+def test_the_card_has_the_published_files_and_the_tables_of_their_numbers():
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"\| `([\w.]+)` \| [\d,]+ \| `([0-9a-f]{64})` \|", text))
-    assert set(files) == {WEIGHTS_NAME, UNTUNED_NAME}
-    for name, sha256 in files.items():
-        assert file_sha256(FOLDER / name) == sha256
+    assert files == {name: file_sha256(FOLDER / name) for name in (WEIGHTS_NAME, UNTUNED_NAME)}
     assert (FOLDER / WEIGHTS_NAME).stat().st_size <= MOST_BYTES
-
-
-def test_the_card_has_the_tables_of_its_numbers():
     measurements = read_csv(FOLDER / TRIALS_NAME)
     assert list(measurements) == [PLAIN, *VARIANTS]
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert {len(by_seed) for by_seed in measurements.values()} == {N_SEEDS}
     assert f"seeds: {N_SEEDS} (" in text
-    assert as_markdown(measurements, PLAIN) in text
-    assert foil_table(measurements) in text
-    assert verdict(measurements) in text
-    assert learned_kinds(measurements[PAC]) in text
+    parts = (as_markdown(measurements, PLAIN), foil_table(measurements), verdict(measurements))
+    for part in (*parts, learned_kinds(measurements[PAC])):
+        assert part in text
     for kind, key in FOIL_KINDS:
         assert np.mean([found[key] for found in measurements[PAC]]) >= LEARNED, kind
 
@@ -211,23 +197,25 @@ def test_the_card_has_the_study_of_positives():
     assert all(gains[name][0] > mean - 2 * error for name in SETTINGS if "errs in" in name)
 
 
-def test_training_runs_and_is_not_repeated(tmp_path, capsys):
-    def run(*arguments):
-        return train_tiny_pac.main(train_tiny_pac.parsed(["--output", str(tmp_path), "--quick", *arguments]))
+def train(*arguments):
+    return train_tiny_pac.main(train_tiny_pac.parsed([str(argument) for argument in arguments]))
 
-    assert run("--seeds", "3") == 0
+
+def test_training_runs_and_is_not_repeated(tmp_path, capsys):
+    def files_of_training():
+        assert train("--output", tmp_path, "--quick", "--seeds", "3") == 0
+        return {path.name: file_sha256(path) for path in (tmp_path / "seed-3").iterdir()}
+
+    first = files_of_training()
     printed = capsys.readouterr().out
     for title in TABLES:
         assert f"### {title}" in printed
-    first = {path.name: file_sha256(path) for path in (tmp_path / "seed-3").iterdir()}
-    assert run("--seeds", "3") == 0
-    assert {path.name: file_sha256(path) for path in (tmp_path / "seed-3").iterdir()} == first
+    assert files_of_training() == first
     os.replace(tmp_path / "seed-3", tmp_path / "before")
-    assert run("--seeds", "3") == 0
+    again = files_of_training()
     for name in (WEIGHTS_NAME, "projections.safetensors"):
-        assert file_sha256(tmp_path / "seed-3" / name) == first[name]
-    weights = read_weights(tmp_path / "seed-3" / WEIGHTS_NAME)
-    assert {name for name in weights if weights[name].is_floating_point()} == set(weights)
+        assert again[name] == first[name]
+    assert all(weight.is_floating_point() for weight in read_weights(tmp_path / "seed-3" / WEIGHTS_NAME).values())
     metric = evaluate.load(PAC_SCORE, checkpoint=str(tmp_path / "seed-3"), device="cpu")
     assert 0 <= metric.compute(predictions=["a red star"], images=[made_row(0, 0)["image"]])["pac_score"] <= 2
 
@@ -241,7 +229,7 @@ def test_a_whole_training_gives_the_published_seed(tmp_path):
     published = read_csv(FOLDER / TRIALS_NAME)[PAC][0]
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     seed = re.search(r"The published file is that of seed (\d+)", text)[1]
-    assert train_tiny_pac.main(train_tiny_pac.parsed(["--output", str(tmp_path), "--seeds", seed])) == 0
+    assert train("--output", tmp_path, "--seeds", seed) == 0
     if file_sha256(tmp_path / f"seed-{seed}" / WEIGHTS_NAME) != file_sha256(FOLDER / WEIGHTS_NAME):
         found = read_csv(tmp_path / TRIALS_NAME)[PAC][0]
         percents = {kind: (found[key], published[key]) for kind, key in FOIL_KINDS}
@@ -252,19 +240,16 @@ def test_a_whole_training_gives_the_published_seed(tmp_path):
             assert found[key] == pytest.approx(published[key], abs=5), key
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_a_command_line_that_cannot_be_followed_is_refused(tmp_path, capsys):
+    for arguments, message in (
         (["--jobs", "0"], "--jobs: expected 1 or more, got 0."),
         (["--seeds", "1", "1"], "--seeds: expected different numbers from 0, got [1, 1]."),
         (["--quick", "--publish", "somewhere"], "--publish: expected a full training, got --quick."),
-    ],
-)
-def test_a_command_line_that_cannot_be_followed_is_refused(arguments, message, tmp_path, capsys):
-    assert train_tiny_pac.main(train_tiny_pac.parsed(["--output", str(tmp_path), *arguments])) == 1
-    assert capsys.readouterr().err.startswith(message)
-    assert not list(tmp_path.iterdir())
+    ):
+        assert train("--output", tmp_path, *arguments) == 1
+        assert capsys.readouterr().err.startswith(message)
+        assert not list(tmp_path.iterdir())
     (tmp_path / "seed-0").mkdir()
     (tmp_path / "seed-0" / "facts.json").write_text('{"recipe": {}}')
-    assert train_tiny_pac.main(train_tiny_pac.parsed(["--output", str(tmp_path), "--quick", "--seeds", "0"])) == 1
+    assert train("--output", tmp_path, "--quick", "--seeds", "0") == 1
     assert capsys.readouterr().err.startswith("--output: expected a folder for this recipe, got ")
