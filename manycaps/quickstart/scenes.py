@@ -4,6 +4,7 @@ import math
 import pathlib
 from typing import Any
 
+from manycaps.caption_tables.files import shown_source
 from manycaps.kit.base_files import read_json
 from manycaps.kit.base_rows import as_caption_rows
 
@@ -33,7 +34,7 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
         ValueError: there is no such file, it is not JSON, a key is missing, a list is empty, systems differ between
             scenes, there are too few scenes or captions, or too many captions for exact p-values.
     """
-    content = read_json(path, str(path), f"Write {LAYOUT}.")
+    content = read_json(path, shown_source(str(path)), f"Write {LAYOUT}.")
     if not isinstance(content, dict) or "scenes" not in content:
         raise ValueError(f'{path}: expected an object with the key "scenes", got {_kind(content)}. Write {LAYOUT}.')
     scenes = content["scenes"]

@@ -179,7 +179,7 @@ def test_the_card_has_the_published_files_and_the_tables_of_their_numbers():
 
 def test_the_card_has_the_study_of_positives():
     lines = read_lines(FOLDER / "positives.csv")
-    cells = {(name, str(seed)) for name in SETTINGS for seed in range(N_STUDY_SEEDS)}
+    cells = {(name, str(seed)) for name in SETTINGS for seed in range(N_SEEDS)}
     assert {(line["setting"], line["seed"]) for line in lines} == cells
     assert study_section(FOLDER) in (FOLDER / "README.md").read_text(encoding="utf-8")
     assert (FOLDER / "positives.png").is_file()

@@ -215,7 +215,7 @@ NO_FOLDER = "encoder: expected a folder with a sentence-transformers model, got"
 def test_a_path_that_does_not_exist(name, no_hub, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if str(name).startswith(("/", "~")) or isinstance(name, pathlib.Path):
-        message = f"{NO_FOLDER} '.*': no such folder or file. Che"
+        message = f"{NO_FOLDER} .*': no such folder or file. Che"
     else:
         message = f"{NO_FOLDER} '{name}': no such folder or file, relative paths start at {tmp_path}. Check the path"
     refused(FileNotFoundError, message, encoder=name)

@@ -131,7 +131,7 @@ def with_a_nan(features):
     ],
 )
 def test_messages(training, validation, projections, change, message):
-    where = "" if message.startswith("batch_size") else "cached."
+    where = "cached." if message.startswith("captions") else ""
     assert_refused(ValueError, where + message, tune, change(training), validation, projections)
 
 
