@@ -322,7 +322,8 @@ def _compared_shares(
     """Compare the shares that both systems have in two rows or more."""
     compared = []
     for key in TESTED:
-        known: np.ndarray = ~np.isnan([system.tails.shares[key].rows for system in (first, second)]).any(axis=0)
+        rows = [system.tails.shares[key].rows for system in (first, second)]
+        known: np.ndarray = ~(np.isnan(rows[0]) | np.isnan(rows[1]))
         if np.count_nonzero(known) > 1:
             compared.append(_ComparedShare(key, (first, second), known, clusters, resampling))
     return compared
