@@ -51,20 +51,30 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
     """Open a regular file for reading: no pipes or devices, which block or never end.
 
-    Raises OSError if it cannot be opened, is of another kind, or has more than `largest` bytes; the message says what
-    it is, and has to be put into one that says where.
+    Args:
+        path: of the file.
+        largest: most bytes that it may have.
+
+    Returns:
+        The file; close it.
+
+    Raises:
+        OSError: it cannot be opened, is of another kind, or larger; the message says what it is, and has to be put
+            into one that says where.
     """
     name = os.fspath(path)
     try:
-        status = os.stat(name)  # before it is opened: the opening alone of some devices does something
+        status = os.stat(name)
     except ValueError as error:  # a NUL, or half a surrogate pair
         raise OSError(str(error)) from error
-    if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a device or a socket"
-        raise OSError(f"{kind}, not a regular file")
-    if status.st_size > largest:
-        raise OSError(f"{status.st_size:,} bytes, more than {largest:,}")
-    return open(name, "rb")
+    _check_regular(status, largest)  # first: the opening alone of some devices does something
+    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        _check_regular(os.fstat(descriptor), largest)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def read_json(path: str | os.PathLike[str], where: str | os.PathLike[str], advice: str) -> Any:
@@ -218,3 +228,12 @@ def no_such_path(name: str) -> str:
         else ""
     )
     return f"{shown_path(name)}: no such folder or file{start}. Check the path{advice}."
+
+
+def _check_regular(status: os.stat_result, largest: int) -> None:
+    """Raise unless a file is a regular one within the limit."""
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a device or a socket"
+        raise OSError(f"{kind}, not a regular file")
+    if status.st_size > largest:
+        raise OSError(f"{status.st_size:,} bytes, more than {largest:,}")
