@@ -365,8 +365,11 @@ def bleu(candidates: TokenRows, references: TokenRows) -> Floats:
 def corpus_bleu(candidates: TokenRows, references: TokenRows) -> Floats:
     """Score all candidates together by BLEU-1 to BLEU-4, as papers report it.
 
-    The n-grams and lengths of all candidates are summed before anything is divided; otherwise, and in its arguments, as
-    `bleu`.
+    The n-grams and lengths of all candidates are summed before anything is divided; otherwise as `bleu`.
+
+    Args:
+        candidates: as for `bleu`.
+        references: as for `bleu`.
 
     Returns:
         float64 array, shape (4,), 0 (worst) to 1 (best).
@@ -578,8 +581,14 @@ def mmd_p_values(
 ) -> Floats:
     """Share of the splits of every row whose squared MMD is at least the observed one.
 
-    The arguments are as for `mmd_squared` and `triangle_rank_p_values`. The bandwidth belongs to the joint set, which
-    no split changes.
+    Args:
+        candidates: as for `mmd_squared`, as are the next three.
+        references: the other set of every row.
+        sigma: bandwidth; it belongs to the joint set, which no split changes.
+        estimator: "unbiased", "biased" or "authors".
+        n_resamples: as for `triangle_rank_p_values`, as are the next two.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits.
 
     Returns:
         float64 array, shape (n_rows,), above 0 and at most 1.
@@ -630,7 +639,12 @@ def frechet_p_values(
 ) -> Floats:
     """Share of the splits of every row whose squared Fréchet distance is at least the observed one.
 
-    The arguments are as for `frechet_squared` and `triangle_rank_p_values`.
+    Args:
+        candidates: as for `frechet_squared`.
+        references: as for `frechet_squared`.
+        n_resamples: as for `triangle_rank_p_values`, as are the next two.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits.
 
     Returns:
         float64 array, shape (n_rows,), above 0 and at most 1.

@@ -135,7 +135,13 @@ def kernel_mmd_p_values(
 ) -> Floats:
     """Share of the splits of every row whose squared MMD by any kernel is at least the observed one.
 
-    The arguments are as for `kernel_mmd_squared` and `triangle_rank_p_values`.
+    Args:
+        kernels: as for `kernel_mmd_squared`, as are the next two.
+        n_candidates: number of candidates of every row.
+        estimator: "unbiased" or "biased".
+        n_resamples: as for `triangle_rank_p_values`, as are the next two.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits.
 
     Returns:
         float64 array, shape (n_rows,), above 0 and at most 1.

@@ -128,7 +128,15 @@ def load(name: str, config_name: str | None = None, **options: Any) -> Any:
 
 
 def module_class(name: str) -> Any:
-    """Return the class of a module, a subclass of evaluate's."""
+    """Return the class of a module, a subclass of evaluate's.
+
+    Args:
+        name: as for `load`.
+
+    Raises:
+        ValueError: there is no such module.
+        ImportError: a package is not installed, or the files of the kit are missing.
+    """
     module_folder(name)
     stay_off_the_hub()
     import evaluate

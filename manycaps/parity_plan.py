@@ -51,6 +51,12 @@ class PlannedTest(NamedTuple):
 def plan(options: PlanOptions) -> PlannedTest:
     """Read a pilot, and plan a test with it.
 
+    Args:
+        options: of the command.
+
+    Returns:
+        The plan.
+
     Raises:
         ValueError: a row has no captions or fewer than two references, or an option cannot be used.
     """

@@ -212,11 +212,23 @@ def compared_systems(
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> SystemComparison:
-    """Compare systems, the baseline first, by all metrics that they share.
+    """Compare systems by all metrics that they share.
 
-    Their values are of the same rows in the same order; `exchanges` are results of set metrics between systems,
-    `parity` has the systems beside people, and `of_files` is what a reader should know of the files. A ValueError says
-    that there is one system only, or no metric in common.
+    Args:
+        systems: two or more, the baseline first, with values of the same rows in the same order.
+        rows: what was scored.
+        clusters: as for `clustered_differences`.
+        exchanges: results of set metrics between systems.
+        parity: the systems beside people.
+        of_files: what a reader should know of the files.
+        n_resamples: random sign patterns, where not all are enumerated.
+        seed: of the random patterns.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        ValueError: there is one system only, or the systems have no metric in common.
     """
     check_several(len(systems), systems[0].name if systems else "")
     shared = set.intersection(*(set(system.values) for system in systems))

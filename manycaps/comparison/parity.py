@@ -126,10 +126,17 @@ def compared_parity(
 ) -> ComparedParity:
     """Compare systems with people, and with each other.
 
-    `rows` holds the values of the same rows by system, the baseline first; `clusters` are labels of the rows,
-    and None if every row is independent. Up to `margin`, a gap in the unit of the distance, systems count as
-    equivalent; None: not asked. `note` is what a reader should know of the distance; `n_resamples` and `seed` are those
-    of the sign patterns of the tests of pairs.
+    Args:
+        rows: by system what the module says of its rows, the baseline first; all of the same rows.
+        clusters: labels of the rows; None: every row is independent.
+        distance: of captions, a name of the module's.
+        note: what a reader should know of the distance.
+        margin: a gap up to which systems count as equivalent, in the unit of the distance; None: not asked.
+        n_resamples: random sign patterns of the tests of pairs.
+        seed: of the same.
+
+    Returns:
+        The comparison.
     """
     systems = _systems(rows, clusters)
     pairs = compared_pairs(

@@ -68,7 +68,16 @@ class Difference(NamedTuple):
 
 
 def difference(first: Agreement, second: Agreement, figure: str) -> Difference:
-    """Compare a figure of two metrics on the same rows, by Student's t over clusters of rows: first minus second."""
+    """Compare two metrics on the same rows, by Student's t over clusters of rows.
+
+    Args:
+        first: of some rows of a benchmark.
+        second: of the same rows, in the same order.
+        figure: name of a figure of both.
+
+    Returns:
+        The first minus the second, with its interval and p-value.
+    """
     value = first.figures[figure] - second.figures[figure]
     error, freedom = _standard_error(first.deviations[figure] - second.deviations[figure], first.clusters)
     p_value = 1.0 if value == 0 else math.nan

@@ -34,7 +34,14 @@ def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
     """Kendall's tau_b and Spearman's rho, in percent, with each judge, and their means over the judges.
 
     Shi et al. (2022), https://arxiv.org/abs/2111.08919; scores are rounded to `SCORE_DECIMALS` first, as in their
-    program. Every row has the same number of judgements.
+    program.
+
+    Args:
+        rows: each with `cand` and `human_score`, the same number of judgements in every row.
+        score: from rows and captions to scores.
+
+    Raises:
+        ValueError: rows differ in their number of judgements.
     """
     numbers = [row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]] for row in rows]
     for i, judgements in enumerate(numbers):
@@ -61,8 +68,12 @@ def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
 def paragraph_choice(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
     """Share, in percent, of videos whose right paragraph has the higher score: the mean over its sentences.
 
-    `score` takes rows of one sentence each, and sentences. A tie counts as half a success in `accuracy`; the authors
-    count it as none.
+    Args:
+        rows: as from `activitynet_foil_rows`.
+        score: from rows of one sentence each, and sentences, to scores.
+
+    Returns:
+        `accuracy`, where a tie counts as half a success (the authors count it as none), and n_rows.
     """
     means = []
     for side in ("better", "worse"):

@@ -73,11 +73,17 @@ def zipf_probabilities(n: int, exponent: float = ZIPF_EXPONENT) -> np.ndarray:
 
 
 def at_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
-    """Sharpen or flatten the probabilities of a choice, shape (n,).
+    """Sharpen or flatten the probabilities of a choice.
 
     p_k^(1 / temperature) / sum over j of p_j^(1 / temperature): softmax of the logarithms over the temperature, as
-    language models are sampled. What has probability 0 keeps it. Temperature 0 gives all to the likeliest, the first of
-    equals.
+    language models are sampled. What has probability 0 keeps it.
+
+    Args:
+        probabilities: float64 array, shape (n,), sum 1.
+        temperature: at least 0; 0 gives all to the likeliest, the first of equals.
+
+    Returns:
+        float64 array, shape (n,), sum 1.
 
     >>> at_temperature(np.array([0.8, 0.2]), 0.5).round(4).tolist()  # 16 : 1
     [0.9412, 0.0588]
@@ -101,10 +107,21 @@ def check_speaker(speaker: Speaker) -> None:
 
 
 def speak(speaker: Speaker, scene: Scene, draws: np.ndarray) -> str:
-    """Say something of a scene, by numbers from 0 to below 1, shape (N_SPEAKER_DRAWS,).
+    """Say something of a scene.
 
     The same draws at two temperatures make captions that differ as little as they can, so that a curve over the
     temperature is not blurred by chance: every choice is the inverse of its distribution function at its own draw.
+
+    Args:
+        speaker: who says it.
+        scene: what is there.
+        draws: numbers from 0 to below 1, shape (N_SPEAKER_DRAWS,), as `rng.random(N_SPEAKER_DRAWS)` gives them.
+
+    Returns:
+        A caption in lower case, without a full stop.
+
+    Raises:
+        ValueError: the speaker's numbers are not legal.
 
     >>> scene = Scene((Group(2, "small", "red", "cross"),), None, "white")
     >>> speak(Speaker(temperature=0), scene, np.full(N_SPEAKER_DRAWS, 0.99))

@@ -114,6 +114,10 @@ def retrieval_recall(images: torch.Tensor, captions: torch.Tensor) -> dict[str, 
 
     A candidate that is exactly as near as the right one counts as nearer: features that are all equal find nothing.
 
+    Args:
+        images: features, shape (n, d), of any length.
+        captions: features, shape (n, d), row i belonging to image i.
+
     Returns:
         From 0 to 1, for k in `RECALL_AT`, by names like "image_to_caption_recall@5".
 

@@ -79,7 +79,12 @@ KEYS = re.compile(r"(?:^    |; |\. )([\w<>.]+(?:, [\w<>.]+)*): ", re.MULTILINE)
 
 
 def module_page(name: str, title: str) -> Page:
-    """Return the page of a module, by its name and the title that a person writes."""
+    """Return the page of a module.
+
+    Args:
+        name: of the module and of its main script.
+        title: the name as a person writes it.
+    """
     return Page(functools.partial(module_form, title), name, VARIABLES, CLIP_MEGABYTES)
 
 
