@@ -150,10 +150,12 @@ def test_every_example_on_the_card_runs(folder):
 EXTRA_PACKAGES = "torch torchvision transformers sentence_transformers open_clip spacy pycocoevalcap".split()
 RUN_CARDS = f"""
 import doctest, importlib.machinery, pathlib, re, sys
-find = importlib.machinery.PathFinder.find_spec
-def find_spec(name, path=None, target=None):
-    return None if name.partition(".")[0] in {EXTRA_PACKAGES} else find(name, path, target)
-importlib.machinery.PathFinder.find_spec = find_spec
+class Finder(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        left_out = name.partition(".")[0] in {EXTRA_PACKAGES}
+        return None if left_out else super().find_spec(name, path, target)
+sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Finder
 fenced = re.compile({FENCED_PYTHON.pattern!r}, re.MULTILINE | re.DOTALL)
 for card in sys.argv[1:]:
     text = "\\n".join(fenced.findall(pathlib.Path(card).read_text(encoding="utf-8")))
