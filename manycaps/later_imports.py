@@ -8,9 +8,9 @@ from typing import Any
 def imported_later(package: str, files: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package, from the names that it imports later to the files that define them."""
 
-    def find(name: str) -> Any:
+    def imported(name: str) -> Any:
         if name not in files:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"{package}.{files[name]}"), name)
 
-    return find
+    return imported
