@@ -29,12 +29,10 @@ class OnFirstUse:
 
 
 accelerate = OnFirstUse("accelerate")
-cloudpickle = OnFirstUse("cloudpickle")
 datasets = OnFirstUse("datasets")
 diffusers = OnFirstUse("diffusers")
 evaluate = OnFirstUse("evaluate")
 gradio = OnFirstUse("gradio")
-joblib = OnFirstUse("joblib")
 open_clip = OnFirstUse("open_clip")
 peft = OnFirstUse("peft")
 sentence_transformers = OnFirstUse("sentence_transformers")

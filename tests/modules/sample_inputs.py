@@ -26,18 +26,6 @@ CAPTION_ROWS = {
     ],
 }
 
-ODD_CAPTIONS = {
-    "empty": "",
-    "blank": " \t\n ",
-    "punctuation only": "...!?",
-    "emoji": "a dog \U0001f436\u200d\U0001f9ba runs",
-    "right to left": "\u05db\u05dc\u05d1 \u05e8\u05e5 \u0643\u0644\u0628",
-    "combining": "cafe\u0301 nai\u0308ve",
-    "NUL": "a\x00dog",
-    "one very long word": "x" * 20_000,
-    "many words": "a dog runs " * 1_800,
-    "one letter that stemmers recurse on": "y" * 20_000,
-}
 
 IMAGES = list(np.random.default_rng(0).integers(0, 256, (4, 40, 48, 3), dtype=np.uint8))
 # Two frames each: an image and the same upside down.

