@@ -1,16 +1,12 @@
 """Conclusions over a corpus: captions of another image are found, whatever the smallest p-value of a row."""
 
-import math
-
 import numpy as np
 import pytest
 
 from manycaps.made_world.captions import draw_caption
 from manycaps.made_world.scenes import draw_scene
 from manycaps.pages.verdict import verdict
-from scripts.studies.caption_rows import read_images
 from tests.large_packages import evaluate
-from tests.modules.conftest import ROOT
 from tests.modules.sample_inputs import bag_of_words
 
 # Draws of the corpus test: its p-value cannot be smaller than 1 / (N_RESAMPLES + 1).
@@ -56,26 +52,3 @@ def test_captions_of_another_image_differ_where_no_row_can_have_a_small_p_value(
     assert other[f"{name}_smallest_p"] == pytest.approx(0.1)
     assert other[f"{name}_harmonic_mean_p"] > 0.1
     assert other[f"{name}_p_value"] > 0.3
-
-
-def with_swapped_words(caption):
-    """The first and the last word of more than three letters in each other's place."""
-    words = caption.split(" ")
-    long = [i for i, word in enumerate(words) if len(word) > 3]
-    if long:
-        words[long[0]], words[long[-1]] = words[long[-1]], words[long[0]]
-    return " ".join(words)
-
-
-@pytest.mark.slow
-@pytest.mark.realdata
-def test_meteor_sees_swapped_words_in_fewer_rows_than_a_sentence_encoder(data_folder):
-    images, rng = read_images(data_folder, "Flickr8k")[:300], np.random.default_rng(0)
-    rows = [[row[i] for i in rng.permutation(len(row))] for row in images]
-    swapped = [[with_swapped_words(row[0])] for row in rows]
-    needed = {}
-    for distance in ("meteor", "bert"):
-        module = evaluate.load(str(ROOT / "metrics" / "human_parity"), distance=distance)
-        result = module.compute(predictions=swapped, references=[row[1:] for row in rows])
-        needed[distance] = result["rows_needed"]
-    assert needed["meteor"] < needed["bert"] < math.inf

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from manycaps import functional, load
-from tests.each_case import each_case
 from tests.meteor15_data import write_data
 from tests.refusals import refusals
 from tests.tools import ROOT
@@ -56,26 +55,6 @@ ROWS = {
     "prediction_embeddings": np.random.default_rng(0).normal(0.3, 1, size=(3, 4, 5)),
     "reference_embeddings": np.random.default_rng(1).normal(size=(3, 3, 5)),
 }
-KERNEL_OPTIONS = {
-    "rbf": (lambda rows: functional.gaussian_kernel(rows, "mean"), {"sigma": "mean"}),
-    "laplace": (lambda rows: functional.laplace_kernel(rows, 2.0), {"sigma": 2.0}),
-    "polynomial": (
-        lambda rows: functional.polynomial_kernel(rows, 2, 0.5, 0.0),
-        {"degree": 2, "gamma": 0.5, "coef0": 0},
-    ),
-    "linear": (lambda rows: functional.polynomial_kernel(rows, 1, 1.0, 0.0), {}),
-}
-
-
-@each_case("estimator", ["unbiased", "biased"])
-@each_case("kernel", KERNEL_OPTIONS)
-def test_kernels_are_those_of_the_module(kernel, estimator):
-    function, options = KERNEL_OPTIONS[kernel]
-    result = load("mmd", kernel=kernel, estimator=estimator, p_value="exact", details=True, **options).compute(**ROWS)
-    kernels = function(np.concatenate(list(ROWS.values()), axis=1))
-    values = functional.kernel_mmd_squared(kernels, 4, estimator)
-    assert values.tolist() == pytest.approx(result["mmd_per_row"], rel=1e-12)
-    assert functional.kernel_mmd_p_values(kernels, 4, estimator).tolist() == result["mmd_p_value_per_row"]
 
 
 def test_published_presets_are_those_of_the_module():
@@ -83,23 +62,6 @@ def test_published_presets_are_those_of_the_module():
     assert functional.cmmd(*sides) == module.compute(**ROWS, preset="cmmd")["cmmd"]
     found = module.compute(**ROWS, preset="kid", n_subsets=5, subset_size=4, seed=2)
     assert functional.kid(*sides, n_subsets=5, subset_size=4, seed=2) == (found["kid"], found["kid_deviation"])
-
-
-def test_diversity_is_that_of_the_module():
-    captions = [["a dog runs on the beach", "a dog runs", "two dogs"], ["a man cooks", "a man cooks", "somebody eats"]]
-    tokens = [functional.ptb_tokenize(row) for row in captions]
-    module = load("set_diversity", kernels=("ngram",), vendi_orders=(2,), details=True)
-    result = module.compute(predictions=captions, references=captions)
-    for name, values in {
-        "self_cider": functional.self_cider(tokens),
-        "div_1": functional.div_n(tokens, 1),
-        "div_2": functional.div_n(tokens, 2),
-        "self_bleu_4": functional.self_bleu(tokens),
-        "mbleu_4": functional.mbleu(tokens),
-        "unique_share": functional.unique_share(tokens),
-        "compression_ratio": [functional.compression_ratio(row) for row in captions],
-    }.items():
-        assert list(values) == pytest.approx(result[f"{name}_per_row"], abs=1e-12), name
 
 
 def test_meteor15_of_another_language_is_that_of_the_module():

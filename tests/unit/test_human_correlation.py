@@ -98,13 +98,8 @@ def emscore_options():
 
 @pytest.mark.parametrize(
     ("more", "published"),
-    [
-        ((), "25.1"),
-        (("--config", "references", "--key", "combined_emscore_pac", "--references", 1), "31.4"),
-        (("--config", "references", "--key", "combined_emscore_pac", "--references", 9), "38.1"),
-        (("--config", "references", "--key", "combined_emscore_pac"), "38.1"),
-    ],
-    ids=["none", "one", "nine", "all"],
+    [((), "25.1"), (("--config", "references", "--key", "combined_emscore_pac", "--references", 1), "31.4")],
+    ids=["none", "one"],
 )
 def test_vatex_eval_by_the_command(vatex, capsys, more, published):
     common = ("--benchmark", "vatex-eval", "--metric", "emscore_pac", "--data", vatex, "--options", emscore_options())
@@ -127,12 +122,10 @@ OBJECTS = np.array([["a"], None], dtype=object)
             f"{NO_ARRAY} gts_list.pkl, which can run code. Convert the release",
         ),
         (lambda path: np.save(path("gts_list"), OBJECTS, allow_pickle=True), f"{NO_ARRAY} ValueError"),
-        (lambda path: path("human_scores").write_bytes(b"no array"), f"{NO_ARRAY} "),
         (lambda path: np.save(path("video_ids"), np.array(["one"])), "got the shapes (4,), (4, 9), (1,)"),
         (lambda path: np.save(path("human_scores"), np.ones(4)), "expected 3 finite numbers for each of the 4"),
-        (lambda path: np.save(path("gts_list"), np.array(CAPTIONS)), "got the shapes (4,), (4,), (4,)"),
     ],
-    ids=["missing", "pickle", "objects", "bytes", "shape", "judges", "flat"],
+    ids=["missing", "pickle", "objects", "shape", "judges"],
 )
 def test_bad_files_of_vatex_eval(tmp_path, change, message):
     folder = write_vatex(tmp_path)
@@ -144,12 +137,8 @@ def test_too_many_references_and_unequal_judges(vatex):
     rows = vatex_eval_rows(vatex)
     message = "--references: expected at most 9, the references of row 0, got 10. Give"
     assert_refused(ValueError, message, first_references, rows, 10)
-    for judgements, got in (([1.0], "[1.0]"), ([1.0, None, 2.0], "[1.0, None"), ([1.0, math.nan, 2.0], "[1.0, nan")):
-        rows[2]["human_score"] = judgements
-        message = f"human_score[2]: expected 3 judgements as in row 0, got {got}"
-        assert_refused(ValueError, message, judge_correlations, rows, by_length)
-    rows = [{**row, "human_score": []} for row in rows]
-    message = "human_score[0]: expected 1 judgements as in row 0, got []"
+    rows[2]["human_score"] = [1.0, math.nan, 2.0]
+    message = "human_score[2]: expected 3 judgements as in row 0, got [1.0, nan"
     assert_refused(ValueError, message, judge_correlations, rows, by_length)
 
 
@@ -157,8 +146,6 @@ def test_too_many_references_and_unequal_judges(vatex):
     ("array", "message"),
     [
         (np.ones(3), "expected a floating-point array of shape (n_frames, d), got float64 of shape (3,)"),
-        (np.ones((2, 2), dtype=int), "got int64 of shape (2, 2)"),
-        (np.ones((0, 2)), "got float64 of shape (0, 2)"),
         (np.array([None]), "expected an array of frame features, got ValueError"),
     ],
 )
@@ -247,12 +234,9 @@ def test_activitynet_foil_by_the_command(activitynet, capsys, more, published):
     ("name", "content", "message"),
     [
         (RIGHT_FILE, {}, "expected videos under 'results', got None."),
-        (RIGHT_FILE, {"results": []}, "expected videos under 'results', got []."),
         (FOIL_FILE, {"results": {"v1": []}}, "expected as many foil sentences as right ones (2)"),
-        (FOIL_FILE, {"results": {"v2": []}}, "got KeyError ('v1')"),
         (FIRST_FILE, [], "expected videos by name, got []."),
         (FIRST_FILE, {"v1": {"timestamps": [], "duration": 1}}, "got IndexError"),
-        (SECOND_FILE, {"v1": {"timestamps": [[0, 1]], "sentences": [3]}}, "got TypeError (a sent"),
     ],
 )
 def test_bad_files_of_activitynet_foil(activitynet, name, content, message):
@@ -321,14 +305,10 @@ def test_abstract_50s_by_the_command(tmp_path, capsys):
     ("write", "got"),
     [
         (lambda path: path.write_bytes(b"no file of MATLAB"), ""),
-        (lambda path: path.write_bytes(b""), ""),
         (lambda path: scipy.io.savemat(path, {"other": 1}), "KeyError ('triplets')"),
-        (lambda path: scipy.io.savemat(path, {"triplets": np.ones((1, 3))}), "TypeError"),
-        (lambda path: write_triplets(path, [("a", "b", "c", "first")]), "ValueError"),
         (lambda path: write_triplets(path, [("a", "b", "c", [1, -1])]), "ValueError (2 values in place of one)"),
-        (lambda path: write_triplets(path, [("a", "b", "c", math.nan)]), "ValueError (a choice that is not finite)"),
     ],
-    ids=["text", "empty", "other", "numbers", "choice", "two choices", "not finite"],
+    ids=["text", "other", "two choices"],
 )
 def test_bad_files_of_abstract_50s(tmp_path, write, got):
     path = tmp_path / "consensus_abstract.mat"
@@ -374,8 +354,6 @@ def test_systems_by_the_command(systems, capsys):
     [
         ("second.json", {"annotations": []}, "expected one file of annotations and at least one list of captions in "),
         ("vinvl.json", [{"image_id": 0}], "vinvl.json'[0]: expected an image_id and a caption, got {'image_id': 0}"),
-        ("vinvl.json", [3], "vinvl.json'[0]: expected an image_id and a caption, got 3"),
-        ("vinvl.json", [{"image_id": 9, "caption": "a"}], "expected one caption of an annotated image"),
         ("vinvl.json", [{"image_id": 0, "caption": "a"}] * 2, "vinvl.json'[1]: expected one caption of an"),
         ("vinvl.json", [{"image_id": 0, "caption": "a"}], "expected captions of the 4 images of own.json"),
         ("captions.json", {"annotations": [{"id": 1}]}, "expected annotations with image_id and caption, got KeyError"),

@@ -40,12 +40,6 @@ def test_commands_load_modules_without_torch_and_scikit_learn_and_leave_them_usa
     assert result["transformers"]
 
 
-def test_modules_are_named_in_alphabetical_order():
-    names = list(module_folders())
-    assert names == sorted(names)
-    assert {"trm_meteor", "pac_score", "vdtk_diversity"} <= set(names)
-
-
 def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
     message = "name: expected one of bleu_rouge, .*, got 'trm_metor'. Check the spelling"
     assert_refused(ValueError, message, load, "trm_metor")
