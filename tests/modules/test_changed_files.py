@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 
 import pytest
 from safetensors.torch import save_file
@@ -15,7 +14,6 @@ from manycaps.kit.meteor15_data import load_lexicon
 from tests.clip_checkpoints import save_checkpoint, small_weights
 from tests.meteor15_data import write_data
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
-from tests.oracles.tiny_sentence_model import save_tiny_model
 
 TABLES = [{"n_documents": n, "document_frequency": {"a": n, "dog": 2}} for n in (9, 7)]
 
@@ -61,17 +59,6 @@ def test_frequencies_of_rewards(tmp_path, monkeypatch):
         assert coco.CiderD(df="words.json").compute_score(gts, res)[0] == expected[i]
     write_table(tmp_path / "1" / "data" / "words.json", 0)
     assert reward.compute_score(gts, res)[0] == expected[0]
-
-
-def test_a_sentence_model(tmp_path):
-    folders = [save_tiny_model(tmp_path / str(seed), seed) for seed in (0, 1)]
-    expected = [manycaps.load("trm_bert", encoder=str(folder)).compute(**CAPTION_ROWS) for folder in folders]
-    assert expected[0] != expected[1]
-    shutil.copytree(folders[0], tmp_path / "tuned")
-    module = manycaps.load("trm_bert", encoder=str(tmp_path / "tuned"))
-    assert module.compute(**CAPTION_ROWS) == expected[0]
-    shutil.copytree(folders[1], tmp_path / "tuned", dirs_exist_ok=True)
-    assert module.compute(**CAPTION_ROWS) == expected[1]
 
 
 CLIP_COLUMNS = {

@@ -7,7 +7,6 @@ import PIL.Image
 import pytest
 
 from tests.clip_checkpoints import SMALL, small_weights
-from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import bag_of_words, clip_options, loaded
 from tests.oracles.embedding_loops import mmd_squared
@@ -120,37 +119,6 @@ def test_captions_in_clip_space_are_rows_as_others_are(name):
     assert found[f"{name}_p_value_per_row"] == expected[f"{name}_p_value_per_row"]
     examined = loaded(name).examine(**rows, encoder="clip", row=1, p_value="exact")
     assert examined.statistic == pytest.approx(found[f"{name}_per_row"][1], abs=1e-12)
-
-
-def test_a_distance_of_scipy_may_follow_on_the_features_of_images():
-    rows = {"prediction_images": MADE, "reference_images": REAL, "p_value": "permutation", "n_resamples": 50}
-    cosine, euclidean, city = (
-        loaded("trm").compute(**rows, distance=name) for name in ("cosine", "euclidean", "cityblock")
-    )
-    # Of vectors of length 1 both have the same order.
-    assert euclidean["trm"] == cosine["trm"]
-    assert city["nearest_distance"] > cosine["nearest_distance"]
-
-
-@each_case(
-    ("form", "n_rows"),
-    [
-        (lambda images: [images], 1),
-        (lambda images: [images[:3], images[3:]], 2),
-        (lambda images: (part for part in (images[:3], np.stack(images[3:]))), 2),
-    ],
-    ids=["one_row", "rows", "generator_of_rows"],
-)
-def test_rows_and_one_row_give_the_same_cmmd(mmd, form, n_rows):
-    expected = mmd.compute(prediction_images=MADE, reference_images=REAL, preset="cmmd")
-    found = mmd.compute(prediction_images=form(MADE), reference_images=form(REAL), preset="cmmd")
-    assert found["cmmd"] == pytest.approx(expected["cmmd"], abs=1e-4)
-    assert found["n_rows"] == n_rows
-
-
-def test_equal_sets_have_a_cmmd_of_0(mmd):
-    equal = mmd.compute(prediction_images=MADE, reference_images=MADE[::-1], preset="cmmd")
-    assert equal["cmmd"] == pytest.approx(0, abs=1e-9)
 
 
 def test_long_captions_are_counted_and_read_as_asked(mmd):

@@ -108,14 +108,6 @@ def test_an_interval_at_a_level_next_to_1_stays_in_the_range_of_a_value(module, 
     assert result[f"{name}_excess"] < result[f"{name}_excess_ci_high"] <= largest - least
 
 
-def test_too_many_partitions_lose_no_row(module):
-    module.add_batch(**CAPTION_ROWS)
-    with pytest.raises(ValueError, match="expected at most max_partitions=5 splits per row, got 1?[0-9]") as error:
-        module.compute(p_value="exact", max_partitions=5)
-    assert "Use p_value='permutation'" in str(error.value)
-    assert module.compute() == module.compute(**CAPTION_ROWS)
-
-
 def test_examine_refuses_what_it_cannot_answer(module):
     with pytest.raises(ValueError, match=r"^row: expected a whole number below 4, got 4\. Rows are counted from 0"):
         module.examine(**CAPTION_ROWS, p_value="exact", row=4)

@@ -62,14 +62,6 @@ def test_figures_are_means_over_the_rows(module, key):
     assert detailed[key] == pytest.approx(np.nanmean(detailed[f"{key}_per_row"]), rel=1e-12)
 
 
-def test_likelihoods_per_row_belong_to_the_model_of_all_rows(module):
-    detailed = module.compute(data=DATA, details=True)
-    sizes = detailed["n_captions_per_row"]
-    for order in (2, 3, 4):
-        mean = np.average(detailed[f"log_likelihood_{order}_per_row"], weights=sizes)
-        assert detailed[f"log_likelihood_{order}"] == pytest.approx(mean, rel=1e-11)
-
-
 def test_head_shares_and_lengths(module):
     result = module.compute(data=DATA, head_shares=[0.5, 0.95], lengths=[7])
     assert result["head_50"] < result["head_95"]

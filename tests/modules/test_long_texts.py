@@ -147,21 +147,14 @@ def test_score_adds_the_counts_of_its_parts_and_warns_once(files, model, tmp_pat
 @each_case("command", [["rows", "--rows", "3"], ["diversity", "--column", "predictions"]], ids=["rows", "diversity"])
 def test_rows_and_diversity_warn_and_read_windows(command, files, model, tmp_path, capsys):
     name, *rest = command
-    line = [name, files[0], *rest, "--encoder", model, "--output", str(tmp_path / f"{name}.html")]
-    main(line)
-    assert warns_once(capsys)
     pages = []
     for how in ("truncate", "window"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            main([*line, "--long-texts", how])
-        pages.append((tmp_path / f"{name}.html").read_text(encoding="utf-8"))
+        page, figures = tmp_path / f"{how}.html", tmp_path / f"{how}.json"
+        line = [name, files[0], *rest, "--encoder", model, "--output", str(page), "--long-texts", how]
+        main([*line, "--json", str(figures)] if name == "diversity" else line)
+        if how == "truncate":
+            assert warns_once(capsys)
+            if name == "diversity":
+                assert json.loads(figures.read_text())["long"]["n_truncated"] == 1
+        pages.append(page.read_text(encoding="utf-8"))
     assert pages[0] != pages[1]
-
-
-def test_diversity_counts_by_source(files, model, tmp_path, capsys):
-    target = tmp_path / "figures.json"
-    command = ["diversity", files[0], "--column", "predictions", "--encoder", model, "--json", str(target)]
-    main([*command, "--output", str(tmp_path / "page.html")])
-    assert warns_once(capsys)
-    assert json.loads(target.read_text())["long"]["n_truncated"] == 1

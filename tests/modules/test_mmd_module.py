@@ -65,18 +65,3 @@ def test_kernels_and_their_p_values_equal_the_loop(mmd, name, estimator):
     ready = mmd.compute(kernels=gram, n_candidates=4, estimator=estimator, p_value="exact", details=True)
     assert ready["mmd_per_row"] == pytest.approx(result["mmd_per_row"], rel=1e-12)
     assert ready["mmd_p_value_per_row"] == result["mmd_p_value_per_row"]
-
-
-def test_kid_is_its_formula(mmd):
-    sides = [np.concatenate(side) for side in ARRAYS.values()]
-    kernel = KERNELS["polynomial"][0]
-    # A subset as large as the smaller set: its references are known, its candidates are drawn.
-    found = mmd.compute(**ARRAYS, preset="kid", n_subsets=7, subset_size=6, seed=3, details=True)
-    rng, values = np.random.default_rng(3), []
-    for _ in range(7):
-        drawn = [side[rng.choice(len(side), 6, replace=False)] for side in sides]
-        values.append(mmd_squared_of(kernel, *drawn, "unbiased"))
-    assert found["kid"] == pytest.approx(np.mean(values), rel=1e-12)
-    assert found["kid_deviation"] == pytest.approx(np.std(values), rel=1e-9)
-    assert "|preset:kid|n_subsets:7|subset_size:6|subset_seed:3|" in found["signature"]
-    assert found["kid"] != mmd.compute(**ARRAYS, preset="kid", n_subsets=7, subset_size=6)["kid"]

@@ -75,11 +75,12 @@ def test_every_folder_says_which_page_it_has_and_nothing_else():
 
 def test_without_the_package_a_page_says_in_one_line_what_to_install():
     for space in SPACES:
-        # No packages at all: neither the package nor gradio is found.
-        command = [sys.executable, "-S", "-E", "app.py"]
-        done = subprocess.run(command, cwd=space, capture_output=True, text=True, timeout=60, check=False)
-        advice = "Run pip install -r requirements.txt 'manycaps[demo]'."
-        assert (done.returncode, done.stderr) == (1, f"app.py: No module named 'manycaps'. {advice}\n"), space
+        if space.name in ("trm", *OWN_PAGES):  # the text of the other pages is that of the first
+            # No packages at all: neither the package nor gradio is found.
+            command = [sys.executable, "-S", "-E", "app.py"]
+            done = subprocess.run(command, cwd=space, capture_output=True, text=True, timeout=60, check=False)
+            advice = "Run pip install -r requirements.txt 'manycaps[demo]'."
+            assert (done.returncode, done.stderr) == (1, f"app.py: No module named 'manycaps'. {advice}\n"), space
 
 
 def test_a_page_names_no_path_and_no_address(space):

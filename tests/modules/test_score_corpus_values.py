@@ -66,6 +66,13 @@ PERMUTED = {"pooled": True, "p_value": "permutation", "n_resamples": 19}
 
 # Modules, rows, options, and by how much values may differ from the module's own.
 VALUES = {
+    "tests": (
+        "trm_meteor trm_cider",
+        "english",
+        {"p_value": "permutation", "n_resamples": 99, "confidence_level": 0.9},
+        0,
+    ),
+    "exact tests": ("trm_meteor", "english", {"p_value": "exact"}, 0),
     "pooled": ("fid_bert mmd_bert", "english", {"pooled": True}, 0),
     "pooled p-values": ("fid_bert mmd_bert", "english", PERMUTED, OTHER_PRODUCTS),
     "parity by bert": ("human_parity", "english", {"distance": "bert", "confidence_level": 0.9}, OTHER_PRODUCTS),

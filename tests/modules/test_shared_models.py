@@ -50,15 +50,3 @@ def test_all_modules_with_sentence_embeddings_share_one_model(tmp_path, monkeypa
     modules.append(manycaps.load("set_diversity", encoder=encoder))
     modules[-1].compute(**CAPTION_ROWS, kernels=["embedding"])
     assert len(asked) == 1
-
-
-def test_a_module_of_evaluate_has_a_model_of_its_own(tmp_path):
-    import evaluate
-
-    from tests.module_folders import PAC_SCORE
-
-    options = {"checkpoint": str(save_checkpoint(tmp_path / "small.pth")), "device": "cpu"}
-    ours, theirs = manycaps.load("pac_score", **options), evaluate.load(PAC_SCORE, **options)
-    columns = {"predictions": CAPTION_ROWS["predictions"], "images": IMAGES}
-    assert ours.compute(**columns) == theirs.compute(**columns)
-    assert ours.encoder.model is not theirs.encoder.model

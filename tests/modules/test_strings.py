@@ -2,11 +2,10 @@
 
 import pytest
 
-import manycaps
 from tests.each_case import each_case
-from tests.large_packages import datasets, evaluate, transformers
+from tests.large_packages import datasets, evaluate
 from tests.modules.conftest import FOLDERS, folder_name
-from tests.modules.sample_inputs import CAPTION_ROWS, COLUMNS, load_options
+from tests.modules.sample_inputs import COLUMNS, load_options
 
 CAPTIONS = {"predictions", "references", "data"}
 
@@ -70,40 +69,9 @@ def test_a_mix_of_strings_and_lists_is_refused(folder):
 
 
 @each_case("folder", FOLDERS, ids=folder_name)
-def test_the_card_says_so(folder):
-    inputs = (folder / "README.md").read_text(encoding="utf-8").split("\n## Inputs\n\n")[1]
-    assert inputs.startswith("A column of captions may hold a string in place of each list, for rows of one caption: ")
-
-
-@each_case("folder", FOLDERS, ids=folder_name)
 def test_evaluate_shows_both_forms_and_stores_the_first(folder):
     module, columns = load_all_columns(folder)
     for name in CAPTIONS & set(columns):
         forms, one = [form[name] for form in module.features], datasets.Value("string")
         assert forms[0].feature == one
         assert [form for form in forms if form != forms[0]] == [one] * forms.count(one) != []
-
-
-@pytest.mark.filterwarnings("ignore")  # scipy's, of keys that are the same in every resample, such as n_rows
-def test_evaluates_evaluator_bootstraps_strings(monkeypatch):
-    # evaluate 0.4.6 asks for a class that transformers 5 no longer has.
-    monkeypatch.setattr(transformers, "TFPreTrainedModel", transformers.PreTrainedModel, raising=False)
-
-    class Captioner:
-        """A pipeline that says its input."""
-
-        task = "automatic-speech-recognition"
-
-        def __call__(self, texts, **options):
-            return [{"text": text} for text in texts]
-
-    texts = [row[0] for row in CAPTION_ROWS["predictions"]]
-    data = datasets.Dataset.from_dict({"path": texts, "sentence": [row[0] for row in CAPTION_ROWS["references"]]})
-    module = manycaps.load("bleu_rouge")
-    result = evaluate.evaluator(Captioner.task).compute(
-        Captioner(), data, metric=module, strategy="bootstrap", n_resamples=9, random_state=0
-    )
-    expected = module.compute(predictions=texts, references=data["sentence"])
-    assert result["rouge_l"]["score"] == expected["rouge_l"]
-    low, high = result["rouge_l"]["confidence_interval"]
-    assert low <= expected["rouge_l"] <= high

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -124,13 +123,6 @@ def test_two_columns_of_a_file_are_not_guessed_and_have_names_of_their_own(tmp_p
         assert f"rows.json, column {column}; ptb tokenizer" in text
     message = "--names: expected different names, got ['rows: references', 'rows: ref"
     assert_refused(ValueError, message, engine.check_names, [path, path], None, ["references", "references"])
-
-
-def test_a_level_that_lacks_a_package_names_its_extra(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "spacy", None)
-    assert run(write_jsonl(tmp_path / "a.jsonl"), "--pos", "en_core_web_sm", "--output", tmp_path / "page.html") == 1
-    line = "spacy: expected this package, got none. Run `pip install 'manycaps[report]'`.\n"
-    assert capsys.readouterr().err == line
 
 
 def test_the_page_holds_the_figures(tmp_path):

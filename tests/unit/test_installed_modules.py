@@ -11,7 +11,6 @@ import pytest
 from manycaps import command_line, installed_modules, machine_checks
 from manycaps.command_line import main
 from manycaps.installed_modules import PACKAGE, load, module_folders
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 
 # What a fresh process holds after a step, and whether transformers and scikit-learn can be imported then.
@@ -58,15 +57,6 @@ def without_links(tmp_path_factory):
                 (copy / path.name).write_bytes(content)
     (repository / "pyproject.toml").touch()
     return repository / PACKAGE.name
-
-
-@each_case("name", module_folders())
-def test_loading_a_folder_without_its_links_says_what_to_do(without_links, name):
-    import evaluate
-
-    message = rf"^{name}: expected Python files, got the texts of symbolic links\. Run `pip install \.` in the repos"
-    with pytest.raises(ImportError, match=message):
-        evaluate.load(str(without_links.parent / module_folders()[name].parent.name / name))
 
 
 def test_export_and_doctor_without_links_say_what_to_do(without_links, tmp_path, monkeypatch, capsys):

@@ -11,7 +11,7 @@ import pytest
 
 from manycaps import command_line, functional
 from manycaps.caption_tables import CaptionRow
-from manycaps.kit.text_cider import document_frequencies, shared_document_frequencies
+from manycaps.kit.text_cider import document_frequencies
 from manycaps.report.rows_page import marked_ends, rows_page
 from manycaps.rows import RowsOptions, rows
 from manycaps.rows.chosen import ChosenRows
@@ -221,15 +221,6 @@ def test_cider_d_is_that_of_the_documents_of_all_rows():
         for each in shown.system:
             expected = functional.cider_d([functional.ptb_tokenize([each.text])], [distinct], table)[0]
             assert each.score == pytest.approx(expected, abs=1e-12), row.id
-
-
-def test_the_documents_of_shared_ngrams():
-    rng = np.random.default_rng(0)
-    documents = [
-        [rng.choice(list("abcdef"), rng.integers(0, 7)).tolist() for _ in range(rng.integers(1, 4))] for _ in range(30)
-    ]
-    counts = document_frequencies(documents)
-    assert shared_document_frequencies(documents) == {ngram: n for ngram, n in counts.items() if n > 1}
 
 
 @pytest.mark.slow
