@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
+from tests.modules.sample_inputs import QUICK_OPTIONS, SAMPLE_INPUTS, TOLERANCES, load_options
 
 MODULES_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -33,9 +33,6 @@ LONGEST_MESSAGE = 1_500
 
 # Modules that embed texts; here by counting letters, so that no model is needed.
 TEXT_EMBEDDERS = ("fid_bert", "mmd", "mmd_bert", "trm", "trm_bert")
-
-# Options that change nothing of what is tried, and let hundreds of cases end soon.
-QUICK_OPTIONS = {"vdtk_leave_one_out": {"n_iterations": 20}}
 
 # Rows that are added before a hostile call.
 N_ADDED = 2

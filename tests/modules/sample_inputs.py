@@ -46,6 +46,10 @@ CLIP_MODULES = {name for name, record in catalog.MODULES.items() if record.netwo
 TOLERANCES = {name: 1e-5 for name, record in catalog.MODULES.items() if record.runs_network}
 
 
+# Options that change nothing of what is tried, and let hundreds of cases end soon.
+QUICK_OPTIONS = {"vdtk_leave_one_out": {"n_iterations": 20}}
+
+
 @functools.cache
 def small_checkpoint() -> str:
     """Path of a small random CLIP, made once."""

@@ -20,7 +20,7 @@ from scripts.repository import push_to_hub
 from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, ROOT, SPACES, folder_name, printed_names
-from tests.modules.sample_inputs import CAPTION_ROWS, SAMPLE_INPUTS, TOLERANCES, load_options
+from tests.modules.sample_inputs import CAPTION_ROWS, QUICK_OPTIONS, SAMPLE_INPUTS, TOLERANCES, load_options
 
 FENCED_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -57,8 +57,12 @@ def front_matter(folder):
     return yaml.safe_load(text.removeprefix("---\n").split("\n---\n", 1)[0])
 
 
+def quick_options(name):
+    return load_options(name) | QUICK_OPTIONS.get(name, {})
+
+
 def load_module(folder, **options):
-    return evaluate.load(str(folder), **load_options(folder.name), **options)
+    return evaluate.load(str(folder), **quick_options(folder.name), **options)
 
 
 def assert_same(folder, first, second):
@@ -97,7 +101,7 @@ def test_what_evaluate_asks_of_its_own_modules(folder):
 def test_cases_for_the_widget_of_evaluate_hold(folder):
     cases = runpy.run_path(str(folder / "tests.py"))["test_cases"]
     assert len(cases) > 1
-    module = load_module(folder)
+    module = evaluate.load(str(folder), **load_options(folder.name))
     for case in cases:
         assert case.keys() == {*module.OWN_COLUMNS, "result"}
         result = module.compute(**{name: case[name] for name in module.OWN_COLUMNS})
@@ -277,7 +281,7 @@ def computed_in_processes(folder, *calls):
     """Results of processes that run at once, each with options and columns of its own."""
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
-    arguments = [(str(folder), load_options(folder.name) | options, columns, results) for options, columns in calls]
+    arguments = [(str(folder), quick_options(folder.name) | options, columns, results) for options, columns in calls]
     processes = [context.Process(target=_compute, args=own) for own in arguments]
     for process in processes:
         process.start()
