@@ -55,15 +55,6 @@ def test_nothing_is_embedded_before_the_sizes_are_checked(name):
         module.compute(**{c: rows[:1] for c, rows in ROWS.items()}, confidence_level=0.9)
 
 
-@pytest.mark.parametrize("name", ["mmd_bert", "fid_bert"])
-def test_pooled_adds_one_key(name):
-    module = evaluate.load(name, encoder=bag_of_words)
-    plain, pooled = module.compute(**ROWS), module.compute(**ROWS, pooled=True)
-    assert set(pooled) - set(plain) == {f"{name}_pooled"}
-    corpus = {column: [[caption for row in rows for caption in row]] for column, rows in ROWS.items()}
-    assert pooled[f"{name}_pooled"] == pytest.approx(module.compute(**corpus)[name], abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("option", "values"), [("sigma", ["median", "mean", 0.7, 2]), ("estimator", ["unbiased", "biased", "authors"])]
 )

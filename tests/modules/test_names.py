@@ -2,11 +2,7 @@
 
 import ast
 import collections
-import importlib
-import inspect
 import pathlib
-
-from tests.each_case import each_case
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -38,20 +34,3 @@ def test_a_public_name_is_defined_in_one_file():
                     files[public].add(name)
     assert len(files) > 1_000
     assert {public: sorted(where) for public, where in files.items() if len(where) > 1} == {}
-
-
-ENTRIES = ("functional", "comparison", "decoding", "diversity", "rows", "scoring")
-
-
-@each_case("entry", ENTRIES)
-def test_what_a_public_function_returns_is_public_as_well(entry):
-    module = importlib.import_module(f"manycaps.{entry}")
-    functions = [function for name in module.__all__ if inspect.isfunction(function := getattr(module, name))]
-    assert functions
-    for function in functions:
-        returned = function.__annotations__["return"]
-        name = returned if isinstance(returned, str) else getattr(returned, "__name__", "")
-        is_own = isinstance(returned, str) or getattr(returned, "__module__", "").startswith("manycaps")
-        if is_own:
-            assert name in module.__all__
-            assert inspect.isclass(getattr(module, name))

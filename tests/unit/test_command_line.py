@@ -1,6 +1,5 @@
 """The frame of all commands: where output goes, how it ends, and what is imported for --help."""
 
-import argparse
 import http.server
 import importlib
 import json
@@ -296,14 +295,6 @@ def test_the_doctor_tries_addresses(monkeypatch, capsys):
     assert (hub["fine"], hub["advice"]) == (False, "Check the connection.")
     assert hub["found"].startswith("ConnectionError (no https://huggingface.co/someone/clip/resolve/main/config.json)")
     assert encoder["subject"] == "download of sentence encoder"
-
-
-def test_every_command_has_its_file():
-    files = {path.stem.replace("_", "-") for path in (ROOT / "manycaps" / "commands").glob("[a-z]*.py")}
-    assert files == set(COMMANDS)
-    for name in COMMANDS:
-        module = importlib.import_module(f"manycaps.commands.{name.replace('-', '_')}")
-        module.add_arguments(argparse.ArgumentParser())
 
 
 def test_no_library_imports_a_command_and_no_file_of_the_package_changes_the_path():
