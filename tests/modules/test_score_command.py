@@ -310,21 +310,6 @@ def test_a_folder_in_use_is_refused(score, tmp_path, lines):
     assert "expected a folder that no other run writes to, got one that is in use." in error
 
 
-@each_case("place", [".", "rows", "parts"])
-def test_a_killed_worker_leaves_no_partial_file_at_the_end_of_the_run(tmp_path, place):
-    run = RunFolder(tmp_path / "o")
-    target = run.path / place / "part.parquet"
-
-    def is_killed(partial):
-        partial.write_bytes(b"half of the rows")
-        os.link(partial, partial.with_name(f"{partial.name}-stays"))  # nobody renames or removes what it wrote
-
-    with run.locked():
-        run.write(target, is_killed)
-        assert len(list(target.parent.iterdir())) > 1
-    assert {path.name for path in target.parent.iterdir()} - {".lock"} <= {"part.parquet"}
-
-
 def test_a_call_from_python_equals_the_command(score, summary, tmp_path, lines):
     options = ScoreOptions({"trm_cider": {"seed": 3}}, [str(lines)], tmp_path / "called", processes=1)
     result = score_files(options)

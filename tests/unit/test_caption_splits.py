@@ -102,9 +102,8 @@ def test_the_concept_of_a_row_is_the_rarest(run):
             ["--by", "length", "--test", "0.6", "--validation", "0.5"],
             "--test: expected shares above 0 that leave rows for",
         ),
-        (["--by", "length", "--seed", "-1"], "--seed: expected a whole number of at least 0, got -1."),
     ],
-    ids=["no_labels", "labels", "share", "shares", "seed"],
+    ids=["no_labels", "labels", "share", "shares"],
 )
 def test_messages(run, capsys, arguments, message):
     run(rows_of(3), *arguments, code=2)

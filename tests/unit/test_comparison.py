@@ -238,19 +238,6 @@ def test_rows_that_share_references_are_said_unless_they_are_clusters():
     assert not any("earlier row" in sentence for sentence in summaries(clustered))
 
 
-def test_methods_paragraph():
-    said = comparison_methods(comparison())
-    assert "We compared base, <b> & 'q' and third_one on 40 rows, with manycaps " in said
-    for sentence in (
-        "over the 3 pairs of systems within each metric; 6 tests were made for 2 metrics, at the level of 5%.",
-        "two-sided paired tests by 999 random sign flips of rows (all where at most 20 rows differ); ties count.",
-    ):
-        assert sentence in said
-    few = comparison_methods(comparison(n_rows=12, shifts=(0.0, 0.3), names=("a", "b")))
-    assert "two-sided paired tests by all sign flips of rows; ties count." in few
-    assert "p-values need no adjustment, as two systems make a single pair; 2 tests were made for 2 metrics" in few
-
-
 def test_page_is_whole_and_escaped():
     page = comparison_page(comparison())
     assert page.count("<h2") == page.count("</h2>")

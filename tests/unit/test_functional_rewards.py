@@ -98,16 +98,8 @@ MESSAGES = [
         lambda: functional.energy_rewards(ZEROS, 1),
     ),
     (
-        "n_candidates: expected at most 2 of 3 texts, got 3. The others are references.$",
-        lambda: functional.energy_rewards(ZEROS, 3),
-    ),
-    (
         "quality: expected a number from 0 to 1, got 1.5. Give 0.5 for the proper score.$",
         lambda: functional.energy_rewards(ZEROS, 2, 1.5),
-    ),
-    (
-        "kernels: expected shape (n_rows, n, n), got (1, 3, 4). Give those of all pairs of texts.$",
-        lambda: functional.kernel_rewards(np.zeros((1, 3, 4)), 2),
     ),
     (
         "distances[0]: expected symmetric values, got others. Give the mean of both directions.$",
