@@ -264,6 +264,7 @@ def test_the_doctor_tries_addresses(monkeypatch, capsys):
     variants = dict.fromkeys("ab", VARIANTS["pac-vit-b-32"])
     variants["c"] = VARIANTS["pac-vit-b-32"]._replace(source="hub:someone/clip")
     monkeypatch.setattr("manycaps.kit.clip_variants.VARIANTS", variants)
+    monkeypatch.setattr("manycaps.kit.clip_checkpoints.VARIANTS", variants)
     monkeypatch.setattr("manycaps.kit.clip_checkpoints.try_download", answer)
     monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", refuse)
     assert main(["doctor", "--online", "--json"]) == 0
