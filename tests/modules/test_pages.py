@@ -1,14 +1,11 @@
 """Pages of all modules and commands: rules, options, limits, and what their examples show; no browser is needed."""
 
 import ast
-import asyncio
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 
-import evaluate
 import PIL.Image
 import pytest
 
@@ -22,7 +19,7 @@ from manycaps.pages.module_page import check_clip, module_form
 from scripts.repository import push_to_hub
 from tests.each_case import each_case
 from tests.modules.conftest import DISTRIBUTION_FOLDERS, FOLDERS, ROOT, SPACES, folder_name
-from tests.modules.sample_inputs import load_options, small_checkpoint
+from tests.modules.sample_inputs import small_checkpoint
 from tests.modules.test_every_module import load_module
 
 # What the page of every module is, beside its title and its name, but for those of human_parity and of commands.
@@ -95,29 +92,6 @@ def test_the_page_of_a_module_imports_nothing_else_of_the_package(folder):
     assert {"manycaps/pages/__init__.py", "manycaps/pages/form.py"} <= imported.keys()
     for name, source in imported.items():
         assert not re.findall(r"^\s*(?:import|from) (?:manycaps|\.\.).*", source, re.MULTILINE), name
-
-
-def test_a_page_is_that_of_its_folder(space, tmp_path, monkeypatch):
-    """A changed copy of a folder shows its own module and its own card; uploads take no address."""
-    for name in ("app.py", "README.md"):
-        shutil.copy(space / name, tmp_path)
-    with (tmp_path / "README.md").open("a", encoding="utf-8") as card:
-        card.write("\n## Changed\n")
-    load, scripts = evaluate.load, []
-
-    def load_instead(path, **options):
-        scripts.append(path)
-        return load(str(space), **load_options(space.name))
-
-    monkeypatch.setattr(evaluate, "load", load_instead)
-    page = runpy.run_path(str(tmp_path / "app.py"))["page"]
-    assert scripts == ([] if space.parent.name == "spaces" else [str(tmp_path / f"{space.name}.py")])
-    card = [block.value for block in page.blocks.values() if block.elem_id == "card"]
-    assert [text.endswith("## Changed") and not text.startswith("---") for text in card] == [True]
-    for component in compute_event(page).inputs:
-        if isinstance(component, gr.File | gr.Image | gr.Video):
-            with pytest.raises(gr.Error, match="expected a file, got an address"):
-                asyncio.run(component.async_move_resource_to_block_cache("http://127.0.0.1:9/x.png"))
 
 
 def test_an_empty_box_of_labels_is_named():
