@@ -35,20 +35,6 @@ def test_a_column_that_no_module_has_is_refused(folder):
     assert len(module) == 0
 
 
-def test_refused_calls_lose_no_row_and_leave_nothing_in_force(folder):
-    own, _ = own_and_all(folder)
-    module = load_module(folder)
-    expected = load_module(folder).compute(**own)
-    module.add_batch(**own)
-    for option in sorted(set(module.load_options) - module.LOAD_OPTIONS):
-        with pytest.raises((TypeError, ValueError), match=rf"^{option}"):
-            module.compute(**{option: {"no": "such value"} if option != "idf" else 3.5})
-    assert_same(folder, module.compute(), expected)
-    with pytest.raises((TypeError, ValueError)):
-        module.compute(**{name: [None] for name in own})
-    assert_same(folder, module.compute(**own), expected)
-
-
 def test_a_compute_leaves_nothing_behind_in_the_module(folder):
     own, _ = own_and_all(folder)
     module = load_module(folder)

@@ -3,10 +3,9 @@
 import pytest
 
 import manycaps
-from manycaps.kit import clip_encoder, text_sentence_encoder
+from manycaps.kit import clip_encoder
 from tests.clip_checkpoints import save_checkpoint
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
-from tests.oracles.tiny_sentence_model import save_tiny_model
 
 pytest.importorskip("open_clip", reason="open_clip is not installed: pip install 'manycaps[clip]'")
 
@@ -28,25 +27,3 @@ def test_all_clip_modules_share_one_model_and_its_features(tmp_path, monkeypatch
     assert not seen
     modules["emscore_pac"].compute(**CAPTION_ROWS, videos=VIDEOS)
     assert len(built) == 1
-
-
-def test_all_modules_with_sentence_embeddings_share_one_model(tmp_path, monkeypatch):
-    encoder = str(save_tiny_model(tmp_path / "encoder"))
-    load, asked = text_sentence_encoder.load_model, []
-
-    def load_counted(*arguments):
-        model = load(*arguments)
-        encode = model.encode
-        model.encode = lambda captions, **options: asked.append(captions) or encode(captions, **options)
-        return model
-
-    monkeypatch.setattr(text_sentence_encoder, "load_model", load_counted)
-    names = ("trm_bert", "mmd_bert", "fid_bert", "trm", "mmd")
-    modules = [manycaps.load(name, encoder=encoder) for name in names]
-    for module in modules:
-        module.compute(**CAPTION_ROWS)
-    (captions,) = asked
-    assert sorted(captions) == sorted({caption for rows in CAPTION_ROWS.values() for row in rows for caption in row})
-    modules.append(manycaps.load("set_diversity", encoder=encoder))
-    modules[-1].compute(**CAPTION_ROWS, kernels=["embedding"])
-    assert len(asked) == 1
