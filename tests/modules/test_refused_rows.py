@@ -111,6 +111,10 @@ OF_TRM = {
 GRAM = np.eye(4)
 VECTORS = dict(zip(ONES, np.random.default_rng(0).normal(size=(2, 2, 3, 3)), strict=True))
 
+OF_BOTH = {
+    ValueError: [(as_arrays(bag_of_words), "prediction_embeddings: expected embeddings instead of captions, got both")]
+}
+
 OF_MMD = {
     ValueError: [
         (VECTORS | {"pooled": True, "kernel": "linear"}, "pooled: expected kernel='rbf' with one"),
@@ -231,6 +235,7 @@ TABLES = [
     (CAPTIONS_ALONE, OF_CAPTIONS, CAPTION_ROWS),
     ([folder.name for folder in DISTRIBUTION_FOLDERS], OF_DISTRIBUTIONS, {}),
     (["trm"], OF_TRM, {}),
+    (["trm_bert", "fid_bert", "mmd"], OF_BOTH, CAPTION_ROWS),
     (["mmd"], OF_MMD, {}),
     (["mmd"], OF_CLIP_SETS, {}),
     *(
