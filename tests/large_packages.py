@@ -28,7 +28,6 @@ class OnFirstUse:
         delattr(importlib.import_module(self.name_of_module), attribute)
 
 
-accelerate = OnFirstUse("accelerate")
 datasets = OnFirstUse("datasets")
 diffusers = OnFirstUse("diffusers")
 evaluate = OnFirstUse("evaluate")
