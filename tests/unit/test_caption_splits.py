@@ -38,7 +38,7 @@ def run(tmp_path):
     return splits
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.floats(0.01, 0.6), st.floats(0.01, 0.39))
 def test_shares_are_met_within_one_row_and_in_every_stratum_within_two(strata, test, validation):
     shares = {"test": test, "validation": validation}
