@@ -98,8 +98,12 @@ def emscore_options():
 
 @pytest.mark.parametrize(
     ("more", "published"),
-    [((), "25.1"), (("--config", "references", "--key", "combined_emscore_pac", "--references", 1), "31.4")],
-    ids=["none", "one"],
+    [
+        ((), "25.1"),
+        (("--config", "references", "--key", "combined_emscore_pac", "--references", 1), "31.4"),
+        (("--config", "references", "--key", "combined_emscore_pac"), "38.1"),
+    ],
+    ids=["none", "one", "all"],
 )
 def test_vatex_eval_by_the_command(vatex, capsys, more, published):
     common = ("--benchmark", "vatex-eval", "--metric", "emscore_pac", "--data", vatex, "--options", emscore_options())
