@@ -4,11 +4,12 @@ import importlib
 import multiprocessing
 import os
 import resource
+import signal
 import time
 import traceback
 
-# Seconds without any work after which a process is taken for blocked, on however busy a machine.
-PATIENCE = 20
+# Seconds after which a call that does not compute is taken for blocked, on however busy a machine.
+PATIENCE = 600
 
 # Address space that a call may take beyond what the process has when its libraries are loaded.
 EXTRA_BYTES = 3 << 30
@@ -19,33 +20,27 @@ class BoundedProcess:
 
     Args:
         prepare: dotted name of a function that loads what the calls need, before the memory is limited.
-        extra_bytes: address space of the calls beyond what the process has by then.
     """
 
-    def __init__(self, prepare, extra_bytes=EXTRA_BYTES):
-        self.prepare, self.extra_bytes = prepare, extra_bytes
+    def __init__(self, prepare):
+        self.prepare = prepare
         self.process = self.pipe = None
 
     def call(self, name, *arguments, seconds):
         """Return what a function answers within so many seconds of computing, or a sentence that says how it failed."""
         if self.process is None:
             self._start()
-        self.pipe.send((name, arguments))
-        start = last = _seconds_computed(self.process.pid)
-        progress = time.monotonic()
-        while not self.pipe.poll(0.25):
-            used = _seconds_computed(self.process.pid)
-            if used > last + 0.05:
-                last, progress = used, time.monotonic()
-            if used - start > seconds or time.monotonic() - progress > PATIENCE:
-                self.close()
-                return f"hang: no answer within {seconds} s of computing"
+        self.pipe.send((name, arguments, seconds))
+        if not self.pipe.poll(PATIENCE):
+            self.close()
+            return f"hang: no answer within {PATIENCE} s"
         try:
             return self.pipe.recv()
         except EOFError:
             self.process.join()
             code, self.process = self.process.exitcode, None
-            return f"crash: the process ended with {code}"
+            is_hang = code == -signal.SIGXCPU
+            return f"hang: no answer within {seconds} s of computing" if is_hang else f"crash: ended with {code}"
 
     def close(self):
         """End the process."""
@@ -57,24 +52,27 @@ class BoundedProcess:
     def _start(self):
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other, self.prepare, self.extra_bytes), daemon=True)
+        self.process = context.Process(target=_serve, args=(other, self.prepare), daemon=True)
         self.process.start()
         other.close()
         assert self.pipe.recv() == "ready"
 
 
-def _serve(pipe, prepare, extra_bytes):
+def _serve(pipe, prepare):
     """Answer calls until the other side hangs up."""
     os.environ["OMP_NUM_THREADS"] = "1"
     _function(prepare)()
-    limit = _address_space() + extra_bytes
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + EXTRA_BYTES, used + EXTRA_BYTES))
     pipe.send("ready")
     while True:
         try:
-            name, arguments = pipe.recv()
+            name, arguments, seconds = pipe.recv()
         except EOFError:
             return
+        # The system ends the process at this number of seconds, all its threads together.
+        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds + 1, resource.RLIM_INFINITY))
         try:
             answer = _function(name)(*arguments)
         except BaseException:
@@ -85,19 +83,3 @@ def _serve(pipe, prepare, extra_bytes):
 def _function(name):
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(module), function)
-
-
-def _seconds_computed(process):
-    """Seconds of computing of a process, all its threads together."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="ascii") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except FileNotFoundError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _address_space():
-    """Bytes of address space of this process."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()

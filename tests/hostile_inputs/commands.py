@@ -1,6 +1,7 @@
 """Command lines with wrong files, outputs and options: one line, status 1 or 2, and old outputs as they were."""
 
 import contextlib
+import importlib
 import io
 import os
 import pathlib
@@ -9,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 
-from tests.hostile_inputs.command_lines import Command, Run, all_commands
+from tests.hostile_inputs.command_lines import Command, all_commands
 from tests.hostile_inputs.rule import HOUSE_FORM
 
 # What lies in every output file before a command runs.
@@ -18,24 +19,16 @@ OLD = "what was there before\n"
 
 def prepare() -> None:
     """Load what most commands need."""
-    import evaluate
-    import torch
-
-    import manycaps.checkpoint_conversion
-    import manycaps.comparison.run
-    import manycaps.diversity.measured
-    import manycaps.human_correlation.protocols
-    import manycaps.pac_training.positives
-    import manycaps.pac_training.training_run
-    import manycaps.quickstart.comparison
-    import manycaps.rows.chosen
-    import manycaps.scoring.run
-
-    del evaluate, torch, manycaps
+    for name in (
+        *("evaluate", "torch", "manycaps.checkpoint_conversion", "manycaps.comparison.run", "manycaps.rows.chosen"),
+        *("manycaps.diversity.measured", "manycaps.human_correlation.protocols", "manycaps.pac_training.positives"),
+        *("manycaps.pac_training.training_run", "manycaps.quickstart.comparison", "manycaps.scoring.run"),
+    ):
+        importlib.import_module(name)
 
 
-def complaint(name: str, run: Run | None = None) -> str | None:
-    """Run a command line, by `run_command` unless told otherwise; say what is against the rule, or return None."""
+def complaint(name: str) -> str | None:
+    """Run a command line; say what is against the rule, or return None."""
     from tests.modules.sample_inputs import small_checkpoint
 
     case = all_commands()[name]
@@ -50,7 +43,7 @@ def complaint(name: str, run: Run | None = None) -> str | None:
         arguments = [
             a.replace("{folder}", str(folder)).replace("{checkpoint}", small_checkpoint()) for a in case.arguments
         ]
-        found = _complaint(case, folder, *(run or run_command)(arguments, folder))
+        found = _complaint(case, folder, *run_command(arguments, folder))
         changed = [
             path.name for path, mode in before.items() if not os.path.lexists(path) or path.lstat().st_mode != mode
         ]

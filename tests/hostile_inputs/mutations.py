@@ -1,40 +1,31 @@
-"""Files, checkpoints and captions changed at random: the answer is a value, or an error of the house's form.
+"""Files and captions changed at random: the answer is a value, or an error of the house's form.
 
-python -m tests.hostile_inputs.mutations --each 10000
-
-runs every kind in a process with a limit of memory, and prints what came out. A run is decided by its seed; the number
-of a mutation that is answered badly is printed, and `mutate` makes it again.
+A mutation is decided by its kind, its number and a seed: `mutate` makes it again.
 """
 
-import argparse
 import functools
+import gzip
+import io
 import json
 import pathlib
 import random
-import resource
-import sys
+import tarfile
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tests.hostile_inputs import mutated_tools
-from tests.hostile_inputs.bounded_process import BoundedProcess
+from tests.hostile_inputs.command_lines import GOOD_LINES, GOOD_SCENES, LINES, ROWS, array
 from tests.hostile_inputs.images import FORMATS, encoded
-from tests.hostile_inputs.mutated_tools import damaged
 from tests.hostile_inputs.rule import against_the_form
+from tests.hostile_inputs.videos import CODEC_NAMES, clip
+from tests.hostile_inputs.weights import MODULES
+from tests.modules.sample_inputs import small_meteor15_data
 
 # Seconds of computing within which each must be answered.
 TIME_LIMIT = 5
-
-# Mutations that are tried in one call of the process with limits.
-AT_ONCE = 100
-
-# Seconds of computing for that many.
-CALL_LIMIT = 300
 
 # Pieces of hostile captions.
 PIECES = (
@@ -44,155 +35,179 @@ PIECES = (
     *("a" * 50, "&amp;" * 20, "." * 40, "x-" * 30),
 )  # fmt: skip
 
-Attempt = Callable[[random.Random], object]
+Files = dict[str, bytes]
+
+# Good files, and what reads them from their folder.
+Reader = tuple[Files, Callable[[pathlib.Path], object]]
 
 
-def attempt_image(rng: random.Random) -> object:
-    """Decode a damaged image."""
+def of_file(name: str, content: bytes, read: Callable[[pathlib.Path], object]) -> Reader:
+    """Return what reads one file, given its path."""
+    return {name: content}, lambda folder: read(folder / name)
+
+
+@functools.cache
+def image_readers() -> list[Reader]:
+    """Return pictures of every format, and some with a second page."""
     from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
 
-    content = damaged(_picture(rng.choice(FORMATS), rng.choice((1, 1, 2))), rng)
-    return as_model_pixels(as_rgb_image(as_image_source(content, "images[0]"), "images[0]"), 8)
+    def read(path: pathlib.Path) -> object:
+        source = as_image_source(path.read_bytes(), "images[0]")
+        return as_model_pixels(as_rgb_image(source, "images[0]"), 8)
+
+    pictures = [encoded(kind) for kind in FORMATS] + [encoded(kind, 2) for kind in ("GIF", "PNG", "TIFF", "WEBP")]
+    return [of_file("picture", content, read) for content in pictures]
 
 
-def attempt_video(rng: random.Random) -> object:
-    """Decode a damaged video."""
+@functools.cache
+def video_readers() -> list[Reader]:
+    """Return clips in every container, read as a whole and in part."""
     from manycaps.kit.media_video import as_video_source, video_key
     from manycaps.kit.media_video_decoder import read_pixels
-    from tests.hostile_inputs.videos import clip
 
-    content = damaged(clip(rng.choice(("mp4", "mkv", "avi"))), rng)
-    source = as_video_source(content, "videos[0]")
-    return video_key(source, "videos[0]"), list(read_pixels(source, rng.choice(("all", 3)), 8, "videos[0]", 1))
+    def read(frames: Any, path: pathlib.Path) -> object:
+        source = as_video_source(path.read_bytes(), "videos[0]")
+        return video_key(source, "videos[0]"), list(read_pixels(source, frames, 8, "videos[0]", 1))
 
-
-def attempt_checkpoint(rng: random.Random) -> object:
-    """Read a damaged file of weights, or build a model of changed ones and encode with it."""
-    from manycaps.kit.clip_model import FeatureError
-    from manycaps.kit.clip_weights import merge_lora, read_weights
-
-    if rng.random() < 0.5:
-        path = pathlib.Path(tempfile.gettempdir()) / f"mutated-{rng.random()}{rng.choice(('.pth', '.safetensors'))}"
-        path.write_bytes(damaged(_weights_file(path.suffix), rng))
-        try:
-            return merge_lora(read_weights(path))
-        finally:
-            path.unlink()
-    weights = changed_weights(dict(_weights()), rng)
-    model = _clip_model(merge_lora(weights))
-    pixels = np.zeros((1, model.image_size, model.image_size, 3), np.uint8)
-    try:
-        return model.image_features(pixels), model.text_features([model.tokenize("a dog")], 1)
-    except FeatureError as error:  # as the modules do
-        raise error.named("images[0]", "changed weights") from error
-
-
-def changed_weights(weights: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Change one to three weights of a state dict."""
-    for _ in range(rng.randint(1, 3)):
-        name = rng.choice(sorted(weights))
-        tensor = weights[name]
-        kind = rng.choice(("drop", "rename", "lora", *CHANGES))
-        if kind in CHANGES:
-            weights[name] = CHANGES[kind](tensor, rng)
-        elif kind == "lora":
-            weights[f"{name.removesuffix('weight')}lora_{rng.choice('AB')}"] = _matrix(rng)
-        else:
-            del weights[name]
-        if kind == "rename":
-            weights[rng.choice((f"{name}.x", "x", name.replace("blocks.0", "blocks.7"), f"{name}_lora_A"))] = tensor
-    return weights
-
-
-def _matrix(rng: random.Random) -> Any:
-    import torch
-
-    return torch.ones(rng.randrange(4), rng.randrange(4))
-
-
-def _cut(tensor: Any, rng: random.Random) -> Any:
-    """Leave out the end of one dimension."""
-    if not tensor.ndim:
-        return tensor[None]
-    axis = rng.randrange(tensor.ndim)
-    return tensor.narrow(axis, 0, rng.randrange(tensor.shape[axis] + 1))
-
-
-def _repeated(tensor: Any, rng: random.Random) -> Any:
-    """Double one dimension."""
-    if not tensor.ndim or tensor.numel() > 100_000:
-        return tensor[None]
-    return tensor.repeat([2 if axis == rng.randrange(tensor.ndim) else 1 for axis in range(tensor.ndim)])
-
-
-def _filled(number: float) -> Callable[..., Any]:
-    """Return a change to one number everywhere, in no memory."""
-    return lambda tensor, rng: tensor.float().new_full((), number).expand(tensor.shape)
-
-
-CHANGES: dict[str, Callable[[Any, random.Random], Any]] = {
-    "cut": _cut,
-    "repeat": _repeated,
-    "flatten": lambda tensor, rng: tensor.flatten(),
-    "sum": lambda tensor, rng: tensor.sum(),
-    "transpose": lambda tensor, rng: tensor.transpose(0, -1) if tensor.ndim > 1 else tensor,
-    "zeros": _filled(0.0),
-    "large": _filled(3e38),
-    "nan": _filled(float("nan")),
-    "half": lambda tensor, rng: tensor.half(),
-    "int": lambda tensor, rng: tensor.int(),
-    "bool": lambda tensor, rng: tensor > 0,
-}
-
-
-def attempt_json(rng: random.Random) -> object:
-    """Read a damaged file of JSON by one of its readers."""
-    readers = _json_readers()
-    name = rng.choice(sorted(readers))
-    content, read = readers[name]
-    path = pathlib.Path(tempfile.gettempdir()) / f"mutated-{rng.random()}.json"
-    path.write_bytes(damaged(content, rng))
-    try:
-        return read(path)
-    finally:
-        path.unlink()
-
-
-def attempt_caption(rng: random.Random) -> object:
-    """Compute METEOR, CIDEr-D and CLIP's tokens of hostile captions."""
-    from manycaps.kit.clip_model import first_tokens
-    from manycaps.kit.text_cider import cider_d_scores
-    from manycaps.kit.text_meteor import meteor_scores
-
-    texts, tokens = hostile_row(rng)
-    for text in texts:
-        first_tokens(_tokenizer(), text)
-    scores = meteor_scores([tokens], _lexicon())[0], cider_d_scores([tokens], {}, 2)[0]
-    return [within(values, 0, most) for values, most in zip(scores, (1, 10), strict=True)]
-
-
-def attempt_words(rng: random.Random) -> object:
-    """Compute METEOR 1.5, BLEU, ROUGE-L, self-CIDEr and both measurements of diversity of hostile captions."""
-    from manycaps import functional
-    from measurements.vdtk_diversity.vdtk_diversity import VdtkDiversity
-
-    texts, tokens = hostile_row(rng)
-    candidates, references = [tokens[:1]], [tokens[1:]]
-    own = _set_diversity().compute(predictions=[texts], references=[texts[1:]])
     return [
-        within(functional.bleu(candidates, references), 0, 1),
-        within(functional.rouge_l(candidates, references), 0, 1),
-        within(functional.meteor15(candidates, references), 0, 1),
-        within(functional.self_cider([tokens]), 0, 1, may_be_undefined=True),
-        within([own["vendi_ngram_1"]], 1, len(texts)),
-        within([own["compression_ratio"]], 0, np.inf),
-        VdtkDiversity().compute(data=[texts]),
+        of_file("clip", clip(ending), functools.partial(read, frames))
+        for ending in CODEC_NAMES
+        for frames in ("all", 3)
     ]
 
 
-def hostile_row(rng: random.Random) -> tuple[list[str], list[list[str]]]:
-    """Return three captions as a module takes them, and their tokens."""
+@functools.cache
+def checkpoint_readers() -> list[Reader]:
+    """Return a few small tensors as a file of torch and of safetensors."""
+    import torch
+    from safetensors.torch import save
+
+    from manycaps.kit.clip_weights import merge_lora, read_weights
+    from tests.clip_checkpoints import small_weights
+
+    few = {name: tensor.clone() for name, tensor in list(small_weights().items())[:6] if tensor.numel() < 5_000}
+    file = io.BytesIO()
+    torch.save({"state_dict": few}, file)
+    contents = {"a.pth": file.getvalue(), "a.safetensors": save(few, {"manycaps": '{"activation": "gelu"}'})}
+    return [of_file(name, content, lambda path: merge_lora(read_weights(path))) for name, content in contents.items()]
+
+
+@functools.cache
+def json_readers() -> list[Reader]:
+    """Return a good file of each layout of JSON."""
+    from manycaps.caption_tables import caption_lists, open_captions, table_records
+    from manycaps.kit.clip_token_matching import load_token_frequency
+    from manycaps.kit.clip_variants import as_treatment, config_treatment
+    from manycaps.kit.text_document_frequency import load_document_frequency
+    from manycaps.kit.text_sentence_encoder import _module_paths
+    from manycaps.quickstart.scenes import read_scenes
+
+    counts = {"n_documents": 9, "document_frequency": {"a": 3, "dog": 2}}
+    config = {"model_cfg": {"quick_gelu": True}, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.2] * 3}}
+    treatment = {"activation": "gelu", "mean": (0.5,) * 3, "std": (0.5,) * 3}
+    readers = [
+        (json.dumps(counts).encode(), load_document_frequency),
+        (json.dumps(counts).encode(), lambda path: load_token_frequency(path, {"a": 1, "dog": 2})),
+        (json.dumps(config).encode(), lambda path: as_treatment(treatment | config_treatment(path), path)),
+        (json.dumps(GOOD_SCENES).encode(), read_scenes),
+        (GOOD_LINES, lambda path: list(caption_lists(open_captions([str(path)])))),
+        (GOOD_LINES, lambda path: list(table_records(path))),
+    ]
+    return [
+        ({"modules.json": MODULES}, _module_paths),
+        *(of_file("a.json", content, read) for content, read in readers),
+    ]
+
+
+@functools.cache
+def table_readers() -> list[Reader]:
+    """Return a file of captions of each kind, read as the commands do."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    from manycaps.caption_tables import good_rows, open_source
+
+    singles = pa.table({"id": ["a", "a", "b"], "caption": ["a dog", "a wet dog", 'a "cat", too'], "n": [1, 2, 3]})
+    table, files = pa.Table.from_pylist(ROWS), {name: io.BytesIO() for name in ("parquet", "arrow", "csv", "tar")}
+    pq.write_table(table, files["parquet"], row_group_size=2)
+    with pa.ipc.new_stream(files["arrow"], table.schema) as writer:
+        writer.write_table(table)
+    pyarrow.csv.write_csv(singles, files["csv"])
+    with tarfile.open(fileobj=files["tar"], mode="w") as archive:
+        for i, row in enumerate(ROWS):
+            for ending, content in (("json", json.dumps(row)), ("jpg", "no picture")):
+                member = tarfile.TarInfo(f"{i:03}.{ending}")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content.encode()))
+    contents = {f"captions.{name}": file.getvalue() for name, file in files.items()} | {
+        "captions.jsonl": LINES,
+        "captions.json": json.dumps(ROWS).encode(),
+        "captions.tsv": files["csv"].getvalue().replace(b",", b"\t"),
+        "captions.txt": b"a dog\na wet dog\n\na cat\n",
+    }
+    contents |= {f"{name}.gz": gzip.compress(contents[name], mtime=0) for name in ("captions.jsonl", "captions.tar")}
+    return [
+        of_file(name, content, lambda path: list(good_rows(open_source([str(path)], either=True).rows())))
+        for name, content in contents.items()
+    ]
+
+
+@functools.cache
+def release_readers() -> list[Reader]:
+    """Return the files of each released benchmark."""
+    import scipy.io
+
+    from manycaps.core_set.core_sets import load_scores
+    from manycaps.human_correlation.abstract_50s import FILE_NAME, abstract_50s_rows
+    from manycaps.human_correlation.coco_systems import system_rows
+    from manycaps.human_correlation.flickr8k_release import CAPTIONS_NAME, JUDGEMENTS_NAME, expert_rows
+    from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, vatex_eval_rows
+
+    captions = "".join(f"{image}.jpg#{i}\ta dog {i}\n" for image in ("one", "two") for i in range(5)).encode()
+    judgements = {JUDGEMENTS_NAME: b"one.jpg\ttwo.jpg#0\t1\t1\t2\ntwo.jpg\ttwo.jpg#2\t4\t4\t3\n"}
+    triplets = np.array(
+        [("a dog", "a puppy", "a cat", 1.0), ("a man", "a boy", "a tree", -1.0)],
+        dtype=[("A", object), ("B", object), ("C", object), ("winner", object)],
+    )
+    consensus = io.BytesIO()
+    scipy.io.savemat(consensus, {"triplets": triplets})
+    paragraphs = {"results": {"v": [{"sentence": "a dog runs"}, {"sentence": "it sleeps"}]}}
+    videos = {"v": {"duration": 20.0, "timestamps": [[0, 10], [8, 20]], "sentences": ["a dog runs", "it sleeps"]}}
+    activitynet = {f"final_{kind}_video_sentences.json": paragraphs for kind in ("right", "foil")}
+    activitynet |= {f"anet_entities_test_{i}.json": videos for i in (1, 2)}
+    of_one_image = [{"image_id": 1, "caption": text} for text in ("a dog", "a wet dog")]
+    coco = {
+        "annotations.json": {"images": [{"id": 1, "file_name": "1.jpg"}], "annotations": of_one_image},
+        "system.json": of_one_image[:1],
+    }
+    vatex = {
+        "candidates_list.npy": array(["a dog", "a cat"]),
+        "gts_list.npy": array([["a dog runs", "a wet dog"], ["a cat sleeps", "cats"]]),
+        "human_scores.npy": array([5.0, 3.0, 4.0, 2.0, 5.0, 1.0]),
+        "video_ids.npy": array(["a", "b"]),
+    }
+    return [
+        ({CAPTIONS_NAME: captions, **judgements}, expert_rows),
+        ({f"{CAPTIONS_NAME}.gz": gzip.compress(captions, mtime=0), **judgements}, expert_rows),
+        (as_json(activitynet), activitynet_foil_rows),
+        (as_json(coco), system_rows),
+        (vatex, vatex_eval_rows),
+        of_file(FILE_NAME, consensus.getvalue(), abstract_50s_rows),
+        of_file("scores.npy", array(np.ones((8, 4))), lambda path: load_scores(path, 8, 4)),
+    ]
+
+
+def as_json(contents: dict[str, Any]) -> Files:
+    """Return files of JSON."""
+    return {name: json.dumps(content).encode() for name, content in contents.items()}
+
+
+def attempt_captions(rng: random.Random) -> object:
+    """Compute every metric of words, CLIP's tokens, and both measurements of diversity of hostile captions."""
+    from manycaps import functional
     from manycaps.kit.base_rows import LONGEST_CAPTION, as_caption_rows
+    from manycaps.kit.clip_model import first_tokens
     from manycaps.kit.text_tokens import tokenize_rows
 
     def caption() -> str:
@@ -200,7 +215,33 @@ def hostile_row(rng: random.Random) -> tuple[list[str], list[list[str]]]:
         return text[: rng.choice((LONGEST_CAPTION, LONGEST_CAPTION, LONGEST_CAPTION + 5))]
 
     rows = as_caption_rows([[caption() for _ in range(3)]], "predictions")
-    return rows[0], tokenize_rows(rows, "ptb")[0]
+    (texts,), tokens = rows, tokenize_rows(rows, "ptb")[0]
+    candidates, references = [tokens[:1]], [tokens[1:]]
+    clip_tokenizer, set_diversity, vdtk_diversity = loaded()
+    own = set_diversity.compute(predictions=[texts], references=[texts[1:]])
+    return [
+        [first_tokens(clip_tokenizer, text) for text in texts],
+        within(functional.meteor(candidates, references), 0, 1),
+        within(functional.meteor15(candidates, references, small_meteor15_data()), 0, 1),
+        within(functional.cider_d([*candidates, *candidates], [*references, [["cat"]]]), 0, 10),
+        within(functional.bleu(candidates, references), 0, 1),
+        within(functional.rouge_l(candidates, references), 0, 1),
+        within(functional.self_cider([tokens]), 0, 1, may_be_undefined=True),
+        within([own["vendi_ngram_1"]], 1, len(texts)),
+        within([own["compression_ratio"]], 0, np.inf),
+        vdtk_diversity.compute(data=[texts]),
+    ]
+
+
+@functools.cache
+def loaded() -> tuple[Any, Any, Any]:
+    """Return CLIP's tokenizer, and both measurements of diversity."""
+    from open_clip.tokenizer import SimpleTokenizer
+
+    from measurements.set_diversity.set_diversity import SetDiversity
+    from measurements.vdtk_diversity.vdtk_diversity import VdtkDiversity
+
+    return SimpleTokenizer(), SetDiversity(kernels=("ngram",)), VdtkDiversity()
 
 
 def within(values: Any, least: float, most: float, may_be_undefined: bool = False) -> Any:
@@ -212,14 +253,61 @@ def within(values: Any, least: float, most: float, may_be_undefined: bool = Fals
     return values
 
 
-ATTEMPTS: dict[str, Attempt] = {
-    "images": attempt_image,
-    "videos": attempt_video,
-    "checkpoints": attempt_checkpoint,
-    "json": attempt_json,
-    "captions": attempt_caption,
-    "words": attempt_words,
-    **mutated_tools.ATTEMPTS,
+def attempt_files(readers: Callable[[], list[Reader]], rng: random.Random) -> object:
+    """Read good files of which one is damaged."""
+    files, read = rng.choice(readers())
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+        damage_one([folder / path for path in files], rng)
+        return read(folder)
+
+
+def damage_one(paths: list[pathlib.Path], rng: random.Random) -> None:
+    """Damage one of several files; a compressed one before or behind the compression."""
+    path = rng.choice(sorted(paths))
+    content = path.read_bytes()
+    if path.suffix == ".gz" and rng.random() < 0.5:
+        path.write_bytes(gzip.compress(damaged(gzip.decompress(content), rng), mtime=0))
+    else:
+        path.write_bytes(damaged(content, rng))
+
+
+def damaged(content: bytes, rng: random.Random) -> bytes:
+    """Change a file in one to eight places."""
+    data = bytearray(content)
+    for _ in range(rng.randint(1, 8)):
+        if not data:
+            break
+        start, length = rng.randrange(len(data)), rng.choice((1, 1, 2, 4, 8, 64, 500))
+        kind = rng.randrange(7)
+        if kind == 0:
+            data[start] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            data[start : start + length] = rng.randbytes(length)
+        elif kind == 2:
+            del data[start : start + length]
+        elif kind == 3:
+            data[start:start] = data[start : start + length]
+        elif kind == 4:
+            data[start : start + length] = rng.choice((b"\0", b"\xff", b"\x7f")) * length
+        elif kind == 5:
+            del data[start:]
+        else:
+            data[start:start] = rng.choice((b"[", b"{", b'"', b"-1", b"9" * 50, b"null", b"\\ud800", b"1e999"))
+    return bytes(data)
+
+
+ATTEMPTS: dict[str, Callable[[random.Random], object]] = {
+    "images": functools.partial(attempt_files, image_readers),
+    "videos": functools.partial(attempt_files, video_readers),
+    "checkpoints": functools.partial(attempt_files, checkpoint_readers),
+    "json": functools.partial(attempt_files, json_readers),
+    "tables": functools.partial(attempt_files, table_readers),
+    "releases": functools.partial(attempt_files, release_readers),
+    "captions": attempt_captions,
 }
 
 
@@ -236,149 +324,13 @@ def mutate(kind: str, number: int, seed: int = 0) -> str | None:
     return found or (f"hang: {used:.1f} s" if used > TIME_LIMIT else None)
 
 
-def several(kind: str, numbers: range, seed: int) -> tuple[list[tuple[int, str]], int]:
-    """Make mutations; return those against the rule, and the peak of the memory in MB."""
-    answers = [(number, mutate(kind, number, seed)) for number in numbers]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return [(number, found) for number, found in answers if found], peak
+def several(kind: str, numbers: range) -> list[tuple[int, str]]:
+    """Make mutations; return those against the rule."""
+    answers = [(number, mutate(kind, number)) for number in numbers]
+    return [(number, found) for number, found in answers if found]
 
 
 def prepare() -> None:
     """Load what the attempts need, and make one attempt of each kind."""
     for kind in ATTEMPTS:
         mutate(kind, -1)
-
-
-def main() -> int:
-    """Run all kinds and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--each", type=int, default=10_000, help="mutations of each kind (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", choices=ATTEMPTS, default=list(ATTEMPTS))
-    arguments = parser.parse_args()
-    n_bad = 0
-    here = "tests.hostile_inputs.mutations"
-    for kind in arguments.kinds:
-        process, start = BoundedProcess(f"{here}.prepare"), time.time()
-        bad: list[tuple[int, str]] = []
-        peak = 0
-        for first in range(0, arguments.each, AT_ONCE):
-            numbers = range(first, min(first + AT_ONCE, arguments.each))
-            answer = process.call(f"{here}.several", kind, numbers, arguments.seed, seconds=CALL_LIMIT)
-            if isinstance(answer, str):
-                bad.append((first, answer))
-            else:
-                bad.extend(answer[0])
-                peak = max(peak, answer[1])
-        process.close()
-        n_bad += len(bad)
-        counts = dict(Counter(found.split(":")[0] for _, found in bad))
-        print(f"{kind}: {arguments.each:,} mutations, {len(bad)} answered badly {counts or ''}, peak {peak:,} MB, "
-              f"{time.time() - start:.0f} s", flush=True)  # fmt: skip
-        for number, found in bad[:10]:
-            print(f"    {number}: {found[:300]}", flush=True)
-    return int(n_bad > 0)
-
-
-@functools.cache
-def _picture(kind: str, pictures: int) -> bytes:
-    try:
-        return encoded(kind, pictures)
-    except (KeyError, OSError):  # a format of one page
-        return encoded(kind)
-
-
-@functools.cache
-def _weights() -> dict[str, Any]:
-    """A small state dict, whose token embedding takes no memory."""
-    import torch
-
-    from tests.clip_checkpoints import small_weights
-
-    weights = small_weights()
-    embedding = weights["token_embedding.weight"]
-    return weights | {"token_embedding.weight": torch.full((1, 1), 0.1).expand(embedding.shape)}
-
-
-@functools.cache
-def _weights_file(suffix: str) -> bytes:
-    """A file of a few small tensors."""
-    import torch
-    from safetensors.torch import save
-
-    few = {name: tensor.clone() for name, tensor in list(_weights().items())[:6] if tensor.numel() < 5_000}
-    if suffix == ".safetensors":
-        return save(few, {"manycaps": '{"activation": "gelu"}'})
-    with tempfile.NamedTemporaryFile(suffix=suffix) as file:
-        torch.save({"state_dict": few}, file.name)
-        return pathlib.Path(file.name).read_bytes()
-
-
-def _clip_model(weights: dict[str, Any]) -> Any:
-    import open_clip
-
-    from manycaps.kit import clip_model
-
-    open_clip.SimpleTokenizer = _tokenizer  # made once: it takes longer than all the rest
-    return clip_model.ClipModel(
-        weights, activation="quick_gelu", mean=clip_model.OPENAI_MEAN, std=clip_model.OPENAI_STD, device="cpu"
-    )
-
-
-@functools.cache
-def _tokenizer() -> Any:
-    from open_clip.tokenizer import SimpleTokenizer
-
-    return SimpleTokenizer()
-
-
-@functools.cache
-def _lexicon() -> Any:
-    from manycaps.kit.text_meteor import WordNetLexicon
-
-    return WordNetLexicon()
-
-
-@functools.cache
-def _set_diversity() -> Any:
-    from measurements.set_diversity.set_diversity import SetDiversity
-
-    return SetDiversity(kernels=("ngram",))
-
-
-@functools.cache
-def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
-    """A good file and its reader, by name."""
-    from manycaps.caption_tables import caption_lists, open_captions, table_records
-    from manycaps.kit.clip_token_matching import load_token_frequency
-    from manycaps.kit.clip_variants import as_treatment, config_treatment
-    from manycaps.kit.text_document_frequency import load_document_frequency
-    from manycaps.kit.text_sentence_encoder import _module_paths
-    from manycaps.quickstart.scenes import read_scenes
-    from tests.hostile_inputs.command_lines import GOOD_LINES, GOOD_SCENES
-    from tests.hostile_inputs.weights import MODULES
-
-    counts = json.dumps({"n_documents": 9, "document_frequency": {"a": 3, "dog": 2}}).encode()
-    config = json.dumps(
-        {"model_cfg": {"quick_gelu": True}, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.2] * 3}}
-    ).encode()
-
-    def modules(path: pathlib.Path) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "modules.json").write_bytes(path.read_bytes())
-            return _module_paths(pathlib.Path(folder))
-
-    defaults = {"activation": "gelu", "mean": (0.5,) * 3, "std": (0.5,) * 3}
-    return {
-        "document_frequency": (counts, load_document_frequency),
-        "token_frequency": (counts, lambda path: load_token_frequency(path, {"a": 1, "dog": 2})),
-        "config": (config, lambda path: as_treatment(defaults | config_treatment(path), path)),
-        "scenes": (json.dumps(GOOD_SCENES).encode(), read_scenes),
-        "lines": (GOOD_LINES, lambda path: list(caption_lists(open_captions([str(path)])))),
-        "table": (GOOD_LINES, lambda path: list(table_records(path))),
-        "modules": (MODULES, modules),
-    }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

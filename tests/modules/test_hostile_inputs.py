@@ -1,4 +1,4 @@
-"""Hostile and extreme inputs of every module, class by class: answered clearly, and nothing lost or poisoned."""
+"""Hostile and extreme inputs of modules and pages: answered clearly, and nothing lost or poisoned."""
 
 import collections
 
@@ -8,8 +8,8 @@ from tests.hostile_inputs import rule
 from tests.hostile_inputs.bounded_process import BoundedProcess
 from tests.large_packages import evaluate
 
-# Seconds of computing within which a call must be answered.
-TIME_LIMIT = 5
+# Seconds of computing within which a call must be answered, and the largest input of a page.
+TIME_LIMIT, PAGE_LIMIT = 5, 60
 
 # Names of the cases by class and module.
 NAMES = collections.defaultdict(list)
@@ -47,3 +47,15 @@ def test_one_hostile_call_of_a_module_and_class_is_answered_clearly(kind, subtes
         name = NAMES[group][i % len(NAMES[group])]
         with subtests.test(name):
             assert rule.complaint(name) is None
+
+
+@pytest.mark.slow
+def test_the_largest_input_of_a_page_is_answered_in_bounded_time_and_memory(subtests):
+    pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
+    from tests.hostile_inputs.pages import LARGEST
+
+    process = BoundedProcess("tests.hostile_inputs.pages.prepare")
+    for name in LARGEST:
+        with subtests.test(name):
+            assert process.call("tests.hostile_inputs.pages.complaint", name, seconds=PAGE_LIMIT) is None
+    process.close()
