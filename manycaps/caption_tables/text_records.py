@@ -305,7 +305,7 @@ def _parsed_line(block: Block, row: int) -> Any:
 
 
 def _not_json(row: int, problem: str) -> ValueError:
-    return ValueError(f"row[{row}]: expected a line of JSON, got none ({problem}). Fix or delete this line.")
+    return ValueError(f"row[{row}]: expected a line of JSON, got invalid JSON ({problem}). Fix or delete this line.")
 
 
 def as_values(value: Any, row: int) -> Any:
@@ -348,7 +348,7 @@ def _parsed_json(content: bytes, path: str) -> Any:
                 raise
             return [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: expected JSON, got none ({error}). Write the file again.") from None
+        raise ValueError(f"{path}: expected JSON, got invalid JSON ({error}). Write the file again.") from None
 
 
 def _is_row(content: dict[str, Any]) -> bool:

@@ -152,7 +152,7 @@ def equal_captions(comparison: SystemComparison) -> list[str]:
         sizes = {len(row.captions[name]) for row in rows}
         if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
             size = f"{min(sizes)}" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
-            sentences.append(f"{name}: {size} captions a row, all equal: greedy? manycaps sample --temperature 1")
+            sentences.append(f"{name}: the {size} captions of each row are equal; for others: manycaps sample")
     return sentences
 
 

@@ -115,7 +115,7 @@ def test_groups_avoid_what_earlier_ones_chose():
 @each_case(
     ("given", "message"),
     [
-        ({"temperature": 0}, "--temperature: expected a number above 0 and below inf, got 0."),
+        ({"temperature": 0}, "--temperature: expected a number above 0 and finite, got 0."),
         ({"top_p": 1.5}, "--top-p: expected"),
         ({"top_k": -1}, "--top-k: expected a whole number of at least 0, got -1."),
         ({"min_p": 1}, "--min-p: expected a number from 0 to below 1, got 1. 0 keeps all tokens."),
