@@ -1,4 +1,4 @@
-"""Human parity: can candidate captions be distinguished from human ones, how do they differ, and is that sure?"""
+"""Human parity: can candidate captions be distinguished from human ones, how do they differ, and how certain is it?"""
 
 import evaluate
 import numpy as np
