@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, is_local, open_bytes, whole
 
-# Members whose text is captions, one a line.
+# Members whose text is captions, one per line.
 CAPTION_MEMBERS = ("txt", "caption", "captions", "text")
 
 # Members whose JSON is an object of values.

@@ -385,7 +385,7 @@ class _Texts:
         return self._numbered(self._together.split(), lengths)
 
     def rouge(self, beta: float) -> Floats:
-        """ROUGE-L of every candidate; words are split at blanks alone, as there."""
+        """ROUGE-L of every candidate; words are split at single spaces alone, as there."""
         if self._is_plain:
             return rouge_l_of_ngrams(self.ngrams, beta)
         lengths = [text.count(" ") + 1 for text in self._texts]

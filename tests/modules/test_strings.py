@@ -72,7 +72,7 @@ def test_a_mix_of_strings_and_lists_is_refused(folder):
 @each_case("folder", FOLDERS, ids=folder_name)
 def test_the_card_says_so(folder):
     inputs = (folder / "README.md").read_text(encoding="utf-8").split("\n## Inputs\n\n")[1]
-    assert inputs.startswith("A column of captions may hold a string in place of each list, for rows of one caption: ")
+    assert inputs.startswith("If every row has a single caption, a column of captions may hold strings instead of ")
 
 
 @each_case("folder", FOLDERS, ids=folder_name)
