@@ -163,13 +163,13 @@ def _checked_lines(read_line: Callable[[int], bytes]) -> Iterator[bytes]:
     while line := read_line(MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
             raise BadLineError(
-                f"expected lines of at most {MAX_LINE_BYTES:,} bytes, got a longer one, behind which nothing is read. "
-                "Write a row a line, or leave the file out."
+                f"expected lines of at most {MAX_LINE_BYTES:,} bytes, got a longer one, after which nothing is read. "
+                "Write one row per line, or leave the file out."
             )
         n_empty = n_empty + 1 if line.isspace() else 0
         if n_empty > MAX_EMPTY_LINES:
             raise BadLineError(
-                f"expected captions, got more than {MAX_EMPTY_LINES:,} empty lines, behind which nothing is read. "
+                f"expected captions, got more than {MAX_EMPTY_LINES:,} empty lines, after which nothing is read. "
                 "Delete them, or leave the file out."
             )
         yield line

@@ -429,7 +429,7 @@ def _check_texts(name: str, key: Hashable, texts: object) -> None:
     if not isinstance(texts, list | tuple) or not all(issubclass(kind, str) for kind in {type(text) for text in texts}):
         raise TypeError(
             f"{name}[{shown_value(key)}]: expected a list of strings, got {shown_value(texts)}. Give tokens joined by "
-            "blanks, as PTBTokenizer().tokenize returns them."
+            "spaces, as PTBTokenizer().tokenize returns them."
         )
     if not texts:
         raise ValueError(f"{name}[{shown_value(key)}]: expected at least one caption, got none. Leave the image out.")

@@ -140,11 +140,7 @@ OF_A_DATA_SET = "expected a metric that scores rows, got one of a whole data"
 @each_case(
     ("name", "options", "message"),
     [
-        (
-            "set_diversity",
-            {},
-            "--option set_diversity.document_frequency: expected a table, got none, with which n-gra",
-        ),
+        ("set_diversity", {}, "--option set_diversity.document_frequency: expected a table, got none; n-grams are "),
         ("mmd", {"preset": "cmmd"}, "--option preset=cmmd: expected values of rows, got a published value of"),
         (
             "human_parity",

@@ -638,8 +638,8 @@ def test_a_line_without_end_is_bad_and_the_rows_before_are_read(name, tmp_path, 
         assert "a dog" in json.dumps(good.values)
         assert bad == (
             1,
-            "row[1]: expected lines of at most 1,000 bytes, got a longer one, behind which nothing is read. Write a "
-            "row a line, or leave the file out.",
+            "row[1]: expected lines of at most 1,000 bytes, got a longer one, after which nothing is read. Write one "
+            "row per line, or leave the file out.",
         )
 
 
@@ -649,7 +649,7 @@ def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
     good, bad = with_bad_row(read([path]))
     assert [row.predictions for row in good] == [["a dog"], ["a cat"]]
     assert bad.reason == (
-        "row[2]: expected captions, got more than 10 empty lines, behind which nothing is read. Delete them, or leave "
+        "row[2]: expected captions, got more than 10 empty lines, after which nothing is read. Delete them, or leave "
         "the file out."
     )
 

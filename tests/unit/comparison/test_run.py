@@ -189,5 +189,5 @@ def test_how_captions_were_sampled_is_in_signatures_and_page(tmp_path):
     assert line in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     (tmp_path / (files["repeating"] + ".settings")).unlink()
     assert [note for note in notes(compare(options_of(files, "repeating"))) if "equal" in note] == [
-        "repeating: the 3 captions of each row are equal; for others: manycaps sample"
+        "repeating: all 3 captions of a row are equal; `manycaps sample` draws different ones"
     ]
