@@ -21,8 +21,8 @@ from manycaps.kit.base_module import VERSION
 # Each command and its summary; `make-world` is manycaps/commands/make_world.py.
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on your own captions",
-    "compare": "compare captioning systems: which one is nearer to people, and how sure is that",
-    "plan": "plan a test against people: what so many rows find, and how many a difference takes",
+    "compare": "compare captioning systems: which one is nearer to people, and how certain is that",
+    "plan": "plan a test against people: what a number of rows can find, and how many rows a difference needs",
     "sample": "sample several captions of every image, or answers to every prompt, by any model",
     "decoding": "find the temperature, or the search, that is nearest to people",
     "score": "score caption files of any size by any metrics",

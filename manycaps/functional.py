@@ -168,7 +168,7 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer = "ptb") -> list[list
 
     Args:
         captions: n texts.
-        tokenizer: "ptb"; "none", split at blanks; "char", "13a", "intl", "zh", "ja-mecab", "ko-mecab" and "spm",
+        tokenizer: "ptb"; "none", split at white space; "char", "13a", "intl", "zh", "ja-mecab", "ko-mecab" and "spm",
             exactly sacrebleu's; "13a-caption" and the like, "zh-jieba", "th" (pythainlp's), "spacy:de" and the like
             (spaCy's), which bring captions to NFKC and lower case, and drop punctuation in every script; or a function
             from one caption to its list of tokens.

@@ -167,7 +167,7 @@ def unique_share(texts: TokenRows) -> Floats:
 def compression_ratio(captions: Sequence[str]) -> float:
     """Bytes of the captions of a set, divided by their bytes after gzip (Shaib et al. 2024, section 3).
 
-    https://arxiv.org/abs/2403.00553. The captions stand in alphabetical order, one a line.
+    https://arxiv.org/abs/2403.00553. The captions stand in alphabetical order, one per line.
 
     Args:
         captions: n texts.

@@ -39,7 +39,7 @@ def paired_test(
     most 1 - confidence_level.
 
     Args:
-        first: floating-point array, shape (n_rows,), finite: the values of a system, one a row.
+        first: floating-point array, shape (n_rows,), finite: the values of a system, one per row.
         second: the same of another system, on the same rows.
         clusters: n_rows labels: rows with equal labels, of one image for example, change their signs together. None:
             all rows are independent.

@@ -180,7 +180,7 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
     """
     files, target = module_files(name), folder / name
     if target.exists() and not replace:
-        raise FileExistsError(f"{target}: expected no such folder, got one. Add --force to replace it.")
+        raise FileExistsError(f"{target}: expected a new folder, got one that exists. Add --force to replace it.")
     if target.resolve() == module_folder(name).resolve():
         raise ValueError(f"folder: expected another folder than the module's own, got {target}. Choose another.")
     with _made_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
@@ -337,7 +337,7 @@ def requirement_names(requirements: str) -> list[str]:
 
 
 def is_installed(distribution: str) -> bool:
-    """Return whether a distribution is installed, of whatever version.
+    """Return whether a distribution is installed, in any version.
 
     >>> is_installed("no-such-distribution")
     False

@@ -122,5 +122,5 @@ def plan_sentences(planned: PlannedTest, gap: float | None, wrong: float | None 
     if wrong is not None and planned.wrong_rows is not None:
         is_found = planned.wrong_rows < math.inf
         rows = f"{planned.wrong_rows:,.0f} rows" if is_found else "more rows than can be planned"
-        lines.append(f"{100 * wrong:g} % wrong captions, of other rows, are found as often by {rows}.")
+        lines.append(f"To find {100 * wrong:g} % wrong captions, taken from other rows, as often takes {rows}.")
     return lines

@@ -84,7 +84,7 @@ def check_can_be_written(path: pathlib.Path) -> None:
     folder = pathlib.Path(target).parent
     if not folder.is_dir():
         raise FileNotFoundError(
-            f"{shown_path(path)}: expected a file in a folder that exists, got none of the name {shown_path(folder)}. "
+            f"{shown_path(path)}: expected a file in a folder that exists, got {shown_path(folder)}, which does not. "
             "Make the folder first."
         )
     if not os.access(folder, os.W_OK):

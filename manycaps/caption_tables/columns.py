@@ -213,7 +213,7 @@ def parsed_columns(text: str) -> dict[str, str | Mapping[str, str]]:
         if role not in ROLES or not separator or not name:
             raise ValueError(
                 f"--columns: expected a list such as predictions=samples,id=image_id of {', '.join(ROLES)}, got "
-                f"{item[:40]!r}. Write ROLE=NAME, or FILE:ROLE=NAME, with commas between."
+                f"{item[:40]!r}. Write ROLE=NAME, or FILE:ROLE=NAME, separated by commas."
             )
         (of_files.setdefault(file, {}) if file else chosen)[role] = name
     return {**chosen, **of_files}

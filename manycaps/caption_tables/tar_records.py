@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, is_local, open_bytes, whole
 
-# Members whose text is captions, one a line.
+# Members whose text is captions, one per line.
 CAPTION_MEMBERS = ("txt", "caption", "captions", "text")
 
 # Members whose JSON is an object of values.
@@ -110,7 +110,7 @@ def _take_json(values: dict[str, Any], data: bytes, where: str) -> str | None:
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        return f"{where}: expected JSON, got none ({error}). Leave the sample out."
+        return f"{where}: expected JSON, got invalid JSON ({error}). Leave the sample out."
     if not isinstance(content, dict):
         return f"{where}: expected an object, got {type(content).__name__}. Leave the sample out."
     for name, value in content.items():

@@ -163,13 +163,13 @@ def _checked_lines(read_line: Callable[[int], bytes]) -> Iterator[bytes]:
     while line := read_line(MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
             raise BadLineError(
-                f"expected lines of at most {MAX_LINE_BYTES:,} bytes, got a longer one, behind which nothing is read. "
-                "Write a row a line, or leave the file out."
+                f"expected lines of at most {MAX_LINE_BYTES:,} bytes, got a longer one, after which nothing is read. "
+                "Write one row per line, or leave the file out."
             )
         n_empty = n_empty + 1 if line.isspace() else 0
         if n_empty > MAX_EMPTY_LINES:
             raise BadLineError(
-                f"expected captions, got more than {MAX_EMPTY_LINES:,} empty lines, behind which nothing is read. "
+                f"expected captions, got more than {MAX_EMPTY_LINES:,} empty lines, after which nothing is read. "
                 "Delete them, or leave the file out."
             )
         yield line
@@ -305,7 +305,7 @@ def _parsed_line(block: Block, row: int) -> Any:
 
 
 def _not_json(row: int, problem: str) -> ValueError:
-    return ValueError(f"row[{row}]: expected a line of JSON, got none ({problem}). Fix or delete this line.")
+    return ValueError(f"row[{row}]: expected a line of JSON, got invalid JSON ({problem}). Fix or delete this line.")
 
 
 def as_values(value: Any, row: int) -> Any:
@@ -348,7 +348,7 @@ def _parsed_json(content: bytes, path: str) -> Any:
                 raise
             return [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: expected JSON, got none ({error}). Write the file again.") from None
+        raise ValueError(f"{path}: expected JSON, got invalid JSON ({error}). Write the file again.") from None
 
 
 def _is_row(content: dict[str, Any]) -> bool:

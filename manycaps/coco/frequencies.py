@@ -115,8 +115,8 @@ def _file_of(name: str) -> pathlib.Path:
     path = next((path for pattern in PLACES if (path := pathlib.Path(pattern.format(name))).is_file()), None)
     if path is None:
         raise ValueError(
-            f"df: expected 'corpus' or the path of a file, got {shown_value(name)}, which is none, nor is "
-            f"{PLACES[2].format(name)}. Check the path."
+            f"df: expected 'corpus' or the path of a file, got {shown_value(name)}, and neither it nor "
+            f"{PLACES[2].format(name)} is a file. Check the path."
         )
     return path
 

@@ -38,14 +38,14 @@ def warn(*messages: str | None) -> None:
 
 
 def without_spaces(captions: Sequence[str]) -> str | None:
-    """Message on captions in scripts without blanks between words, for the PTB tokenizer."""
+    """Message on captions in scripts without spaces between words, for the PTB tokenizer."""
     unspaced = [text for text in captions if not text.isascii() and 2 * len(WITHOUT_SPACES.findall(text)) > len(text)]
     if len(unspaced) <= LARGEST_SHARE * len(captions):
         return None
     return (
-        f"captions: expected words with blanks between them, got {len(unspaced)} of {len(captions)} in a script "
+        f"captions: expected words with spaces between them, got {len(unspaced)} of {len(captions)} in a script "
         f"without ({shown_value(unspaced[0])}), which the PTB tokenizer takes for single words. Split them into words "
-        "with a tokenizer of their language, and give the scorers words joined by blanks."
+        "with a tokenizer of their language, and give the scorers words joined by spaces."
     )
 
 

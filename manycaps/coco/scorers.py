@@ -385,7 +385,7 @@ class _Texts:
         return self._numbered(self._together.split(), lengths)
 
     def rouge(self, beta: float) -> Floats:
-        """ROUGE-L of every candidate; words are split at blanks alone, as there."""
+        """ROUGE-L of every candidate; words are split at single spaces alone, as there."""
         if self._is_plain:
             return rouge_l_of_ngrams(self.ngrams, beta)
         lengths = [text.count(" ") + 1 for text in self._texts]
@@ -429,7 +429,7 @@ def _check_texts(name: str, key: Hashable, texts: object) -> None:
     if not isinstance(texts, list | tuple) or not all(issubclass(kind, str) for kind in {type(text) for text in texts}):
         raise TypeError(
             f"{name}[{shown_value(key)}]: expected a list of strings, got {shown_value(texts)}. Give tokens joined by "
-            "blanks, as PTBTokenizer().tokenize returns them."
+            "spaces, as PTBTokenizer().tokenize returns them."
         )
     if not texts:
         raise ValueError(f"{name}[{shown_value(key)}]: expected at least one caption, got none. Leave the image out.")

@@ -3,7 +3,7 @@
 manycaps coco-eval captions_val2014.json results.json
 manycaps coco-eval captions_val2014.json results.json --output scores.json
 
-Files are COCO's as they are: {"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "A dog."}]}, and a list
+Files are in COCO's formats: {"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "A dog."}]}, and a list
 of results, one per image: [{"image_id": 1, "caption": "a dog"}]. The images of the results are evaluated. METEOR reads
 its data from the installed package pycocoevalcap, or from --meteor15-data.
 """

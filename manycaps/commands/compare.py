@@ -1,4 +1,4 @@
-"""Compare captioning systems: which one is nearer to people, and how sure is that?
+"""Compare captioning systems: which one is nearer to people, and how certain is that?
 
 manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
 manycaps compare systems/*.jsonl -r references.jsonl --images photos/ -o report/
@@ -15,9 +15,9 @@ otherwise they are an error. Folders that `manycaps score` wrote may take the pl
 and the page has no captions, unless --with-captions reads them again from the files that were scored, for the page and
 for --full.
 
-The answer comes first, from the module human_parity, if every row has two references: can each system be distinguished
-from people, after how many rows, and how does it differ; and which of two systems is nearer to people, or what one
-trades for the other. Three shares say how, and people give 5 % of each: captions farther from the references than 19
+The answer comes first, from the module human_parity, if every row has at least two references: can each system be
+distinguished from people, after how many rows, and how does it differ; and which of two systems is nearer to people, or
+how do they trade off. Three shares say how, and people give 5 % of each: captions farther from the references than 19
 of 20 human ones, captions nearer than 19 of 20, and pairs of captions nearer to each other than 19 of 20 human pairs.
 p is corrected by Holm's method, over the systems and over the pairs. One system dominates another if it is nearer to
 people in a share and shown to be no farther in the others and in the fidelity gap. --distance says how captions are
@@ -26,9 +26,9 @@ of the wrong captions. With --margin 0.02, the answer also says which systems ar
 people and of each other, in the unit of the distance.
 
 Tables follow. They compare every two systems row by row by each metric of -m, with a paired test that counts ties, p
-corrected for the number of pairs by Holm's method, the least difference that could have been found, and the number of
-rows that the observed difference needs; each system with people by the set metrics; and, with --full, every two systems
-as sets. The default metrics are trm_meteor and trm_cider where there are references, pac_score with --images,
+corrected for the number of pairs by Holm's method, the smallest difference that could have been found, and the number
+of rows that the observed difference needs; each system with people by the set metrics; and, with --full, every two
+systems as sets. The default metrics are trm_meteor and trm_cider where there are references, pac_score with --images,
 ref_pac_score with both, emscore_pac with --videos; -m replaces them with others, such as meteor15. Rows of one image
 file are not independent and form a cluster; --clusters forms clusters by id: --clusters '^[^#]+' puts 12.jpg#0 and
 12.jpg#1 together.

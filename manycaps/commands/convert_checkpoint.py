@@ -3,7 +3,7 @@
 manycaps convert-checkpoint clip_ViT-B-32.pth pac-vit-b-32 --variant pac-vit-b-32
 hf upload my-name/pac-vit-b-32 pac-vit-b-32
 
-Reads .pth, .pt and .safetensors files of the authors' kinds; LoRA updates (PAC-S++) are merged. The folder holds the
+Reads .pth, .pt and .safetensors files in the authors' formats; LoRA updates (PAC-S++) are merged. The folder holds the
 weights as safetensors (no code can hide in them), open_clip's configuration (open_clip loads it too, as
 `hf-hub:my-name/pac-vit-b-32`) and a card. Needs `pip install 'manycaps[clip]'`.
 """

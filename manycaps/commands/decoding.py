@@ -8,12 +8,12 @@ Every temperature is combined with every --top-p, --top-k and --min-p; --greedy 
 rows and their options are those of `manycaps sample`; rows without two references are left out. Files of samples, one
 for each setting, may be given instead.
 
-A line for each setting: p of the test against people, the rows after which it is distinguished from them, captions
-unlike people's, ordinary ones and near-duplicates (people give 5 % of each), and the energy distance, which is 0 for
-people. The nearest setting has the lowest one; that of a search counts by how far it is from 0. A paired test, p
-corrected by Holm's method over all pairs, says which others cannot be distinguished from the nearest. The lowest of
-many is too low by chance, so the rows are split into halves: the setting that is nearest in one is tested in the other,
-both ways round.
+The table has a line for each setting: p of the test against people, the rows after which it is distinguished from them,
+the shares of captions unlike people's, of ordinary ones and of near-duplicates (people give 5 % of each), and the
+energy distance, which is 0 for people. The nearest setting has the lowest energy distance; for a search, the distance
+counts by how far it is from 0. A paired test, p corrected by Holm's method over all pairs, says which others cannot be
+distinguished from the nearest. The lowest of many is too low by chance, so the rows are split into halves: the setting
+that is nearest in one is tested in the other, both ways round.
 
 --budget N samples N rows in all, each for one setting. A quarter of them test the setting that is chosen with the rest.
 The rest are shared out in rounds, and settings that are clearly worse are dropped after each round.

@@ -16,13 +16,13 @@ or a data set's name on the Hub. All but .json is read as a stream; text and tar
   .csv      a column `caption`, and a column `image` or `id` where an image has several captions
   .tsv      as CSV, with tabs between the columns
   .parquet  a column of captions, or of lists of captions; .arrow the same
-  .tar      webdataset: 000.txt (a caption a line) or a column of 000.json
+  .tar      webdataset: 000.txt (a caption per line) or a column of 000.json
 Captions are also found in a column references, candidates, predictions, samples, sentences, descriptions, text,
 reference, refs, candidate, prediction, hypothesis or raw; where a source has several of these, or none, --column
 names one. Two columns of one file are two sources. Lines of one caption each are grouped where they name an id, an
 image or a video (image_id, video_id, id, image, file_name, video, ...), wherever they stand; --group-by names another
-column, and groups lines with lists, too. Both take one name for all sources, or one for each, - for none. The
-page makes no request to the network.
+column, and groups lines with lists, too. Both take one name for all sources, or one for each, with - for none. The
+page makes no network requests.
 
 --semantic and --encoder need `pip install 'manycaps[embeddings]'`, --pos needs `pip install 'manycaps[report]'`.
 """

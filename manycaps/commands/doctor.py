@@ -5,7 +5,7 @@ manycaps doctor --json
 manycaps doctor --online
 
 Looks for WordNet, the data of METEOR 1.5, tokenizers, the sentence encoder, CLIP weights, the ffmpeg libraries, a GPU,
-and the variables of offline work. Nothing is downloaded. --online also tries the addresses from which weights are
+and the variables for offline use. Nothing is downloaded. --online also tries the addresses from which weights are
 downloaded at first use, and reads their first bytes.
 """
 

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch-size", type=int, default=8, metavar="N", help="rows made at once (default 8)")
     parser.add_argument("--shard-size", type=int, default=512, metavar="N", help="rows per file (default 512)")
     parser.add_argument("--device", choices=("auto", "cpu"), default="auto", help="auto: a GPU if available")
-    parser.add_argument("--workers", type=int, default=PositivesOptions.workers, metavar="N", help="that decode")
+    parser.add_argument("--workers", type=int, default=PositivesOptions.workers, metavar="N", help="decoding threads")
 
 
 def run(arguments: argparse.Namespace) -> None:

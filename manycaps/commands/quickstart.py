@@ -2,17 +2,17 @@
 
 manycaps quickstart                     results in quickstart-output/
 manycaps quickstart --output FOLDER     results elsewhere
-manycaps quickstart --captions FILE     captions of your own, alone
+manycaps quickstart --captions FILE     your own captions instead of the sample
 manycaps quickstart --no-images         without the second part, which needs torch
 
 Writes the sample as files, diverse.jsonl and others, runs `manycaps compare` on them, and prints the command and its
-answer: each system beside people, by sentence embeddings where they are installed and else by METEOR, and how each pair
-differs; its page, with the map, is report/index.html. Then a table of the metrics of the papers, which it writes
-as table.csv, with a picture, null_distributions.png: for every system the mean over scenes that chance alone would
-give, and the observed one. Then the image and video metrics on scenes of a made world, with tiny-pac, a toy that
-knows nothing else: a second table, made_world.csv and made_world.png.
+answer: each system compared with people, by sentence embeddings if they are installed, otherwise by METEOR, and how
+each pair differs; the page, with the map, is report/index.html. Then prints a table of the metrics of the papers, also
+written as table.csv, with a picture, null_distributions.png: for every system the means over scenes that chance alone
+would give, and the observed one. Then scores scenes of a made world by the image and video metrics, with tiny-pac, a
+toy that knows nothing else: a second table, made_world.csv, and made_world.png.
 
-FILE is JSON, for each image the human captions and those of every system.
+FILE is JSON: for each image, the human captions and those of every system.
 
     {"scenes": [{"scene": "beach",
                  "references": ["a dog runs on the beach", "a wet dog near the water"],
@@ -21,8 +21,8 @@ FILE is JSON, for each image the human captions and those of every system.
                  "references": ["a man cooks pancakes", "somebody makes breakfast"],
                  "systems": {"mine": ["a man at the stove", "a cook"], "other": ["a man", "a room"]}}]}
 
-Two or more scenes, the same systems in each; "scene" is a name for messages and may be left out. The
-second part comes with the bundled sample alone, and needs `pip install 'manycaps[clip,video]'`.
+It needs two or more scenes, with the same systems in each; "scene" is a name for messages and may be left out. The
+second part runs for the bundled sample only, and needs `pip install 'manycaps[clip,video]'`.
 """
 
 import argparse

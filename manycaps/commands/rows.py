@@ -10,7 +10,7 @@ distance to the mean of its row, 1 minus the cosine, and with its score against 
 Distances are those of bags of words, or of sentence embeddings with --encoder. Captions of a system are scored
 against human captions. The caption nearest to the mean is marked, and so are the best and the worst by the metric: all
 captions whose scores are equal as shown, or none where more than a third are equal. Input and columns are those of
-`manycaps score`; a row needs two different human captions. The page makes no request to the network.
+`manycaps score`; a row needs two different human captions. The page makes no network requests.
 
 --encoder needs `pip install 'manycaps[embeddings]'`, --images needs `pip install 'manycaps[clip]'`.
 """

@@ -6,14 +6,14 @@ manycaps sample --url http://localhost:8000/v1 --model my-vlm photos/ -n 10 --pr
 manycaps sample my-lm prompts.jsonl -n 10 --temperature 0.7 --top-p 0.9 -o answers.jsonl
 
 MODEL is a folder, or a name on the Hub at --revision: captioners of images, chat models with or without images,
-encoder-decoders and causal language models of transformers; code of their own is never run. With --url, a server that
-speaks OpenAI's chat completions is asked: vLLM, SGLang, `transformers serve`; OPENAI_API_KEY has its key, if it needs
-one. SOURCE is a folder of images, an image, or a table as everywhere (tar, parquet, JSON Lines, a data set of
+encoder-decoders and causal language models of transformers; code that comes with a model is never run. With --url,
+requests go to a server with OpenAI's chat completions API: vLLM, SGLang, `transformers serve`; OPENAI_API_KEY holds its
+key, if it needs one. SOURCE is a folder of images, an image, or a table (tar, parquet, JSON Lines, a data set of
 `datasets` or the Hub) with a column of images or of prompts (prompt, question, instruction).
 
 Tokens are drawn from all of the model's probabilities: temperature 1, no top-k, no top-p, no penalty, whatever the
-model's own configuration asks for. Of a model that runs here, the samples of a row follow from --seed and its id alone,
-not from --batch-size, --shard or the order of the rows; in float16 and bfloat16, rounding depends on the batch, so that
+model's own configuration asks for. With a model that runs locally, the samples of a row depend on --seed and its id
+alone, not on --batch-size, --shard or the order of the rows; in float16 and bfloat16, rounding depends on the batch, so
 --batch-size matters, too.
 
 FILE gets one row per line, {"id": "12.jpg", "captions": ["a dog", "a brown dog"]}, for `manycaps compare` and `manycaps

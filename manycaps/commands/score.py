@@ -10,15 +10,16 @@ Inputs are files, folders and patterns, on this machine or at addresses that fss
   .jsonl    the same as objects, {"id": 7, "predictions": ["a dog"], "references": ["dogs", "two dogs"]}
   .json     a list of such objects, an object from ids to captions, or COCO's results and annotations
   .csv      a column of single captions; .tsv with tabs
-  .tar      webdataset: 000.jpg, 000.txt (a caption a line), 000.json (columns); also .tar.gz and .tgz
+  .tar      webdataset: 000.jpg, 000.txt (a caption per line), 000.json (columns); also .tar.gz and .tgz
 Text may end in .gz. Rows with one caption each are put together by their id; predictions and references of two files
 are joined by id. Columns have their usual names (predictions, candidates, samples; references; captions, caption, text;
 id, image_id; image, file_name; video), or are named with --columns. --dry-run shows how the input is read.
 
 FOLDER gets rows/*.parquet (id, file and row of every row, and its values), summary.json (values of the corpus, as the
 module computes them from all rows at once), and rejected.jsonl (what was left out, and why). The same command resumes
-a run that was killed; it refuses if the input, an option or a version has changed. Values of all captions together
-are part of it: --option pooled=true of fid_bert and mmd_bert, the corpus score of meteor15, and -m vdtk_diversity.
+a run that was killed; it refuses if the input, an option or a version has changed. Values over all captions together
+are computed as well: --option pooled=true of fid_bert and mmd_bert, the corpus score of meteor15, and -m
+vdtk_diversity.
 
 --engine ray needs `pip install 'manycaps[ray]'`; every node must see the input and FOLDER under the same names.
 """

@@ -134,7 +134,7 @@ class SystemComparison(NamedTuple):
     seed: int
     # Whether all systems gave equally many captions of every row: else they are not ranked by values of sets.
     has_equal_sizes: bool
-    # The systems beside people; None without two references a row.
+    # The systems beside people; None without two references per row.
     parity: ComparedParity | None = None
     # By system and module how many texts the encoder did not read to their end.
     n_truncated: Mapping[str, Mapping[str, int]] = types.MappingProxyType({})

@@ -71,10 +71,10 @@ def answer_table(comparison: SystemComparison) -> FormattedTable:
         return FormattedTable("", [], [])
     header, rows = parity_table(comparison.parity)
     return FormattedTable(
-        'Systems beside people: p of "people could have written all captions"; rows after which the difference is '
-        "found 80% of the time, the more the nearer to people; with 95% intervals captions farther from the "
-        "references, and nearer to them, than 19 of 20 human ones, and near-duplicates among pairs; the last line is "
-        "what people give.",
+        'Systems compared with people: p of "people could have written all captions"; rows after which the difference '
+        "is found 80 % of the time (more means nearer to people); with 95 % intervals, the captions farther from the "
+        "references than 19 of 20 human ones, those nearer than 19 of 20, and the near-duplicates among pairs; last "
+        "line: people.",
         header,
         [[Cell(text, value=value) for text, value in row] for row in rows],
     )
@@ -129,9 +129,9 @@ def pair_table(comparison: SystemComparison) -> FormattedTable:
         for pair in compared.pairs
     ]
     return FormattedTable(
-        "Differences of two systems, mean over rows with its 95% interval; p before and after Holm, marked: at most "
+        "Differences of two systems, mean over rows with its 95 % interval; p before and after Holm, marked: at most "
         "0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations of the "
-        "rows' differences; least difference that is found 80% of the time, and rows to find the observed one.",
+        "rows' differences; smallest difference found 80 % of the time, and rows to find the observed one.",
         ["metric", "difference", "mean", "interval", "p", "p Holm", "+/=/-", "effect", "detectable", "rows to detect"],
         rows,
     )
@@ -180,8 +180,8 @@ def people_table(comparison: SystemComparison) -> FormattedTable:
     ]
     return FormattedTable(
         "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
-        "deviations, and the p-value over all rows with the least one that sets of these sizes allow.",
-        ["metric", "system", "statistic", "excess", "interval", "z", "p", "least p"],
+        "deviations, and the p-value over all rows with the smallest one that sets of these sizes allow.",
+        ["metric", "system", "statistic", "excess", "interval", "z", "p", "smallest p"],
         rows,
     )
 

@@ -46,7 +46,7 @@ def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows"
     if pair.better is None:
         return (
             f"{title}: {pair.first} ({mean}) and {pair.second} ({other}) differ {size}, {p_value}; which of them is "
-            f"nearer to people is open ({shown_p_value(pair.ranking_p_value)})."
+            f"nearer to people is undecided ({shown_p_value(pair.ranking_p_value)})."
         )
     worse = pair.second if pair.better == pair.first else pair.first
     if metric.metric.best == "zero" and metric.means[worse].mean * metric.means[pair.better].mean < 0:
@@ -140,7 +140,7 @@ def shared_rows(comparison: SystemComparison) -> list[str]:
         return []
     return [
         f"{n_shared} of {len(rows)} rows have the captions of an earlier row, people's and every system's, but all "
-        "rows are taken for independent. If some are of one image, p-values are too small and intervals too short: say "
+        "rows count as independent. If some are of one image, p-values are too small and intervals too short: say "
         "with --clusters which rows belong together."
     ]
 
@@ -152,7 +152,7 @@ def equal_captions(comparison: SystemComparison) -> list[str]:
         sizes = {len(row.captions[name]) for row in rows}
         if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
             size = f"{min(sizes)}" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
-            sentences.append(f"{name}: {size} captions a row, all equal: greedy? manycaps sample --temperature 1")
+            sentences.append(f"{name}: all {size} captions of a row are equal; `manycaps sample` draws different ones")
     return sentences
 
 
@@ -160,7 +160,7 @@ def comparison_methods(comparison: SystemComparison) -> str:
     """Describe the comparison in a paragraph for a paper."""
     n_pairs = len(comparison.systems) * (len(comparison.systems) - 1) // 2
     n_rows, n_clusters = len(comparison.rows), comparison.n_clusters
-    grouped = f" in {n_clusters:,} clusters, each of which depends on itself alone" if n_clusters < n_rows else ""
+    grouped = f" in {n_clusters:,} mutually independent clusters" if n_clusters < n_rows else ""
     unit = "cluster" if grouped else "row"
     is_sampled = any(not pair.test.is_exact for metric in comparison.metrics for pair in metric.pairs)
     flips = f"{comparison.n_resamples:,} random sign flips" if is_sampled else "all sign flips"
@@ -173,8 +173,8 @@ def comparison_methods(comparison: SystemComparison) -> str:
         f"We compared {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
         f"(seed {comparison.seed}).",
         f"Differences of two systems are means over rows, with two-sided paired tests by {flips} of {unit}s{exact}; "
-        f"ties count. Their {CONFIDENCE_LEVEL:.0%} intervals hold the differences that are not rejected; those "
-        f"of the systems' means are Student's over {unit}s, transformed to have no skewness (Hall 1992).",
+        f"ties count. Their {CONFIDENCE_LEVEL:.0%} intervals hold the differences that the test does not reject; those "
+        f"of the systems' means are Student's over {unit}s, transformed to remove skewness (Hall 1992).",
         f"p-values {adjusted}; {n_pairs * len(comparison.metrics)} tests were made for {len(comparison.metrics)} "
         f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {LEVEL:.0%}.",
         f"Detectable differences are found with a power of at least {POWER:.0%} after the adjustment.",

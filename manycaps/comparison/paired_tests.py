@@ -239,7 +239,7 @@ def nearer_p_values(
 
 
 def smallest_sign_p_value(n_clusters: int, n_resamples: int) -> float:
-    """Return the least possible p-value: that of clusters that all differ, and all with the same sign.
+    """Return the smallest possible p-value: that where all clusters differ, with the same sign.
 
     >>> smallest_sign_p_value(5, 9_999), smallest_sign_p_value(100, 9_999)
     (0.0625, 0.0001)

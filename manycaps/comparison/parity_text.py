@@ -82,7 +82,8 @@ def _rest(pair: ParityPair, worse: str) -> str:
     """What is to be said of the shares in which the better system is not shown to be nearer."""
     by_wrong = [share for share in pair.shares if share.better_by_wrong_captions]
     parts = [
-        f"{worse} is nearer in {_both(share, worse, pair)}, which is no merit beside more captions unlike people's"
+        f"{worse} is nearer in {_both(share, worse, pair)}, which does not count because more of its captions are "
+        "unlike people's"
         for share in by_wrong
     ]
     if any(share.better is None and share not in by_wrong for share in pair.shares):

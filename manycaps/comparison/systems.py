@@ -98,7 +98,7 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
         if not name.strip() or not name.isprintable():
             raise ValueError(f"--names: expected names that can be printed, got {shown_value(name)}. Write others.")
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"--names: expected different names, got {chosen}. Tell the systems apart with --names.")
+        raise ValueError(f"--names: expected different names, got {chosen}. Give each system its own with --names.")
     systems = dict(zip(chosen, sources, strict=True))
     if baseline is not None and baseline not in systems:
         raise ValueError(f"--baseline: expected one of {', '.join(chosen)}, got {baseline!r}. Check the spelling.")

@@ -234,9 +234,9 @@ def check_n_resamples(n_resamples: int, n_settings: int, n_rounds: int) -> None:
 def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestSetting, dict[str, list[SystemRow]]]:
     """Choose in rounds, and drop the settings that are clearly worse after each (successive halving).
 
-    Each round gives the settings that are left equally many more rows. A setting is dropped where the paired test with
-    the nearest one, after Holm's rule over all pairs, is below 5 % / rounds: that the nearest of all is ever dropped
-    has a chance of 5 % at most.
+    Each round gives the remaining settings equally many more rows. A setting is dropped where p of the paired test with
+    the nearest one, after Holm's rule over all pairs, is below 5 % / rounds: the chance that the nearest of all is ever
+    dropped is at most 5 %.
     """
     plan = plan_of(len(samples.items), len(samples.settings), budget, judge.resampling["seed"])
     check_n_resamples(judge.resampling["n_resamples"], len(samples.settings), plan.n_rounds)

@@ -67,7 +67,7 @@ def check_names(
     if len(chosen) != len(sources):
         raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each source.")
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"--names: expected different names, got {chosen}. Tell the sources apart with --names.")
+        raise ValueError(f"--names: expected different names, got {chosen}. Give each source its own with --names.")
     return chosen
 
 

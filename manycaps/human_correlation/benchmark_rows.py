@@ -53,7 +53,7 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
         cause = error.__cause__ or error
         raise ValueError(
             f"--data: expected rows of {name}, got {type(cause).__name__} ({reason_of(cause)}). Check the files, or "
-            "the way to the Hub."
+            "the connection to the Hub."
         ) from error
     if not len(rows):
         raise ValueError("--data: expected at least one row, got none. Give the rows of the benchmark.")

@@ -283,8 +283,9 @@ def check_number(name: str, value: Any, above: float, below: float) -> None:
     """Raise unless `value` is a number strictly between two others."""
     check_is_number(name, value, "Give a float.")
     if not above < value < below:
+        limit = f"below {below:g}" if below < float("inf") else "finite"
         raise ValueError(
-            f"{name}: expected a number above {above:g} and below {below:g}, got {shown_value(value)}. Choose another."
+            f"{name}: expected a number above {above:g} and {limit}, got {shown_value(value)}. Choose another."
         )
 
 

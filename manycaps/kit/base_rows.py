@@ -183,7 +183,7 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
     if n_shared:
         warnings.warn(
             f"predictions, references: {n_shared} of {n_rows} rows have the candidates and references of an earlier "
-            "row, but p-values and intervals take rows for independent. Give clusters=[...], one label per row: equal "
+            "row, but p-values and intervals assume independent rows. Give clusters=[...], one label per row: equal "
             "ones for rows of one image.",
             stacklevel=2,
         )

@@ -152,7 +152,7 @@ class _Work:
 
 
 def is_vector(image: object) -> bool:
-    """Return whether a value is the features of an image in its place: an array or tensor of shape (d,).
+    """Return whether a value is the features of an image instead of the image: an array or tensor of shape (d,).
 
     >>> is_vector(np.ones(8)), is_vector(np.ones((8, 8, 3))), is_vector("dog.png")
     (True, False, False)

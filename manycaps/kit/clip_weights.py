@@ -220,7 +220,7 @@ def join_positions(weights: Weights) -> Weights:
 
 
 def check_shape_keys(weights: Weights) -> None:
-    """Raise unless all weights are there from whose shapes the architecture is read, with their dimensions."""
+    """Raise unless the weights whose shapes give the architecture exist, each with its number of dimensions."""
     missing = [name for name in SHAPE_KEYS if name not in weights]
     if missing:
         raise _weights_error(missing, [], [])

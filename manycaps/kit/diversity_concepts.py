@@ -66,9 +66,9 @@ def check_labels(labels: object) -> None:
 def load_labels(name: str, source: LabelSource) -> list[tuple[str, ...]]:
     """Return the labels of a list in order, equal ones once, each with its other names, in lower case.
 
-    `source` has labels, or is the path of a text file with one a line. A WordNet id or a folder of one letter before a
-    label and a number behind it are left out; "_" is a blank; commas separate the names of one label, and what follows
-    a "/" says where or how, and is left out. `name` is that of the list, for messages.
+    `source` has labels, or is the path of a text file with one per line. A WordNet id or a folder of one letter before
+    a label and a number behind it are left out; "_" is a space; commas separate the names of one label, and what
+    follows a "/" says where or how, and is left out. `name` is that of the list, for messages.
 
     >>> load_labels("imagenet", ["n01440764 tench, Tinca tinca", "/a/apartment_building/outdoor 8", "Person"])
     [('tench', 'tinca tinca'), ('apartment building',), ('person',)]

@@ -96,7 +96,7 @@ def set_values(
     """Compute the diversity values of every set of both sides, candidates and references.
 
     The captions of a set are sorted first, so that their order cannot change a digit. `table` has document frequencies
-    for self-CIDEr; None counts them in the references, one document a row. `progress` wraps the numbers of the sets.
+    for self-CIDEr; None counts them in the references, one document per row. `progress` wraps the numbers of the sets.
     """
     n_rows = len(sides[0].texts)
     sets = [sorted_set(side, i) for side in sides for i in range(n_rows)]

@@ -311,7 +311,7 @@ def as_numpy(value: Any, where: str) -> np.ndarray:
         return np.asanyarray(without_torch(value))
     except Exception as error:  # each library raises its own
         raise TypeError(
-            f"{where}: expected an array of numbers, got {type(value).__name__}, which is no array of NumPy's "
+            f"{where}: expected an array of numbers, got {type(value).__name__}, which is not a NumPy array "
             f"({reason_of(error)}). Convert it to a NumPy array."
         ) from error
 

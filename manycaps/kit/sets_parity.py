@@ -285,7 +285,7 @@ def warn_of_copies(columns: ParityColumns, clusters: Sequence[Hashable] | None) 
         warnings.warn(
             f"predictions, references: {copied.mean():.0%} of the candidates also occur among the references of their "
             f"row, and {of_people.mean():.0%} of the references among the others. If they are copies, the references "
-            "are no people beside the candidates, and the result means nothing: take them out of the references.",
+            "are not other people's captions, and the result means nothing: take them out of the references.",
             stacklevel=2,
         )
 

@@ -114,7 +114,7 @@ SOURCES = {
 OF_SACREBLEU = ("char", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "spm")
 FOR_CAPTIONS = "-caption"
 
-# All names, as messages list them; "none" splits at blanks alone.
+# All names, as messages list them; "none" splits at white space alone.
 NAMES = ("ptb", "none", *SOURCES, *(name + FOR_CAPTIONS for name in OF_SACREBLEU), "spacy:LANGUAGE")
 
 

@@ -22,10 +22,10 @@ Tokenizer = str | Callable[[str], Sequence[str]]
 # Tokenizers that need no package and have no versions of their own: that of the COCO caption code, and none.
 BUILT_IN: dict[str, Callable[[str], Sequence[str]]] = {"ptb": tokenize, "none": lambda caption: caption.split()}
 
-# Names of tokenizers that split at blanks and punctuation alone.
+# Names of tokenizers that split at white space and punctuation alone.
 SPACED = frozenset({"ptb", "13a", "13a-caption", "intl", "intl-caption"})
 
-# Letters of scripts that put no blanks between words, and how many a word has in the mean at most.
+# Letters of scripts that put no spaces between words, and how many a word has in the mean at most.
 _UNSPACED = (
     (re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 3),
     (re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]"), 8),
@@ -66,8 +66,8 @@ def tokenizer_name(tokenizer: Tokenizer) -> str:
 def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:
     """Tokenize every caption of every row, in order; equal captions share one list, also over calls.
 
-    `tokenizer` is "ptb" (`text_ptb_tokenizer`), "none" (split at blanks), another name (`text_named_tokenizers`), or a
-    function from one caption to its list of tokens.
+    `tokenizer` is "ptb" (`text_ptb_tokenizer`), "none" (split at white space), another name (`text_named_tokenizers`),
+    or a function from one caption to its list of tokens.
 
     >>> tokenize_rows([["A dog."], ["A dog.", "Two cats"]], "ptb")
     [[['a', 'dog']], [['a', 'dog'], ['two', 'cats']]]
@@ -93,10 +93,10 @@ def _named_tokens(tokenizer: str) -> Callable[[str], Sequence[str]]:
 
 
 def warn_of_unspaced(captions: Iterable[str], tokenizer: str) -> None:
-    """Warn where captions are in a script without blanks between words, whose sentences would be single tokens."""
+    """Warn where captions are in a script without spaces between words, whose sentences would be single tokens."""
     if any(not caption.isascii() and _is_unspaced(caption) for caption in captions):
         warnings.warn(
-            f"tokenizer: expected captions with blanks between words for {tokenizer!r}, got some in a script without. "
+            f"tokenizer: expected captions with spaces between words for {tokenizer!r}, got some in a script without. "
             "Give tokenizer='char-caption', 'zh-caption' or 'zh-jieba' (Chinese), 'ja-mecab-caption' (Japanese), 'th' "
             "(Thai), 'spm-caption', 'spacy:zh', or a function: the choice changes every score, so none is made.",
             stacklevel=3,
@@ -139,7 +139,7 @@ def check_tokens(rows: Sequence[Sequence[Sequence[str]]]) -> None:
     for token in {token for row in rows for tokens in row for token in tokens}:
         if " " in token:
             raise ValueError(
-                f"tokenizer: expected tokens without blanks, got {shown_value(token)}. Split it, or replace the blank "
+                f"tokenizer: expected tokens without spaces, got {shown_value(token)}. Split it, or replace the space "
                 "by another character."
             )
 

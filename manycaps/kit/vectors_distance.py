@@ -49,7 +49,7 @@ def cosine_distances(cosines: np.ndarray) -> np.ndarray:
 def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray:
     """Mean over the candidates of the cosine with the nearest reference.
 
-    Chan et al. (2022), equation 1, with the best reference counting, as METEOR does it.
+    Chan et al. (2022), equation 1, where the best reference counts, as in METEOR.
 
     Args:
         cosines: float64 array, shape (n_rows, n_texts, n_texts), candidates first.

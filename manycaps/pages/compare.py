@@ -51,7 +51,7 @@ def form(_: None) -> Form:
     return Form(
         title="Compare captioning systems",
         introduction=(
-            "Which one is nearer to people, and how sure is that? Upload the captions of two or three systems "
+            "Which one is nearer to people, and how certain is that? Upload the captions of two or three systems "
             f"({', '.join(KINDS)}) with ids, and the human captions, in a file of their own or in a column "
             "`references`."
         ),

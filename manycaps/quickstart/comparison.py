@@ -233,9 +233,9 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: b
     results = score_systems(scenes)
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
     text = (
-        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system, beside people's\n\n{answer}\n"
-        "\nThe metrics of the papers; * best\n"
-        "excess: above the mean of all splits, 0 for human captions; p: the test over all scenes\n"
+        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system, compared with people's\n\n{answer}\n"
+        "\nMetrics of the papers; *: the best\n"
+        "excess: value minus its mean over splits, about 0 for human captions; p: test over all scenes\n"
         f"\n{table_text(table_rows(results))}\n\n{reading(results)}\n"
     )
     written = [output / "table.csv", output / "null_distributions.png"]

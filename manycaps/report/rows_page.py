@@ -90,7 +90,7 @@ def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> 
 
 
 def marked_ends(values: Sequence[float], digits: int) -> tuple[float | None, float | None]:
-    """Return the largest and the smallest value as shown, None where more than a third of them, and two, are equal.
+    """Return the largest and smallest value as shown; None for one that more than two, and more than a third, share.
 
     >>> marked_ends([0.25, 0.5, 0.0001, 0.0], 3), marked_ends([0.1, 0.1, 0.1], 3)
     ((0.5, 0.0), (None, None))

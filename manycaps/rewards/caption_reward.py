@@ -214,7 +214,7 @@ def as_completions(
     """Put together what a row's completions share."""
     texts = completion_texts(completions)
     if labels is None and prompts is None:
-        raise ValueError("prompts: expected one for each completion, got none. Or give a column group.")
+        raise ValueError("prompts: expected one for each completion, got none. Give them, or a column group.")
     keys: list[Any] = []
     if labels is not None:
         keys = [("label", label) for label in labels]

@@ -87,7 +87,7 @@ class EnergyReward(CaptionReward):
         if short is not None:
             raise ValueError(
                 f"{where}: expected groups of at least {least} captions of one row, got {sizes[short]} in group "
-                f"{short}. Sample more per row; of a group that is spread over processes, all must be there."
+                f"{short}. Sample more per row; a group that is spread over processes must be complete."
             )
 
     def rewards_of(self, rows: RewardedRows) -> list[Floats]:

@@ -49,7 +49,7 @@ class CaptionsFile:
         return self.path.exists()
 
     def add(self, rows: Sequence[tuple[str, Sequence[str]]]) -> int:
-        """Append rows, and put them on the disk."""
+        """Append rows, and flush them to the disk."""
         lines = [{"id": name, "captions": [text or NOTHING for text in texts]} for name, texts in rows]
         self._rows.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
         self._rows.flush()

@@ -64,7 +64,7 @@ class Setting:
         warped = (self.temperature, self.top_p, self.top_k, self.min_p) != (1.0, 1.0, 0, 0.0)
         if chosen and warped:
             raise ValueError(
-                f"{chosen[0]}: expected no option of sampling beside a search, got one. Leave out --temperature, "
+                f"{chosen[0]}: expected no sampling option beside a search, got one. Leave out --temperature, "
                 "--top-p, --top-k and --min-p."
             )
 

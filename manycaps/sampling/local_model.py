@@ -123,7 +123,7 @@ class LocalModel:
         if item.image is not None and item.prompt is not None and self._chat is None and self._processor is None:
             raise ValueError("--prompt: expected none, got one. This model captions images without a prompt.")
         if self.options.system is not None and self._chat is None:
-            raise ValueError("--system: expected none, got one. This model has no template of a chat.")
+            raise ValueError("--system: expected none, got one. This model has no chat template.")
 
     def samples(
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()

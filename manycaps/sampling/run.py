@@ -18,7 +18,7 @@ class Sampler(Protocol):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What decides the samples, beside the setting."""
+        """What determines the samples, apart from the setting."""
 
     def check(self, item: Item) -> None:
         """Raise if the model cannot take an item."""

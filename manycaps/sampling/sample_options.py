@@ -96,7 +96,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     rows.add_argument("-n", type=int, default=SampleOptions.n, metavar="N", help="samples of a row (10)")
     rows.add_argument("--seed", type=int, default=0, metavar="N", help="of all samples (0)")
     rows.add_argument("--prompt", metavar="TEXT", help="what to ask of every image")
-    rows.add_argument("--system", metavar="TEXT", help="message of the system")
+    rows.add_argument("--system", metavar="TEXT", help="system message of a chat model")
     rows.add_argument("--columns", metavar="ROLE=NAME,...", help="columns of id and image")
     rows.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie")
     rows.add_argument("--stems", action="store_true", help="name images of a folder without their endings")

@@ -128,7 +128,7 @@ class LocalEngine:
                         running[self._pool.submit(step, settings, later)] = later
         except BrokenProcessPool:
             raise ChildProcessError(
-                "processes: expected all to live until the end, got one that was killed, perhaps for lack of memory. "
+                "processes: expected all to run until the end, got one that was killed, perhaps for lack of memory. "
                 "Give the same command again, with fewer --processes if need be: finished parts stay."
             ) from None
 

@@ -169,8 +169,8 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
         for name in scorer.columns:
             if not available[name]:
                 raise ValueError(
-                    f"-m {scorer.name}: expected {name}, got files without. Give {how.get(name, '-i FILE')}, or name "
-                    f"the column with --columns {ROLE_NAMES.get(name, name)}=NAME."
+                    f"-m {scorer.name}: expected {name}, got none in the files. Give {how.get(name, '-i FILE')}, or "
+                    f"name the column with --columns {ROLE_NAMES.get(name, name)}=NAME."
                 )
 
 

@@ -97,8 +97,8 @@ class Scorer:
             raise ValueError(f"-m {self.name}: {self.record.not_scored}")
         if self.record.scored_with_table and self.options["document_frequency"] is None:
             raise ValueError(
-                f"--option {self.name}.document_frequency: expected a table, got none, with which n-grams are weighed "
-                "by the references of all rows. Make it with `manycaps count-document-frequency`, and give --option "
+                f"--option {self.name}.document_frequency: expected a table, got none; n-grams are weighted by the "
+                "references of all rows. Make it with `manycaps count-document-frequency`, and give --option "
                 f"{self.name}.document_frequency=FILE."
             )
         given = [name for name in MODEL_OPTIONS if self.record.reduction == WORD_COUNTS and self.options[name]]

@@ -80,7 +80,7 @@ Args:
     predictions: n_rows lists of one or more candidate captions, or n_rows strings.
     references: n_rows lists of human captions of the same images or videos, or n_rows strings.
     tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its list of tokens.
-    document_frequency: None (default: counted in the references, one document a row), or a table of the layout
+    document_frequency: None (default: counted in the references, one document per row), or a table of the layout
         {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}, or the path of a JSON file; for self-CIDEr.
     kernels: of the Vendi score, default ("ngram", "embedding"); a function from the captions of a set to their kernel
         may stand beside or in place of them.

@@ -94,7 +94,7 @@ Args:
     data_embeddings: ready vectors for "trm_bert", "mmd_bert" and "fid_bert", for compute only and beside data: n_rows
         floating-point arrays of shape (n_captions, d), a vector for each caption; default: the encoder's.
     metrics: names among "bleu", "rouge_l", "cider_d", "meteor15" (needs its data), "meteor" (NLTK's; needs WordNet),
-        and, of sets, "trm_meteor", "trm_cider", "trm_bert" (triangle ranks; three captions a row), "mmd_bert" and
+        and, of sets, "trm_meteor", "trm_cider", "trm_bert" (triangle ranks; three captions per row), "mmd_bert" and
         "fid_bert" (n_hypotheses=2 or more, and two references); default ("bleu", "rouge_l", "cider_d").
     n_iterations: how often hypotheses are drawn, default 750, as in the paper.
     n_references: most references of a hypothesis, drawn without replacement; default: all other captions.

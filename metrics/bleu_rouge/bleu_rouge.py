@@ -43,7 +43,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings.
     tokenizer: "ptb" (default, the tokens of the COCO caption code), another name of a tokenizer, or a function from a
         caption to its tokens.

@@ -74,7 +74,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     videos: n_rows videos: paths, encoded bytes, lists, arrays or tensors of images, arrays of frame features
         (n_frames, d), or a `datasets` column.
     references: n_rows lists of reference captions, or n_rows strings, with the configuration "references" only.

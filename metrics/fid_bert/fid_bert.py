@@ -58,7 +58,7 @@ _KWARGS_DESCRIPTION = with_shared_parts(
     "fid_bert",
     """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings.
         At least two captions per row in either column.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:

@@ -1,4 +1,4 @@
-"""Human parity: can candidate captions be distinguished from human ones, how do they differ, and is that sure?"""
+"""Human parity: can candidate captions be distinguished from human ones, how do they differ, and how certain is it?"""
 
 import evaluate
 import numpy as np
@@ -106,7 +106,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of at least two reference captions each.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d), compared by their cosines.

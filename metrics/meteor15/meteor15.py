@@ -51,7 +51,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings.
     tokenizer: "ptb" (default, the tokens of the COCO caption code, without punctuation), "raw" (the captions as they
         are), another name of a tokenizer, or a function. METEOR 1.5 splits the tokens into words of its own.

@@ -80,7 +80,7 @@ _KWARGS_DESCRIPTION = with_shared_parts(
     "mmd",
     """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings.
     prediction_embeddings, reference_embeddings: ready features in place of predictions and references, for compute
         only: n_rows floating-point arrays of shape (n, d), of texts, images or anything else.

@@ -47,11 +47,11 @@ _KWARGS_DESCRIPTION = with_shared_parts(
     "mmd_bert",
     """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d).
-    estimator: "unbiased" (default; mean 0 for two samples of one distribution; two captions a side), "biased" (0 for
+    estimator: "unbiased" (default; mean 0 for two samples of one distribution; two captions per side), "biased" (0 for
         equal sets) or "authors" (the normalisation of the authors' program).
     sigma: bandwidth of the kernel, "median" (default: half the median distance of the row's pairs), "mean" or a number.
     pooled: True adds the value of all candidates against all references of all rows; default False.

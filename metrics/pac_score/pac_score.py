@@ -51,7 +51,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column;
         or the features of an image in its place, floats of shape (d,).
     prediction_embeddings: ready features in place of predictions, for compute only and beside features of images:

@@ -50,7 +50,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column;
         or the features of an image in its place, floats of shape (d,).
     references: n_rows lists of reference captions, or n_rows strings.

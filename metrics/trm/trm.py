@@ -71,7 +71,7 @@ _KWARGS_DESCRIPTION = with_shared_parts(
     "trm",
     """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_texts, d), of texts, images, sounds or anything else.

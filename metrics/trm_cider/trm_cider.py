@@ -55,11 +55,11 @@ _KWARGS_DESCRIPTION = with_shared_parts(
     "trm_cider",
     """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
     <statistic>
     <test options>
-    document_frequency: None (default: counted in the references, one document a row, so at least two rows), or a table
+    document_frequency: None (default: counted in the references, one document per row, at least two rows), or a table
         of the layout {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}, or the path of a JSON file.
     tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its list of tokens.
     Every option can be given to `evaluate.load` as well; None means "as given there".

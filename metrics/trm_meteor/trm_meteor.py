@@ -59,7 +59,7 @@ _KWARGS_DESCRIPTION = with_shared_parts(
     "trm_meteor",
     """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
     <statistic>
     <test options>

@@ -196,7 +196,7 @@ def main(options: Options) -> None:
         axes.set_xscale("log")
         axes.set_xlim(right=10 * max(rates))
         label_axes(axes, "rows a second (higher is better)", "what is computed (who does it)")
-        axes.set_title("10 candidates and 5 references a row; orange: what people use today")
+        axes.set_title("10 candidates and 5 references per row; orange: what people use today")
 
 
 if __name__ == "__main__":

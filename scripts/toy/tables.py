@@ -133,7 +133,7 @@ def learned_kinds(variant: Sequence[Mapping[str, float]]) -> str:
 
 
 def write_csv(path: pathlib.Path, measurements: Measurements, seeds: Sequence[int]) -> None:
-    """Write every measurement of every variant and seed, unrounded, one a line."""
+    """Write every measurement of every variant and seed, unrounded, one per line."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["variant", "seed", "measurement", "percent"])

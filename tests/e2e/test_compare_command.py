@@ -114,7 +114,7 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
     ("more", "beginning", "contained"),
     [
         (("-f", "text"), "system  p ", "- base is nearer to people than other (p "),
-        (("-f", "md"), "Systems beside people", "TRM-METEOR"),
+        (("-f", "md"), "Systems compared with people", "TRM-METEOR"),
         (("-f", "latex"), "% \\usepa", "TRM-METEOR"),
         (("--full",), "system  p ", "Means over rows; *:"),
     ],

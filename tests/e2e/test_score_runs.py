@@ -172,7 +172,7 @@ def test_a_killed_process_is_named(lines, whole, tmp_path):
     process = start(lines, tmp_path / "o", *TWO_PROCESSES)
     os.kill(workers_of(process)[0], signal.SIGKILL)
     assert finish(process, code=1)[1].startswith(
-        "processes: expected all to live until the end, got one that was killed, perhaps for lack of memory."
+        "processes: expected all to run until the end, got one that was killed, perhaps for lack of memory."
     )
     finish(start(lines, tmp_path / "o", *TWO_PROCESSES))
     assert results(tmp_path / "o") == whole

@@ -29,7 +29,7 @@ COLUMNS = {
 WITH_TOKENS = [
     folder for folder in FOLDERS if '"tokenizer": "ptb"' in (folder / f"{folder.name}.py").read_text(encoding="utf-8")
 ]
-WARNING = "^tokenizer: expected captions with blanks between words for 'ptb', got some in a .*'zh-jieba'"
+WARNING = "^tokenizer: expected captions with spaces between words for 'ptb', got some in a .*'zh-jieba'"
 
 
 def signs(caption):

@@ -138,7 +138,7 @@ def test_rejected_rows_are_named_and_leave_the_values_of_the_others(score, summa
     lines, good = damaged_lines(tmp_path / "a.jsonl", rows)
     arguments = ("trm_meteor,trm_cider", lines, "--part-size", part_size, *TESTED)
     _, error = score(*arguments, code=1)
-    assert error.startswith(f"{lines}: row[3]: expected a line of JSON, got none (")
+    assert error.startswith(f"{lines}: row[3]: expected a line of JSON, got invalid JSON (")
     found = summary(*arguments, "--on-error", "reject")
     for name in ("trm_meteor", "trm_cider"):
         assert found["metrics"][name] == without_lists(of_module(name, good, **TESTS))
@@ -260,7 +260,7 @@ def test_tables(score, tmp_path, lines, kind, start):
     ("module", "options", "message"),
     [
         ("trm_metor", (), "name: expected one of bleu_rouge, coco_caption"),
-        ("pac_score", (), "-m pac_score: expected images, got files without. Give --images FOLDER, or name the"),
+        ("pac_score", (), "-m pac_score: expected images, got none in the files. Give --images FOLDER, or name the"),
         ("trm_meteor", given(sigma=1), "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with"),
         ("trm_meteor", ("--option", "seed"), "--option seed: expected NAME=VALUE or METRIC.NAME=VALUE with an"),
         ("trm_meteor", given(clusters=["a"]), "--option clusters: expected none, got labels. Leave it out"),

@@ -82,7 +82,7 @@ def test_nearer_to_people_across_zero_takes_two_tests():
     assert pair.adjusted_p_value == 0.001
     assert pair.ranking_p_value > 0.05
     assert pair.better is None
-    assert "which of them is nearer to people is open (p = 0." in pair_summary(compared, pair)
+    assert "which of them is nearer to people is undecided (p = 0." in pair_summary(compared, pair)
 
 
 def test_nearer_on_one_side_of_zero_is_the_paired_test_alone():
@@ -131,7 +131,7 @@ def test_rows_of_a_cluster_belong_together():
     # Four clusters have 16 sign patterns.
     assert clustered.metrics[0].pairs[0].test.p_value == 2 / 16
     assert summaries(clustered)[0].startswith("TRM-METEOR: too few clusters of rows to distinguish <b> & 'q' and base")
-    assert "on 40 rows in 4 clusters, each of which depends on itself alone" in comparison_methods(clustered)
+    assert "on 40 rows in 4 mutually independent clusters" in comparison_methods(clustered)
     assert "clusters" not in comparison_methods(single)
 
 

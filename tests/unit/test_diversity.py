@@ -90,7 +90,7 @@ def test_names_are_checked():
     assert [source_name(name) for name in names] == ["a", "b", "set", "v1.5"]
     message = "--names: expected 1 names, got 2. Give one for each source."
     assert_refused(ValueError, message, engine.check_names, ["a.csv"], ["A", "B"])
-    message = "--names: expected different names, got ['a', 'a']. Tell the sources apart"
+    message = "--names: expected different names, got ['a', 'a']. Give each source its own"
     assert_refused(ValueError, message, engine.check_names, ["a.csv", "x/a.json"], None)
 
 

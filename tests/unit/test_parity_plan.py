@@ -86,7 +86,7 @@ def test_command(tmp_path, capsys):
     assert lines[2].startswith("To find 0.05 as often takes ")
     assert main([*arguments, "--wrong", "0.2"]) == 0
     line = capsys.readouterr().out.splitlines()[2]
-    assert line.startswith("20 % wrong captions, of other rows, are found as often by ")
+    assert line.startswith("To find 20 % wrong captions, taken from other rows, as often takes ")
     refused(2, "--wrong: expected a pilot of at least 10 rows, got 9. Add rows.", "--wrong", "0.2", "--limit", "9")
     refused(2, "--wrong: expected a number above 0 and below 1, got 1.5.", "--wrong", "1.5")
     refused(2, "--power: expected a number above 0.05 and below 1, got 2.0.", "--power", "2")

@@ -296,8 +296,8 @@ CELLS = "row[1]: expected 2 cells, got {}. Put a caption with separators into do
     [
         (
             "a.jsonl", json_lines(OBJECTS[:1]) + '{"id": "b",\n' + json_lines(OBJECTS[2:]),
-            "row[1]: expected a line of JSON, got none (Expecting property name enclosed in double quotes). Fix or "
-            "delete this line.",
+            "row[1]: expected a line of JSON, got invalid JSON (Expecting property name enclosed in double quotes). "
+            "Fix or delete this line.",
         ),
         ("number.jsonl", json_lines([OBJECTS[0], 3, OBJECTS[2]]), NUMBER),
         ("list.json", json.dumps([OBJECTS[0], 3, OBJECTS[2]]), NUMBER),
@@ -449,7 +449,7 @@ NAME = "id,caption\n"
     [
         ("a.jsonl", "", ": expected at least one row, got none. Give a file with captions."),
         ("a.csv", NAME, ": expected at least one row, got none. Give a file with captions."),
-        ("a.json", "[", ": expected JSON, got none (Expecting value: line 1 column 2 (char 1)). Write the file"),
+        ("a.json", "[", ": expected JSON, got invalid JSON (Expecting value: line 1 column 2 (char 1)). Write "),
         ("a.jsonl", '{"id": 1}\n', ": expected a column of predictions, such as predictions, candidates,"),
         (
             "a.jsonl", '{"text": "a", "caption": "b"}\n',
@@ -492,7 +492,7 @@ def test_what_concerns_all_rows_raises(tmp_path, name, content, message):
             lambda: open_captions(["single.csv"], CaptionColumn("caption", needs_group=True)),
             "expected lists of captions in caption, or a column that names the item of",
         ),
-        (lambda: list(table_records("both.jsonl")), "both.jsonl: row[3]: expected a line of JSON, got none"),
+        (lambda: list(table_records("both.jsonl")), "both.jsonl: row[3]: expected a line of JSON, got invalid JSON"),
         *(
             (
                 lambda text=text: parsed_columns(text),
@@ -638,8 +638,8 @@ def test_a_line_without_end_is_bad_and_the_rows_before_are_read(name, tmp_path, 
         assert "a dog" in json.dumps(good.values)
         assert bad == (
             1,
-            "row[1]: expected lines of at most 1,000 bytes, got a longer one, behind which nothing is read. Write a "
-            "row a line, or leave the file out.",
+            "row[1]: expected lines of at most 1,000 bytes, got a longer one, after which nothing is read. Write one "
+            "row per line, or leave the file out.",
         )
 
 
@@ -649,7 +649,7 @@ def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
     good, bad = with_bad_row(read([path]))
     assert [row.predictions for row in good] == [["a dog"], ["a cat"]]
     assert bad.reason == (
-        "row[2]: expected captions, got more than 10 empty lines, behind which nothing is read. Delete them, or leave "
+        "row[2]: expected captions, got more than 10 empty lines, after which nothing is read. Delete them, or leave "
         "the file out."
     )
 

@@ -63,7 +63,7 @@ def test_clean_captions_warn_of_nothing():
         ),
         (
             lambda: tokenized({1: "一只狗在海滩上奔跑", 2: "หมาวิ่งบนชายหาด"}),
-            r"^captions: expected words with blanks between them, got 2 of 2 in a script without .*Split them into",
+            r"^captions: expected words with spaces between them, got 2 of 2 in a script without .*Split them into",
         ),
         (
             lambda: coco.Bleu().compute_score(TWO, {1: [""], 2: ["the cat"]}, verbose=0),

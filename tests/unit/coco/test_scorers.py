@@ -146,7 +146,7 @@ def test_what_cannot_be_computed(tmp_path, monkeypatch):
         (
             coco.CiderD(df="none"),
             results,
-            "df: expected 'corpus' or the path of a file, got 'none', which is none, nor",
+            "df: expected 'corpus' or the path of a file, got 'none', and neither it nor",
         ),
         (coco.Spice(), RES, r"SPICE: expected another metric, got one that is not computed here\."),
     ):

@@ -31,7 +31,10 @@ WRONG_ARE_NOT_ORDINARY = ORDINARY._replace(better_by_wrong_captions="b")
 NEAR_DUPLICATES = share("near_duplicate_share", 0.05, 0.05)
 
 NEARER = "a is nearer to people than b (p = 0.01) in captions unlike people's (5 % and 20 %)"
-NO_MERIT = "; b is nearer in ordinary captions (20 % and 40 %), which is no merit beside more captions unlike people's"
+NO_MERIT = (
+    "; b is nearer in ordinary captions (20 % and 40 %), which does not count because more of its captions are unlike "
+    "people's"
+)
 REST = "; in the rest, neither is shown to be nearer"
 
 

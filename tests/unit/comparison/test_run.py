@@ -189,5 +189,5 @@ def test_how_captions_were_sampled_is_in_signatures_and_page(tmp_path):
     assert line in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     (tmp_path / (files["repeating"] + ".settings")).unlink()
     assert [note for note in notes(compare(options_of(files, "repeating"))) if "equal" in note] == [
-        "repeating: 3 captions a row, all equal: greedy? manycaps sample --temperature 1"
+        "repeating: all 3 captions of a row are equal; `manycaps sample` draws different ones"
     ]

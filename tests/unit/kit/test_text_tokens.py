@@ -70,7 +70,7 @@ SPACED = {
 @each_case("name", UNSPACED)
 def test_scripts_without_blanks_warn_with_the_list(name):
     for tokenizer in ("ptb", "13a", "intl-caption"):
-        expected = f"^tokenizer: expected captions with blanks between words for '{tokenizer}'.*'zh-jieba'.*'th'"
+        expected = f"^tokenizer: expected captions with spaces between words for '{tokenizer}'.*'zh-jieba'.*'th'"
         with pytest.warns(UserWarning, match=expected):
             tokenize_rows([["a dog", UNSPACED[name]]], tokenizer)
 

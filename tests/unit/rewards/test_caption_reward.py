@@ -213,20 +213,20 @@ MESSAGES = [
         "completions.$",
         broken(references=[["a"]] * 5),
     ),
-    ("prompts: expected one for each completion, got none. Or give a column group.$", broken(prompts=None)),
+    ("prompts: expected one for each completion, got none. Give them, or a column group.$", broken(prompts=None)),
     (
         "completions[0]: expected a text, or a list of messages with role and content, got 1. Give what the trainer "
         "sampled.$",
         broken(completions=[1, 2, 3, 4, 5, 6]),
     ),
     (
-        "num_generations: expected groups of at least 3 captions of one row, got 1 in group 0. Sample more per row; of "
-        "a group that is spread over processes, all must be there.$",
+        "num_generations: expected groups of at least 3 captions of one row, got 1 in group 0. Sample more per row; a "
+        "group that is spread over processes must be complete.$",
         broken(prompts=[str(i) for i in range(6)]),
     ),
     (
-        "candidates: expected groups of at least 2 captions of one row, got 1 in group 0. Sample more per row; of a "
-        "group that is spread over processes, all must be there.$",
+        "candidates: expected groups of at least 2 captions of one row, got 1 in group 0. Sample more per row; a "
+        "group that is spread over processes must be complete.$",
         lambda: EnergyReward(letters)([["a"]], [["b"]]),
     ),
     (

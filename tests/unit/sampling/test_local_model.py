@@ -154,7 +154,7 @@ def test_other_rows_are_not_added_to_a_stopped_run(folder, tmp_path, monkeypatch
 @each_case(
     ("kind", "changed", "message"),
     [
-        ("gpt2", {"system": "a"}, "--system: expected none, got one. This model has no template of a chat."),
+        ("gpt2", {"system": "a"}, "--system: expected none, got one. This model has no chat template."),
         ("blip", {"system": "a"}, "--system: expected none, got one."),
         ("vision-encoder-decoder", {"prompt": "a"}, "--prompt: expected none, got one."),
         ("image-chat", {"prompt": None}, "--prompt: expected what to ask of an image, got none."),

@@ -115,7 +115,7 @@ def test_groups_avoid_what_earlier_ones_chose():
 @each_case(
     ("given", "message"),
     [
-        ({"temperature": 0}, "--temperature: expected a number above 0 and below inf, got 0."),
+        ({"temperature": 0}, "--temperature: expected a number above 0 and finite, got 0."),
         ({"top_p": 1.5}, "--top-p: expected"),
         ({"top_k": -1}, "--top-k: expected a whole number of at least 0, got -1."),
         ({"min_p": 1}, "--min-p: expected a number from 0 to below 1, got 1. 0 keeps all tokens."),
@@ -123,7 +123,7 @@ def test_groups_avoid_what_earlier_ones_chose():
         ({"diverse": -1.0}, "--diverse: expected a number above 0"),
         ({"max_new_tokens": 0}, "--max-new-tokens: expected a whole number of at least 1, got 0."),
         ({"greedy": True, "num_beams": 2}, "--greedy: expected one search, got --num-beams as well."),
-        ({"greedy": True, "top_k": 5}, "--greedy: expected no option of sampling beside a search, got one."),
+        ({"greedy": True, "top_k": 5}, "--greedy: expected no sampling option beside a search, got one."),
     ],
 )
 def test_messages_of_settings(given, message):

@@ -23,7 +23,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     references: n_rows lists of reference captions, or n_rows strings.
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
