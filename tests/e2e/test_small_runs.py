@@ -29,9 +29,6 @@ N_IMAGES, N_CLIPS, N_CAPTIONS = 1_000, 60, 40
 
 # Arguments by program, with the folder of the made data in place of {data} and an empty one in place of {output}.
 PROGRAMS = {
-    "scripts.benchmarks.gpu": """
-        --architecture ViT-B-32 --dtype float32 --device cpu --rows 2 --batch-size 2 --steps 1 --repeats 1
-    """,
     "scripts.studies.compare_mauve": "{data}/msvd_val_references.txt --clips 3 --splits 2",
     "scripts.studies.damage_study": "--data {data} --output {output} --modules trm_bert --rows 60",
     "scripts.studies.embedding_metric_sizes": "{data}/msvd_val_references.txt --clips 2",
@@ -86,7 +83,7 @@ def test_a_suite_of_the_benchmark_runs_to_its_end(suite, data, tmp_path):
 
 
 def test_every_program_is_run_by_a_test():
-    folders = ("scripts.benchmarks.", "scripts.studies.", "scripts.toy.", "scripts.examples.")
+    folders = ("scripts.studies.", "scripts.toy.", "scripts.examples.")
     programs = [name for name in map(name_of, TOOLS) if name.startswith(folders)]
     assert sorted([*PROGRAMS, *TESTED]) == sorted(programs)
 
