@@ -18,9 +18,7 @@ import pytest
 
 from scripts.benchmark import suite_names
 from scripts.studies.study_list import STUDIES
-from tests.clip_checkpoints import save_checkpoint
 from tests.tools import EXAMPLES, ROOT, TOOLS, name_of
-from tests.video_clips import noise, write_clip
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +30,6 @@ PROGRAMS = {
     "scripts.studies.compare_mauve": "{data}/msvd_val_references.txt --clips 3 --splits 2",
     "scripts.studies.damage_study": "--data {data} --output {output} --modules trm_bert --rows 60",
     "scripts.studies.embedding_metric_sizes": "{data}/msvd_val_references.txt --clips 2",
-    "scripts.studies.frame_sampling": "{data}/clip.mp4 --checkpoint {data}/small.pth --caption dog --caption cat",
     "scripts.studies.general_damage": "--trials 1",
     "scripts.studies.leave_one_out": "--data {data} --sets COCO --iterations 2",
     "scripts.studies.level_study": """
@@ -63,8 +60,6 @@ def data(tmp_path_factory):
     (folder / "msvd_val_references.txt").write_text("".join(lines), encoding="utf-8")
     rows = [{"references": rng.sample(texts, 5)} for _ in range(10)]
     (folder / "coco_val_1000.json").write_text(json.dumps(rows), encoding="utf-8")
-    write_clip(folder / "clip.mp4", noise(12))
-    save_checkpoint(folder / "small.pth")
     return folder
 
 
