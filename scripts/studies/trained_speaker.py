@@ -40,20 +40,12 @@ from tqdm import tqdm
 
 from manycaps.made_world.caption_probabilities import caption_probability
 from manycaps.made_world.speakers import Speaker
-from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.sampling.token_choice import DiverseTokens
 from scripts.studies.best_temperatures import best_temperature, interval
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, World, draw_world
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import label_axes, new_picture
-from scripts.toy.small_captioner import (
-    CaptionerRecipe,
-    as_pixel_values,
-    as_text,
-    draw_held_out,
-    new_captioner,
-    train_captioner,
-)
+from scripts.toy.small_captioner import CaptionerRecipe, as_pixel_values, as_text, draw_held_out, load_captioner
 
 NAME = "trained_speaker"
 KEY = ("search", "setting", "seed")
@@ -70,16 +62,6 @@ NATS = "held_out_nats"
 NOTHING = "nothing"
 
 Captioner = transformers.VisionEncoderDecoderModel
-
-
-def load_captioner(folder: pathlib.Path | None, seed: int, recipe: CaptionerRecipe) -> Captioner:
-    """Load a captioner, or train it."""
-    torch.set_num_threads(1)
-    if folder:
-        return Captioner.from_pretrained(folder).eval()
-    model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", seed)
-    train_captioner(model, seed, recipe, tqdm)
-    return model
 
 
 @torch.no_grad()
@@ -166,7 +148,7 @@ def main(options: Options) -> None:
     searches += [(search, setting) for search, settings in SEARCHES.items() for setting in settings]
     cells = [(*search, seed) for seed in range(options.seed, options.seed + options.seeds) for search in searches]
     recipe = CaptionerRecipe(n_scenes=options.train_scenes, n_steps=options.train_steps)
-    captioner = functools.cache(lambda: load_captioner(options.captioner, options.train_seed, recipe))
+    captioner = functools.cache(lambda: load_captioner(options.captioner, options.train_seed, recipe, tqdm))
 
     @functools.lru_cache(maxsize=1)
     def held_out(seed: int, n_scenes: int) -> Any:

@@ -24,6 +24,7 @@ from manycaps.made_world.captions import every_word
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene
 from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
+from manycaps.made_world.toy_scores import CHECKPOINT
 
 # Tokens that are no words.
 PADDING, BEGIN, END = "<pad>", "<begin>", "<end>"
@@ -98,6 +99,18 @@ def new_captioner(checkpoint: pathlib.Path, seed: int) -> transformers.VisionEnc
         decoder_start_token_id=NUMBERS[BEGIN], max_length=MAX_TOKENS, **special
     )
     return model.eval()
+
+
+def load_captioner(
+    folder: pathlib.Path | None, seed: int, recipe: CaptionerRecipe, progress: Callable[..., Any]
+) -> transformers.VisionEncoderDecoderModel:
+    """Load a captioner, or train one on the encoder of tiny-pac where there is no folder."""
+    torch.set_num_threads(1)
+    if folder:
+        return transformers.VisionEncoderDecoderModel.from_pretrained(folder).eval()
+    model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", seed)
+    train_captioner(model, seed, recipe, progress)
+    return model
 
 
 def save_captioner(model: transformers.VisionEncoderDecoderModel, folder: pathlib.Path) -> None:

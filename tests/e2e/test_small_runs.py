@@ -18,9 +18,7 @@ import pytest
 
 from scripts.benchmark import suite_names
 from scripts.studies.study_list import STUDIES
-from tests.clip_checkpoints import save_checkpoint
 from tests.tools import EXAMPLES, ROOT, TOOLS, name_of
-from tests.video_clips import noise, write_clip
 
 pytestmark = pytest.mark.slow
 
@@ -29,13 +27,9 @@ N_IMAGES, N_CLIPS, N_CAPTIONS = 1_000, 60, 40
 
 # Arguments by program, with the folder of the made data in place of {data} and an empty one in place of {output}.
 PROGRAMS = {
-    "scripts.benchmarks.gpu": """
-        --architecture ViT-B-32 --dtype float32 --device cpu --rows 2 --batch-size 2 --steps 1 --repeats 1
-    """,
     "scripts.studies.compare_mauve": "{data}/msvd_val_references.txt --clips 3 --splits 2",
     "scripts.studies.damage_study": "--data {data} --output {output} --modules trm_bert --rows 60",
     "scripts.studies.embedding_metric_sizes": "{data}/msvd_val_references.txt --clips 2",
-    "scripts.studies.frame_sampling": "{data}/clip.mp4 --checkpoint {data}/small.pth --caption dog --caption cat",
     "scripts.studies.general_damage": "--trials 1",
     "scripts.studies.leave_one_out": "--data {data} --sets COCO --iterations 2",
     "scripts.studies.level_study": """
@@ -43,7 +37,6 @@ PROGRAMS = {
     """,
     "scripts.studies.msvd_systems": "{data}/msvd_val_references.txt --clips 3",
     "scripts.studies.paired_test_study": "--data {data} --output {output} --pairs 2 --level 5 20 2",
-    "scripts.studies.pooled_value": "--vectors 3000 --dimensions 8 --loop",
     "scripts.toy.train_captioner": "--output {output}/captioner --scenes 80 --steps 2",
 }
 
@@ -67,8 +60,6 @@ def data(tmp_path_factory):
     (folder / "msvd_val_references.txt").write_text("".join(lines), encoding="utf-8")
     rows = [{"references": rng.sample(texts, 5)} for _ in range(10)]
     (folder / "coco_val_1000.json").write_text(json.dumps(rows), encoding="utf-8")
-    write_clip(folder / "clip.mp4", noise(12))
-    save_checkpoint(folder / "small.pth")
     return folder
 
 
@@ -87,7 +78,7 @@ def test_a_suite_of_the_benchmark_runs_to_its_end(suite, data, tmp_path):
 
 
 def test_every_program_is_run_by_a_test():
-    folders = ("scripts.benchmarks.", "scripts.studies.", "scripts.toy.", "scripts.examples.")
+    folders = ("scripts.studies.", "scripts.toy.", "scripts.examples.")
     programs = [name for name in map(name_of, TOOLS) if name.startswith(folders)]
     assert sorted([*PROGRAMS, *TESTED]) == sorted(programs)
 

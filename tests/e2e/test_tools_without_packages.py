@@ -12,7 +12,6 @@ REQUIRED = {
     "compare_mauve": ["captions.tsv"],
     "damage_study": ["--data", "folder"],
     "embedding_metric_sizes": ["captions.tsv"],
-    "frame_sampling": ["clip.mp4", "--caption", "a dog"],
     "leave_one_out": ["--data", "folder"],
     "level_study": ["--data", "folder"],
     "msvd_systems": ["captions.tsv"],

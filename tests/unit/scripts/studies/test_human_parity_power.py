@@ -18,7 +18,7 @@ from scripts.studies.parity_pools import (
     read_pool,
     taken,
 )
-from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, draw_points, drawn_rows, pilot_rows
+from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, draw_points, drawn_rows
 from tests.each_case import each_case
 
 N_PEOPLE = 6
@@ -152,13 +152,6 @@ def test_speakers_write_what_they_are_named_after():
     (rows,) = drawn_texts([KnownSpeaker(is_bland=True)], (1, 19), pool=few)
     sums = rows.sum(axis=2)
     assert (sums[:, 0] == sums.min(axis=1)).all()
-
-
-def test_a_pilot_has_as_many_wrong_captions_behind_its_own():
-    pilot = pilot_rows(POINTS, (2, 3), 40, np.random.default_rng(0))
-    assert pilot.shape == (40, 7, 7)
-    assert (pilot[:, :2, 4:] < 50).all()
-    assert (pilot[:, 2:4, 4:] > 50).all()
 
 
 def test_ten_systems_are_spoken_of_as_in_a_comparison():

@@ -1,4 +1,4 @@
-"""The small captioner: its encoder is that of tiny-pac, its words are those of people, and `generate` works with it."""
+"""The small captioner: its encoder is that of tiny-pac, its words are those of people, and its likelihood is right."""
 
 import math
 
@@ -13,47 +13,17 @@ from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.made_world.toy_scores import CHECKPOINT
-from scripts.toy.small_captioner import (
-    NUMBERS,
-    PADDING,
-    WORDS,
-    CaptionerRecipe,
-    HeldOut,
-    as_pixel_values,
-    as_text,
-    as_tokens,
-    draw_held_out,
-    encode_pictures,
-    new_captioner,
-    train_captioner,
-)
+from scripts.toy.small_captioner import HeldOut, as_pixel_values, as_text, as_tokens, encode_pictures, new_captioner
 
 pytestmark = pytest.mark.slow
 
 WEIGHTS = CHECKPOINT / "open_clip_model.safetensors"
-QUICK = CaptionerRecipe(n_scenes=80, n_steps=40, batch_size=32, learning_rate=1e-2)
-
-
-def no_bar(steps, **_):
-    class Steps(list):
-        def set_postfix(self, **_):
-            pass
-
-    return Steps(steps)
 
 
 @pytest.fixture(scope="module")
 def pictures():
     rng = np.random.default_rng(0)
     return [draw_picture(rng, draw_scene(rng)) for _ in range(3)]
-
-
-@pytest.fixture(scope="module")
-def trained():
-    model = new_captioner(WEIGHTS, 0)
-    before = draw_held_out(model, 9, 20)
-    train_captioner(model, 0, QUICK, no_bar)
-    return model, before
 
 
 def test_states_are_those_of_the_checkpoint_before_its_last_layer(pictures):
@@ -85,36 +55,9 @@ def test_captions_of_people_survive_the_tokens():
     assert tokens.shape[1] <= 40
 
 
-def test_training_lowers_the_loss_of_held_out_captions(trained):
-    model, before = trained
-    after = draw_held_out(model, 9, 20)
-    assert after.nats_of_people == before.nats_of_people
-    assert before.nats(1.0) > 1.5 * after.nats(1.0) > after.nats_of_people > 0
-    # An untrained decoder is not sure of anything.
-    words = (before.said != NUMBERS[PADDING]).sum(dim=1).double().mean()
-    assert before.nats(1.0) / words == pytest.approx(math.log(len(WORDS)), rel=0.05)
-
-
 def test_nats_by_hand():
     logits = torch.log(torch.tensor([[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]]))
     # The second word is padding.
     held_out = HeldOut(logits, torch.tensor([[1, 0]]), 0.0)
     assert held_out.nats(1.0) == pytest.approx(math.log(4))
     assert held_out.nats(0.5) == pytest.approx(math.log(6))  # 1/16 of 1/4 + 1/16 + 1/16
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"do_sample": True, "top_k": 0, "temperature": 0.7}, {"do_sample": True, "top_p": 0.8}, {"num_beams": 3}],
-    ids=["temperature", "top-p", "beams"],
-)
-def test_generate_says_words_of_the_world(trained, pictures, options):
-    def said():
-        torch.manual_seed(3)
-        values = as_pixel_values(pictures, 32)
-        return trained[0].generate(pixel_values=values, num_return_sequences=3, **options).tolist()
-
-    captions = [as_text(row) for row in said()]
-    assert len(captions) == 9
-    assert all({*caption.replace(",", " ,").split()} <= {*WORDS} for caption in captions)
-    assert [as_text(row) for row in said()] == captions

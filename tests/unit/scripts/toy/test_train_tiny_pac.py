@@ -15,13 +15,11 @@ from scripts.toy.questions import (
     ANSWERS,
     CELL_ANSWERS,
     COUNT_WEIGHT,
-    GROUP_FIELDS,
     NONE_WEIGHT,
     NOT_ASKED,
     PART_ANSWERS,
     SIDES,
     Answers,
-    Questions,
     answers,
     cell_answers,
     sides_of,
@@ -265,13 +263,3 @@ def test_layers_are_as_wrong_as_one_question_after_the_other_says(sizes):
     assert loss.item() == pytest.approx(cross_entropies_one_by_one(logits, right, sizes, counts), rel=1e-5)
     loss.backward()
     assert all(weight.grad.isfinite().all() for weight in layer.parameters())
-
-
-@pytest.mark.parametrize("layer", ["image", "text", "cell", "cell_place", "word"])
-def test_questions_about_counts_weigh_more(layer):
-    weights = getattr(Questions(SmallClip(0)), layer)._question_weights.tolist()
-    shown = {"image": ANSWERS, "text": ANSWERS, "cell": CELL_ANSWERS}.get(layer, PART_ANSWERS)
-    n_before = len(shown) - len(PART_ANSWERS) if layer != "cell" else 1
-    fields = [GROUP_FIELDS[(question - n_before) % len(GROUP_FIELDS)] for question in range(n_before, len(shown))]
-    assert weights[:n_before] == [1.0] * n_before
-    assert weights[n_before:] == [COUNT_WEIGHT if field == "count" else 1.0 for field in fields]
