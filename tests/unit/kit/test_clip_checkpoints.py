@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import http.server
 import json
-import pathlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +16,9 @@ from tqdm.auto import tqdm
 from manycaps.kit import clip_checkpoints
 from manycaps.kit.clip_checkpoints import convert_checkpoint, find_checkpoint
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD
-from manycaps.kit.clip_variants import CONFIG_NAME, VARIANTS, WEIGHTS_NAME, Variant, read_facts, variant_name
+from manycaps.kit.clip_variants import CONFIG_NAME, VARIANTS, WEIGHTS_NAME, Variant, read_facts
 from manycaps.kit.clip_weights import merge_lora, read_weights
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
-from tests.each_case import each_case
 from tests.large_packages import torch
 from tests.refusals import assert_refused
 
@@ -93,17 +91,6 @@ def test_the_table_agrees_with_open_clip():
     assert (OPENAI_MEAN, OPENAI_STD) == (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD)
 
 
-def test_names_of_variants():
-    names = {None: "pac-vit-b-32", "default": "pac-vit-b-32", "openclip-vit-l-14": "pac-openclip-vit-l-14"}
-    names |= {"pac++-vit-l-14": "pac++-vit-l-14", "clip-vit-b-32": "clip-vit-b-32"}
-    for given, name in names.items():
-        assert variant_name(given) == name
-    message = "variant: expected one of pac-vit-b-32, .*, got 'vit-b-16'. For weights"
-    assert_refused(ValueError, message, variant_name, "vit-b-16")
-    message = "variant: expected a name, got list. Give for example 'clip-vit-b-32'."
-    assert_refused(TypeError, message, variant_name, ["clip-vit-b-32"])
-
-
 def find(checkpoint, variant=None):
     return find_checkpoint(variant, checkpoint, tqdm)
 
@@ -122,17 +109,6 @@ def test_a_local_file_is_hashed_and_custom_unless_it_is_known(tmp_path, monkeypa
 
 
 NOTHING = "checkpoint: expected a file, a folder or a Hub repository, got"
-
-
-# What else can only be a path: test_base_files.py.
-@each_case("name", ["nowhere.pth", "./org/nowhere", "checkpoints/tiny-pac", pathlib.Path("org/nowhere")])
-def test_a_path_that_is_not_there_is_named_at_once(name, tmp_path, monkeypatch, asked):
-    monkeypatch.chdir(tmp_path)
-    message = f"{NOTHING} {str(name)!r}: no such folder or file, relative paths start at {tmp_path}. Check the path"
-    refused(message, name)
-    for absolute in ("/nowhere/clip", "~/nowhere"):
-        refused(f"{NOTHING} '{absolute}': no such folder or file. Check the path.$", absolute)
-    assert asked == []
 
 
 @pytest.mark.parametrize("name", ["clip-vit-b-32", "openclip-vit-l-14", "pac++-vit-b-32"])

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_model import ClipModel, ClipTokens, as_device, build_network, text_batches
+from manycaps.kit.clip_model import ClipModel, build_network
 from manycaps.kit.clip_weights import LazyLibrary, merge_lora, read_weights
 from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
 from tests.each_case import each_case
@@ -75,22 +75,6 @@ def test_compiled_features_are_the_same(model):
     assert compiled.text_features(texts, 8) == pytest.approx(model.text_features(texts, 8), abs=1e-5)
 
 
-def test_token_features_end_with_the_text_feature(model):
-    texts = [model.tokenize(caption) for caption in CAPTIONS]
-    by_token, by_text = model.token_features(texts, 1), model.text_features(texts, 64)
-    assert [len(rows) for rows in by_token] == [len(text.ids) for text in texts]
-    assert np.stack([rows[-1] for rows in by_token]) == pytest.approx(by_text, abs=2e-6)
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 100])
-def test_the_batch_does_not_matter(model, batch_size):
-    texts = [model.tokenize(caption) for caption in CAPTIONS]
-    alone = np.concatenate([model.text_features([text], 1) for text in texts])
-    assert model.text_features(texts, batch_size) == pytest.approx(alone, abs=2e-6)
-    alone = np.concatenate([model.image_features(pixels[None]) for pixels in PIXELS])
-    assert model.image_features(PIXELS) == pytest.approx(alone, abs=2e-6)
-
-
 def test_tokens_are_those_of_open_clip_and_a_long_text_keeps_its_end_token(model):
     for caption in CAPTIONS:
         ids = model.tokenize(caption).ids
@@ -100,21 +84,6 @@ def test_tokens_are_those_of_open_clip_and_a_long_text_keeps_its_end_token(model
     assert (len(long.ids), long.truncated) == (77, True)
     assert long.ids == exact.ids
     assert list(long.ids) == open_clip.tokenize("dog " * 76)[0].tolist()
-
-
-def test_text_batches_hold_every_text_once_and_are_not_too_large():
-    lengths = np.random.default_rng(0).integers(2, 78, 500)
-    batches = text_batches([ClipTokens((0,) * n, False) for n in lengths], batch_size=4)
-    assert sorted(i for batch in batches for i in batch) == list(range(500))
-    assert all(len(batch) * lengths[batch].max() <= 200 for batch in batches)
-
-
-def test_gradients_flow_for_training(model):
-    ids, ends = model._as_batch([model.tokenize("a dog")])
-    (model.embed_tokens(ids, ends).sum() + model.embed_pixels(torch.from_numpy(PIXELS)).sum()).backward()
-    assert model.network.text_projection.grad.abs().sum() > 0
-    assert model.network.visual.proj.grad.abs().sum() > 0
-    model.network.zero_grad()
 
 
 def without(name):
@@ -144,20 +113,6 @@ def test_weights_that_do_not_fit_are_named(weights, message):
 def test_descriptive_entries_of_openai_are_no_weights():
     described = small_weights() | {"input_resolution": torch.tensor(32), "vocab_size": torch.tensor(49408)}
     assert build_network(described, "quick_gelu").context_length == 77
-
-
-def test_infinite_features_are_an_error_and_no_score():
-    weights = small_weights()
-    weights["visual.proj"] = torch.full_like(weights["visual.proj"], 3e38)
-    message = "checkpoint: expected finite features that are not all 0, got NaN or infinity"
-    assert_refused(ValueError, message, ClipModel(weights, device="cpu").image_features, PIXELS)
-
-
-def test_auto_finds_a_device_and_a_missing_one_is_refused():
-    assert as_device("auto").type in ("cpu", "cuda", "mps")
-    for name in ("toaster", "cuda:77", "hpu"):
-        message = f"device: expected 'auto' or a device of this machine, got '{name}'"
-        assert_refused(ValueError, message, as_device, name)
 
 
 @pytest.mark.parametrize("package", ["torch", "open_clip", "safetensors.torch"])
@@ -197,12 +152,6 @@ def test_a_lora_entry_alone_is_refused(gone):
     assert_refused(ValueError, f"checkpoint: expected {gone} beside ", merge_lora, weights)
 
 
-def test_a_lora_update_of_a_wrong_shape_is_refused():
-    weights = with_lora(small_weights()) | {"visual.conv1.lora_B": torch.ones(3, 3)}
-    message = ".*expected visual.conv1.lora_B times visual.conv1.lora_A to have 12288 values"
-    assert_refused(ValueError, message, merge_lora, weights)
-
-
 class RunsAtUnpickling:
     def __init__(self, path):
         self.path = path
@@ -233,16 +182,3 @@ def test_damaged_files_and_programs_are_named_as_such(tmp_path):
     (tmp_path / "half.safetensors").write_bytes(b"\x08")
     message = ".*which is an incomplete safetensors file"
     assert_refused(ValueError, message, read_weights, tmp_path / "half.safetensors")
-
-
-def test_a_state_dict_is_read_bare_or_wrapped_and_nothing_else(tmp_path):
-    for content, got in (
-        ([1, 2], "with list"),
-        ({"epoch": 3, "optimizer": {}}, "with the keys epoch, optimizer"),
-        ({"a": "b"}, "keys a"),
-    ):
-        torch.save(content, tmp_path / "other.pth")
-        message = f"checkpoint: expected a dict of tensors, bare or under the key.*{got}"
-        assert_refused(ValueError, message, read_weights, tmp_path / "other.pth")
-    torch.save(small_weights(), tmp_path / "bare.pt")
-    assert read_weights(tmp_path / "bare.pt").keys() == read_weights(save_checkpoint(tmp_path / "wrapped.pth")).keys()
