@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from manycaps.kit.text_distance import check_evaluate_name, evaluate_distance, takes_lists, text_distances
+from manycaps.kit.text_distance import evaluate_distance, takes_lists, text_distances
 from tests.each_case import each_case
 from tests.refusals import assert_refused
 
@@ -34,27 +34,6 @@ def test_each_pair_is_asked_for_once_and_equal_texts_never():
     assert found[0].tolist() == [[0, -2, 0], [2, 0, 2], [0, -2, 0]]
     assert found[1].tolist() == [[0, 2], [-2, 0]]
     assert text_distances([["a", "a"]], None)[0].tolist() == [[0, 0], [0, 0]]
-
-
-@each_case(
-    ("returned", "kind", "message"),
-    [
-        ([0.5], ValueError, "distance: expected 2 numbers from the function, got an array of shape (1,)."),
-        ([[0.5, 1.0]], ValueError, "distance: expected 2 numbers from the function, got an array of shape (1, 2)."),
-        ([0.5, np.nan], ValueError, "distance: expected finite numbers from the function, got nan for pair 1 of 2."),
-        ("far", TypeError, "distance: expected 2 numbers from the function, got str ("),
-        ([[1.0], [1.0, 2.0]], TypeError, "distance: expected 2 numbers from the function, got list ("),
-    ],
-)
-def test_what_a_function_may_not_return(returned, kind, message):
-    assert_refused(kind, message, text_distances, [["a", "b"]], lambda first, second: returned)
-
-
-@each_case("name", ["evaluate:", "evaluate: ", "evaluate::f1", "evaluate:rouge:", "evaluate:rouge: "], ids=repr)
-def test_a_name_without_a_part_is_refused(name):
-    check_evaluate_name("evaluate:rouge:rougeL"), check_evaluate_name("evaluate:wer")
-    message = "distance: expected 'evaluate:NAME' or 'evaluate:NAME:KEY', got "
-    assert_refused(ValueError, message, check_evaluate_name, name)
 
 
 @each_case("scores", ["similarity", "distance"])

@@ -42,12 +42,6 @@ def test_numbers_are_equal_exactly_where_the_ngrams_are(captions):
         assert [tuple(flat[end - order + 1 : end + 1]) for end in last.tolist()] == tuples
 
 
-def test_a_vocabulary_grows():
-    vocabulary = {"a": 0}
-    assert word_ids([["b", "a"]], vocabulary)[0].tolist() == [1, 0]
-    assert vocabulary == {"a": 0, "b": 1}
-
-
 TEXT = st.lists(st.sampled_from("a the dog cat runs".split()), max_size=9)
 ROWS = st.lists(
     st.tuples(st.lists(TEXT, min_size=1, max_size=3), st.lists(TEXT, min_size=1, max_size=4)), min_size=2, max_size=4
@@ -56,16 +50,6 @@ ROWS = st.lists(
 
 def of_rows(rows):
     return ReferenceNgrams.of_rows(*zip(*rows, strict=True))
-
-
-def test_orders_by_hand():
-    [first, second] = of_rows([([["a", "dog", "a"]], [["a", "dog"], ["a", "a"]])]).orders(2)
-    assert first.frequency.tolist() == [2, 1, 2, 1, 1]  # "a" of three texts, "dog" of two
-    assert first.text.tolist() == [0, 1, 2, 0, 1]
-    assert first.documents.tolist() == [1, 1]
-    matched = list(zip(first.text[first.of_candidate], first.text[first.of_reference], strict=True))
-    assert matched == [(0, 1), (0, 2), (0, 1)]
-    assert second.frequency.tolist() == [1, 1, 1, 1]
 
 
 @given(ROWS)

@@ -1,14 +1,11 @@
 """ROUGE-L by hand and by a loop."""
 
 import numpy as np
-from hypothesis import strategies as st
 
 from manycaps.kit import text_rouge
 from manycaps.kit.text_ngrams import word_ids
 from manycaps.kit.text_rouge import common_lengths, rouge_l_scores
 from tests.oracles import bleu_rouge_loop
-
-TEXT = st.lists(st.sampled_from("abcd"), max_size=9)
 
 
 def test_precision_and_recall_come_from_different_references():

@@ -6,9 +6,8 @@ import pytest
 
 from manycaps.kit import text_named_tokenizers, text_tokens
 from manycaps.kit.text_named_tokenizers import TokenizerSource
-from manycaps.kit.text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from manycaps.kit.text_tokens import tokenize_rows
 from tests.each_case import each_case
-from tests.refusals import assert_refused
 
 
 def test_each_distinct_caption_is_tokenized_once_and_tokens_by_name_are_remembered(monkeypatch):
@@ -26,23 +25,6 @@ def test_each_distinct_caption_is_tokenized_once_and_tokens_by_name_are_remember
         assert tokenize_rows([["ab"], ["ab", "c"]], "char") == [[["a", "b"]], [["a", "b"], ["c"]]]
     assert asked == ["ab", "c"] * 2
     text_tokens._named_tokens.cache_clear()
-
-
-def test_what_a_function_returns_is_checked_and_its_own_error_comes_through():
-    for tokens in ("a b", None, [1, 2], {"a": 1}):
-        message = "tokenizer: expected a list of strings for the caption 'a b', got "
-        assert_refused(TypeError, message, tokenize_rows, [["a b"]], lambda caption, tokens=tokens: tokens)
-    assert_refused(ZeroDivisionError, "", tokenize_rows, [["a b"]], lambda caption: 1 / 0)
-
-
-def test_names_and_kinds():
-    check_tokenizer("ptb")
-    check_tokenizer(str.split)
-    assert tokenizer_name("ptb") == "ptb"
-    message = "tokenizer: expected one of 'ptb', 'none', .*, or a function, got 'pbt'"
-    assert_refused(ValueError, message, check_tokenizer, "pbt")
-    message = "tokenizer: expected a name such as 'ptb', or a function from a .* tokens, got int"
-    assert_refused(TypeError, message, check_tokenizer, 3)
 
 
 UNSPACED = {
