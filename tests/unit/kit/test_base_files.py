@@ -3,8 +3,6 @@
 import hashlib
 import os
 
-import pytest
-
 from manycaps.kit.base_files import (
     file_sha256,
     is_folder,
@@ -13,7 +11,6 @@ from manycaps.kit.base_files import (
     no_such_path,
     open_regular_file,
     path_state,
-    read_json,
 )
 from tests.each_case import each_case
 from tests.refusals import assert_refused
@@ -37,21 +34,6 @@ def test_what_is_no_file_is_never_opened(tmp_path):
         assert not is_regular_file(name)
         assert not is_folder(name)
         assert_refused(OSError, "", open_regular_file, name, 1)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "Expecting value: line 1 column 1"),
-        (b"[" * 100_000, "brackets nested too deeply"),
-        (b"9" * 5000, "Exceeds the limit"),
-        (b"\xff", "can't decode byte 0xff"),
-    ],
-)
-def test_what_is_no_json_is_one_message(tmp_path, content, reason):
-    (tmp_path / "a.json").write_bytes(content)
-    message = f"table: expected a JSON file, got .*{reason}.*). Make it again.$"
-    assert_refused(ValueError, message, read_json, tmp_path / "a.json", "table", "Make it again.")
 
 
 def test_the_digest_of_a_file_of_several_pieces(tmp_path):

@@ -84,6 +84,13 @@ def test_a_decoder_of_torchcodec(folder):
     assert as_video_source(Decoder([], {"path": str(path), "bytes": None}), WHERE) == EncodedVideo(str(path))
 
 
+@each_case("n_frames", [1, 2, 3, 7, 250])
+@each_case("frames", [1, 2, 5, 10, 300])
+def test_places_are_the_authors(n_frames, frames):
+    authors = [int(index) for index in np.linspace(0, n_frames - 1, frames)]
+    assert frame_places(n_frames, frames).tolist() == authors
+
+
 @each_case("frames", [1, 4, 30, 40])
 @each_case("n_expected", [None, 0, 7, 99])
 def test_some_frames_are_those_out_of_all(mp4, frames, n_expected, monkeypatch):

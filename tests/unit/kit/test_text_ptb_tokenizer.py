@@ -5,9 +5,7 @@ Expected tokens: each caption on a line of its own through Stanford CoreNLP 3.4.
 -lowerCase captions.txt`, then without `REMOVED_TOKENS` and split at white space, as pycocoevalcap and its metrics do.
 """
 
-import random
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,18 +154,6 @@ def test_the_memory_is_bounded(monkeypatch):
     assert len(text_ptb_tokenizer._remembered) <= 10
     tokenize("z" * (text_ptb_tokenizer.LONGEST_REMEMBERED_WORD + 1))
     assert all(len(word) <= text_ptb_tokenizer.LONGEST_REMEMBERED_WORD for word in text_ptb_tokenizer._remembered)
-
-
-def test_threads_agree(monkeypatch):
-    monkeypatch.setattr(text_ptb_tokenizer, "N_REMEMBERED_WORDS", 20)
-    captions = [caption for caption, _ in PRINTED_BY_JAVA] * 5
-    expected = tokenize_captions(captions)
-    shuffled = [random.Random(seed).sample(range(len(captions)), len(captions)) for seed in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        for rows, tokens in zip(
-            shuffled, pool.map(lambda rows: tokenize_captions(captions[i] for i in rows), shuffled), strict=True
-        ):
-            assert tokens == [expected[i] for i in rows]
 
 
 # Repeated, each of these makes some shape look far ahead and fail.
