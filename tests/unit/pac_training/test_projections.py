@@ -99,23 +99,6 @@ def test_a_weight_of_0_leaves_its_features_unused(training, validation, projecti
     assert not np.array_equal(with_them.visual_projection, other.visual_projection)
 
 
-def test_progress_counts_every_iteration(training, validation, projections):
-    class Bar:
-        def __init__(self, total, desc):
-            self.total, self.n, self.open = total, 0, True
-            bars.append(self)
-
-        def update(self, n):
-            self.n += n
-
-        def close(self):
-            self.open = False
-
-    bars = []
-    tune(training, validation, projections, progress=Bar)
-    assert [(bar.total, bar.n, bar.open) for bar in bars] == [(40, 40, False)]
-
-
 def with_a_nan(features):
     captions = features.captions.copy()
     captions[3, 1] = np.nan
