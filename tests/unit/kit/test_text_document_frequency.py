@@ -80,7 +80,7 @@ def test_what_only_one_of_the_tables_takes():
     check_idf(False)
     single = {"n_documents": 1, "document_frequency": {"a": 1}}
     assert_refused(ValueError, "document_frequency: expected the layout", load_document_frequency, single)
-    for token in ("dog", 1929, ""):
+    for token in ("dog", ""):
         table = {"n_documents": 3, "document_frequency": {token: 1}}
         message = "idf[.*]: expected a token of CLIP's vocabulary, such as 'dog</w>'"
         assert_refused(ValueError, message, load_tokens, table)
