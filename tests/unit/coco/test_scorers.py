@@ -140,17 +140,9 @@ def test_what_cannot_be_computed(tmp_path, monkeypatch):
     monkeypatch.setattr(frequencies, "LARGEST_PICKLE", 40)
     large, results = write_pickle(tmp_path / "train-words.p"), [{"image_id": 1, "caption": ["a"]}]
     for scorer, res, message in (
-        (
-            coco.CiderD(),
-            [{"image_id": "x", "caption": ["a"]}],
-            r"res: expected images of gts, got 1 others such as 'x'\. G",
-        ),
+        (coco.CiderD(), [{"image_id": "x", "caption": ["a"]}], "res: expected images of gts, got 1 others such as 'x'"),
         (coco.CiderD(df=large), results, r"df: expected a pickle of .*, got [\d,]+ bytes, more than 40\. Make a table"),
-        (
-            coco.CiderD(df="none"),
-            results,
-            "df: expected 'corpus' or the path of a file, got 'none', which is none, nor",
-        ),
+        (coco.CiderD(df="none"), results, "df: expected 'corpus' or the path of a file, got 'none', which is none"),
         (coco.Spice(), RES, r"SPICE: expected another metric, got one that is not computed here\."),
     ):
         with pytest.raises((ValueError, NotImplementedError), match=f"^{message}"):

@@ -10,7 +10,7 @@ import pytest
 
 from manycaps.kit.clip_model import ClipModel, build_network
 from manycaps.kit.clip_weights import LazyLibrary, merge_lora, read_weights
-from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
+from tests.clip_checkpoints import small_network, small_weights, with_lora
 from tests.each_case import each_case
 from tests.large_packages import open_clip, torch
 from tests.refusals import assert_refused
@@ -86,23 +86,13 @@ def test_tokens_are_those_of_open_clip_and_a_long_text_keeps_its_end_token(model
     assert list(long.ids) == open_clip.tokenize("dog " * 76)[0].tolist()
 
 
-def without(name):
-    return {key: value for key, value in small_weights().items() if key != name}
-
-
 @each_case(
     ("weights", "message"),
     [
-        (lambda: without("visual.proj"), ".*got 1 missing: visual.proj."),
-        (lambda: small_weights() | {"head.weight": torch.ones(1)}, ".*got 1 unknown: head.weight."),
         (lambda: small_weights() | {"ln_final.bias": torch.ones(3)}, ".*got 1 of another shape: ln_final.bias (3,)"),
         (
             lambda: {f"module.{key}": value for key, value in small_weights().items()},
             ".*got 7 missing: visual.conv1.weight, visual.positional_embedding, visual.proj, ....",
-        ),
-        (
-            lambda: small_weights() | {"ln_final.bias": torch.full((64,), torch.nan)},
-            "finite weights, got NaN or infinity in ln_final.bias.",
         ),
     ],
 )
@@ -171,14 +161,7 @@ def test_a_pickle_with_code_is_refused_and_not_run(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning")
-def test_damaged_files_and_programs_are_named_as_such(tmp_path):
+def test_a_program_is_named_as_such(tmp_path):
     path = tmp_path / "scripted.pt"
     torch.jit.save(torch.jit.script(torch.nn.Linear(1, 1)), str(path))
     assert_refused(ValueError, ".*which is a TorchScript program", read_weights, path)
-    path = save_checkpoint(tmp_path / "half.pth")
-    path.write_bytes(path.read_bytes()[:5000])
-    message = ".*which is damaged, not a torch file, or one with Python code in it"
-    assert_refused(ValueError, message, read_weights, path)
-    (tmp_path / "half.safetensors").write_bytes(b"\x08")
-    message = ".*which is an incomplete safetensors file"
-    assert_refused(ValueError, message, read_weights, tmp_path / "half.safetensors")

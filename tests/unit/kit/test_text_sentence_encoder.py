@@ -6,7 +6,6 @@ import pathlib
 import shutil
 import socket
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import huggingface_hub
 import numpy as np
@@ -147,13 +146,6 @@ def test_a_folder_that_was_changed_is_another_model(tiny_model, tmp_path):
     assert (embed(CAPTIONS, encoder=folder) == changed).all()
 
 
-def test_threads_share_one_model(tiny_model):
-    alone = embed(CAPTIONS, encoder=tiny_model)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: embed(CAPTIONS, encoder=tiny_model), range(16)))
-    assert all(vectors == pytest.approx(alone, abs=1e-6) for vectors in found)
-
-
 def test_a_function_is_asked_every_time_by_every_encoder():
     asked = []
     for _ in range(2):
@@ -213,15 +205,6 @@ def test_without_hub_and_package_the_error_names_the_three_ways():
     )
     for _ in range(2):
         refused(OSError, message, encoder_object=encoder)
-
-
-@pytest.mark.usefixtures("no_hub")
-def test_another_name_on_the_hub_has_no_copy_in_a_package():
-    message = (
-        "encoder: expected the sentence-transformers model 'someone/model' from huggingface.* got Connection.*give a "
-        "folder (relative paths start at /"
-    )
-    refused(OSError, message, encoder="someone/model")
 
 
 @pytest.mark.usefixtures("no_hub")
