@@ -7,6 +7,7 @@ from manycaps.kit import clip_token_matching
 from manycaps.kit.clip_token_matching import (
     Match,
     Text,
+    closest_reference,
     count_tokens,
     inverse_document_frequency,
     match_reference,
@@ -55,6 +56,12 @@ def test_what_is_undefined_is_nan():
     assert np.isnan(orthogonal.fine_f)
     assert np.isnan(orthogonal.values()["emscore_pac"])
     assert (orthogonal.coarse, orthogonal.fine_precision, orthogonal.fine_recall) == (0.0, 0.0, 0.0)
+
+
+def test_the_closest_reference_has_the_largest_whole_score():
+    """(coarse + F) / 2, and neither of them alone."""
+    matches = [Match(0.6, 0.1, 0.1, 0.1), Match(0.5, 0.5, 0.5, 0.5), Match(0.1, 0.6, 0.6, 0.6)]
+    assert closest_reference(matches, "equation_8") == matches[1]
 
 
 START, END = 49406, 49407
