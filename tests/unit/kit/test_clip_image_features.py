@@ -7,7 +7,6 @@ import PIL.Image
 import pytest
 from tqdm.auto import tqdm
 
-from manycaps.kit import clip_image_features
 from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_image_features import as_feature_rows, encode_images
@@ -53,16 +52,6 @@ def test_each_distinct_image_is_encoded_once_whatever_its_kind(encoder, tmp_path
     encoder.forget()
     encode_images(encoder, column[:1], "images", batch_size=2, n_workers=1)
     assert sum(encoder.batches) == 4
-
-
-def test_a_file_that_comes_again_is_not_decoded_again(encoder, monkeypatch):
-    decoded = []
-    original = clip_image_features.as_rgb_image
-    monkeypatch.setattr(clip_image_features, "as_rgb_image", lambda *a: decoded.append(1) or original(*a))
-    files = [as_png(array) for array in pictures(2)]
-    encode_images(encoder, [files[0]] * 20 + [files[1]] * 20, "images", batch_size=4, n_workers=4)
-    encode_images(encoder, files, "images", batch_size=4, n_workers=4)
-    assert len(decoded) == 2
 
 
 @pytest.mark.parametrize("n_bytes", [0, 600, 1500, 4000])

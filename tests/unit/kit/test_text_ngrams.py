@@ -21,13 +21,6 @@ def test_members_are_those_of_the_masks(sizes):
     assert [(text[position == i] - texts.first[i]).tolist() for i in range(len(sizes))] == [s.tolist() for s in sets]
 
 
-def test_others_are_all_but_one():
-    texts = RowTexts([2, 70])
-    position, text = texts.members(np.array([0, 1]), texts.others(np.array([1, 68])))
-    assert text[position == 0].tolist() == [0]
-    assert text[position == 1].tolist() == [*range(2, 68), *range(69, 72)]
-
-
 CAPTIONS = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), max_size=6)
 
 

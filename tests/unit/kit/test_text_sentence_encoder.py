@@ -136,16 +136,6 @@ def test_other_settings_load_another_model_and_narrow_arithmetic_is_near(counted
     assert narrow == pytest.approx(full, abs=0.05)
 
 
-def test_a_folder_that_was_changed_is_another_model(tiny_model, tmp_path):
-    folder = shutil.copytree(tiny_model, tmp_path / "model")
-    encoder = SentenceEncoder()
-    first = embed(CAPTIONS, encoder, encoder=folder)
-    os.replace(save_tiny_model(tmp_path / "other", seed=1) / "model.safetensors", folder / "model.safetensors")
-    changed = embed(CAPTIONS, encoder, encoder=folder)
-    assert not np.array_equal(changed, first)
-    assert (embed(CAPTIONS, encoder=folder) == changed).all()
-
-
 def test_a_function_is_asked_every_time_by_every_encoder():
     asked = []
     for _ in range(2):
@@ -205,16 +195,6 @@ def test_without_hub_and_package_the_error_names_the_three_ways():
     )
     for _ in range(2):
         refused(OSError, message, encoder_object=encoder)
-
-
-@pytest.mark.usefixtures("no_hub")
-def test_a_package_with_other_weights_is_refused(tiny_model, tmp_path, monkeypatch):
-    package = tmp_path / "package_with_other_weights"
-    shutil.copytree(tiny_model, package / "model")
-    (package / "__init__.py").write_text("")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(encoders, "PACKAGE_MODULE", package.name)
-    refused(OSError, f"encoder: expected the weights of {DEFAULT_ENCODER} in .* (sha256 53aa51172d14")
 
 
 def cache_default_model(tmp_path, source, files=None):

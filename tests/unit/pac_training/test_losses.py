@@ -115,14 +115,6 @@ def test_an_epoch_shows_every_image_once_with_one_of_its_rows():
     assert seen == set(range(10))
 
 
-def test_a_batch_depends_on_seed_and_number_only():
-    image_rows = np.arange(20) // 2
-    schedule = training_loop.RowSchedule(image_rows, batch_size=4, seed=1)
-    forward = [schedule.batch(i).tolist() for i in range(10)]
-    assert [schedule.batch(i).tolist() for i in reversed(range(10))][::-1] == forward
-    assert [training_loop.RowSchedule(image_rows, 4, seed=2).batch(i).tolist() for i in range(10)] != forward
-
-
 def test_validation_batches_have_every_row_once_and_no_image_twice():
     image_rows = np.random.default_rng(0).permutation(np.concatenate([np.arange(30), np.arange(12), np.arange(5)]))
     batches = training_loop.validation_batches(image_rows, batch_size=7)
