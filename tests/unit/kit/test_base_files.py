@@ -1,17 +1,8 @@
 """Files that a caller names: regular ones alone, within a limit."""
 
-import hashlib
 import os
 
-from manycaps.kit.base_files import (
-    file_sha256,
-    is_folder,
-    is_path,
-    is_regular_file,
-    no_such_path,
-    open_regular_file,
-    path_state,
-)
+from manycaps.kit.base_files import is_folder, is_path, is_regular_file, no_such_path, open_regular_file, path_state
 from tests.each_case import each_case
 from tests.refusals import assert_refused
 
@@ -34,12 +25,6 @@ def test_what_is_no_file_is_never_opened(tmp_path):
         assert not is_regular_file(name)
         assert not is_folder(name)
         assert_refused(OSError, "", open_regular_file, name, 1)
-
-
-def test_the_digest_of_a_file_of_several_pieces(tmp_path):
-    content = os.urandom(5_000_000)
-    (tmp_path / "a").write_bytes(content)
-    assert file_sha256(tmp_path / "a") == hashlib.sha256(content).hexdigest()
 
 
 PATHS = "/a ./a ../a/b ~/a a/b/c a/ a\\b a.pth someone/a.safetensors checkpoints/a runs/a".split()

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_model import ClipModel, build_network
+from manycaps.kit.clip_model import ClipModel, ClipTokens, build_network, text_batches
 from manycaps.kit.clip_weights import LazyLibrary, merge_lora, read_weights
 from tests.clip_checkpoints import small_network, small_weights, with_lora
 from tests.each_case import each_case
@@ -78,6 +78,13 @@ def test_tokens_are_those_of_open_clip_and_a_long_text_keeps_its_end_token(model
     assert (len(long.ids), long.truncated) == (77, True)
     assert long.ids == exact.ids
     assert list(long.ids) == open_clip.tokenize("dog " * 76)[0].tolist()
+
+
+def test_text_batches_hold_every_text_once_and_are_not_too_large():
+    lengths = np.random.default_rng(0).integers(2, 78, 500)
+    batches = text_batches([ClipTokens((0,) * n, False) for n in lengths], batch_size=4)
+    assert sorted(i for batch in batches for i in batch) == list(range(500))
+    assert all(len(batch) * lengths[batch].max() <= 200 for batch in batches)
 
 
 @each_case(

@@ -123,8 +123,7 @@ def test_no_frames(folder):
     assert_refused(ValueError, f"{NO_PICTURES} audio only", read, write_sound(folder / "sound.m4a"))
 
 
-@each_case("frames", ["all", 3])
-@each_case("share", [0.4, 0.6, 0.9])
+@each_case(("frames", "share"), [("all", 0.4), (3, 0.9)])
 @each_case("name", ["front.mp4", "end.mp4", "a.mkv", "a.webm", "a.avi", "a.mov"])
 def test_a_file_that_is_cut_off_is_an_error_with_its_frame(folder, name, share, frames):
     codec = {"webm": "libvpx", "avi": "mpeg4"}.get(name.split(".")[1], "libx264")

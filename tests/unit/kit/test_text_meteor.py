@@ -97,3 +97,12 @@ def test_a_missing_file_is_named_and_nothing_is_left(debian_files, tmp_path):
     message = ".*index.sense missing. Run `apt-get install wordnet-base wordnet-sense"
     assert_refused(FileNotFoundError, message, wordnet_corpus.build_corpus, debian_files, tmp_path / "nltk_data")
     assert not (tmp_path / "nltk_data").exists()
+
+
+def test_an_interrupted_build_leaves_nothing(debian_files, tmp_path, monkeypatch):
+    def fail(source, target):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(wordnet_corpus.shutil, "copyfile", fail)
+    assert_refused(OSError, ".*disk full", wordnet_corpus.build_corpus, debian_files, tmp_path / "nltk_data")
+    assert list((tmp_path / "nltk_data" / "corpora").iterdir()) == []

@@ -1,6 +1,7 @@
 """Invariants of the tokenizer, its memory and its time; the Java program's tokens: tests/parity/test_ptb_tokens.py."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,6 +58,14 @@ def test_the_memory_is_bounded(monkeypatch):
     assert len(text_ptb_tokenizer._remembered) <= 10
     tokenize("z" * (text_ptb_tokenizer.LONGEST_REMEMBERED_WORD + 1))
     assert all(len(word) <= text_ptb_tokenizer.LONGEST_REMEMBERED_WORD for word in text_ptb_tokenizer._remembered)
+
+
+def test_threads_agree(monkeypatch):
+    monkeypatch.setattr(text_ptb_tokenizer, "N_REMEMBERED_WORDS", 20)  # emptied again and again
+    captions = [f"{piece} dog{i % 97} ran" for i, piece in enumerate(PIECES * 5)]
+    expected = tokenize_captions(captions)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(tokenize_captions, [captions] * 4)) == [expected] * 4
 
 
 # Repeated, each of these makes some shape look far ahead and fail.

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import huggingface_hub
 import numpy as np
@@ -134,6 +135,13 @@ def test_other_settings_load_another_model_and_narrow_arithmetic_is_near(counted
     assert len(asked) == 3 * len(CAPTIONS)
     assert not np.array_equal(full, narrow)
     assert narrow == pytest.approx(full, abs=0.05)
+
+
+def test_threads_share_one_model(tiny_model):
+    alone = embed(CAPTIONS, encoder=tiny_model)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: embed(CAPTIONS, encoder=tiny_model), range(16)))
+    assert all(vectors == pytest.approx(alone, abs=1e-6) for vectors in found)
 
 
 def test_a_function_is_asked_every_time_by_every_encoder():
