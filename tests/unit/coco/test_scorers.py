@@ -172,20 +172,11 @@ def test_strings_of_a_subclass_are_their_text():
     assert (tokens, type(tokens[1][0])) == ({1: ["a dog 's toy"]}, str)
 
 
-@each_case(
-    ("captions", "got"),
-    [
-        ([{"caption": "a"}, {"caption": None}], r"\{'caption': None\}"),
-        ([{"caption": "a"}, {"text": "a dog"}], r"\{'text': 'a dog'\}"),
-        ([{"caption": "a"}, None], "None"),
-    ],
-)
-def test_captions_that_are_no_text(captions, got):
-    message = (
-        rf"^captions_for_image\[7\]\[1\]: expected {{'caption': 'A dog\.'}}, got {got}\. Leave it out, or give its"
-    )
-    with pytest.raises(TypeError, match=message):
-        coco.PTBTokenizer().tokenize({7: captions})
+def test_captions_that_are_no_text():
+    message = r"^captions_for_image\[7\]\[1\]: expected {'caption': 'A dog\.'}, got .*\. Leave it out, or give its text"
+    for other in ({"caption": None}, {"text": "a dog"}, None):
+        with pytest.raises(TypeError, match=message):
+            coco.PTBTokenizer().tokenize({7: [{"caption": "a"}, other]})
 
 
 def test_what_callers_reach_for_in_meteor():

@@ -41,12 +41,6 @@ def test_reference_values_are_those_of_a_slow_loop(n_tokens, n_reference):
     assert tuple(match_reference(caption, reference)) == pytest.approx(reference_values(*columns), abs=TOLERANCE)
 
 
-def test_negative_cosines_stay_negative():
-    """The authors' padding would make each of them 0."""
-    caption = Text(np.array([[1.0, 0.0], [1.0, 0.0]]), np.ones(2))
-    assert match_video(caption, np.array([[-1.0, 0.0]])) == Match(-1.0, -1.0, -1.0, -1.0)
-
-
 def test_what_is_undefined_is_nan():
     caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
     cancelling = match_video(caption, np.array([[1.0, 0.0], [-1.0, 0.0]]))
