@@ -121,13 +121,6 @@ def test_the_number_of_bad_images_is_told(good):
     assert len(check(bad, decodes=False).captions) == 12
 
 
-def test_lists_of_captions_are_refused():
-    columns = tuples(5)
-    columns["caption"] = [[caption] for caption in columns["caption"]]
-    message = "training caption[0]: expected a caption, got ['a .*Give every caption a row of its own.$"
-    assert_refused(ValueError, message, check, datasets.Dataset.from_dict(columns))
-
-
 def parts_of_one_parquet(folder):
     save_data(folder / "one", 5, 5)
     return str(folder / "one" / "train.parquet"), "train[:100%]"

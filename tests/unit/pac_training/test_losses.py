@@ -70,9 +70,7 @@ def test_16_bit_features_are_compared_in_float32():
     ("arguments", "message"),
     [
         ((0, 1, None, 3, 10.0), "generated_images: expected features, got None. Give them, or lambda_v=0 to leave"),
-        ((0, 1, 2, None, 10.0), "generated_texts: expected features, got None. Give them, or lambda_t=0 to leave"),
         ((0, 1, 2, 3, 10.0, -0.1), "lambda_v: expected 0 or more, got -0.1. Give 0 to leave the term out."),
-        ((0, 1, 2, 3, 10.0, 0.1, -1), "lambda_t: expected 0 or more, got -1. Give 0 to leave the term out."),
     ],
 )
 def test_messages(arguments, message):
