@@ -107,16 +107,22 @@ def check_count_table(source: object, where: str, also: str, advice: str) -> Non
 
 def read_count_table(
     source: str | os.PathLike[str] | Mapping[str, Any], where: str, least: int, layout: str, advice: str
-) -> tuple[Mapping[Any, Any], int]:
-    """Return "document_frequency" of a table, not yet checked, and its "n_documents", at least `least`.
+) -> tuple[Mapping[str, int], int]:
+    """Return "document_frequency" of a table, whole numbers by strings, and its "n_documents", at least `least`.
 
-    Raises ValueError if the file is no JSON, or the table has another layout.
+    Raises ValueError if the file is no JSON, or the table has another layout, or a count is not from 1 to n_documents.
     """
     table = source if isinstance(source, Mapping) else read_json(source, where, advice)
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
     n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
     if not isinstance(counts, Mapping) or not is_count(n_documents, least, MOST_DOCUMENTS):
         raise ValueError(f"{where}: expected the layout {layout}, got {shown_value(table)}. {advice}")
+    for entry, count in counts.items():
+        if not isinstance(entry, str) or not is_count(count, 1, n_documents):
+            raise ValueError(
+                f"{where}[{shown_value(entry)}]: expected a whole number from 1 to {n_documents=}, got "
+                f"{shown_value(count)}. {advice}"
+            )
     return counts, n_documents
 
 

@@ -4,8 +4,7 @@ import os
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-from .base_files import check_count_table, is_count, path_state, read_count_table
-from .base_messages import shown_value
+from .base_files import check_count_table, path_state, read_count_table
 
 # Layout of a table, for messages about a bad one.
 TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}'
@@ -47,14 +46,7 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
     DocumentFrequency(counts={'a dog': 1}, n_documents=2)
     """
     layout = f"{TABLE_LAYOUT} with 2 to 2**53 documents"
-    counts, n_documents = read_count_table(source, "document_frequency", 2, layout, HOW_TO_MAKE_A_TABLE)
-    for ngram, count in counts.items():
-        if not isinstance(ngram, str) or not is_count(count, 1, n_documents):
-            raise ValueError(
-                f"document_frequency[{shown_value(ngram)}]: expected a whole number from 1 to {n_documents=}, got "
-                f"{shown_value(count)}. {HOW_TO_MAKE_A_TABLE}"
-            )
-    return DocumentFrequency(counts, n_documents)
+    return DocumentFrequency(*read_count_table(source, "document_frequency", 2, layout, HOW_TO_MAKE_A_TABLE))
 
 
 def reloaded_table(source: str | os.PathLike[str] | Mapping[str, Any], last: LoadedTable | None) -> LoadedTable:

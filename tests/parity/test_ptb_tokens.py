@@ -1,8 +1,9 @@
 """Tokens of captions against the Java program.
 
 Golden files, both with the tokens of Stanford CoreNLP 3.4.1's PTBTokenizer (`-preserveLines -lowerCase`) through
-pycocoevalcap: golden/ptb_tokens.json with the captions of this project, among them the nasty ones, and
-ptb_tokens.jsonl.gz of the data folder with 20,230 captions of Flickr8k. Where Java is, also hard texts made at random.
+pycocoevalcap: golden/ptb_tokens.json with the captions of this project, among them nasty ones and some for each rule of
+the tokenizer, and ptb_tokens.jsonl.gz of the data folder with 20,230 captions of Flickr8k. Where Java is, also hard
+texts made at random.
 """
 
 import gzip

@@ -1,17 +1,22 @@
-"""Write ptb_tokens.json: every caption of captions.json with the tokens of the COCO caption code's PTB tokenizer.
+"""Write ptb_tokens.json: captions with the tokens of the COCO caption code's PTB tokenizer.
+
+They are those of captions.json, and those of ptb_captions.json, each written for one rule of the tokenizer.
 
 Needs Java and tests/requirements.txt: pycocoevalcap runs Stanford CoreNLP 3.4.1.
 """
 
+import json
 import os
 
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
-from tests.parity.golden.golden_file import caption_rows, meta, run, write_json
+from tests.parity.golden.golden_file import GOLDEN, caption_rows, meta, run, write_json
 
 
 def main() -> None:
-    captions = list(dict.fromkeys(text for row in caption_rows() for text in row["references"] + row["candidates"]))
+    hand_rows = json.loads((GOLDEN / "ptb_captions.json").read_text(encoding="utf-8"))["rows"]
+    texts = [text for row in caption_rows() for text in row["references"] + row["candidates"]]
+    captions = list(dict.fromkeys([*texts, *(text for row in hand_rows for text in row["captions"])]))
     # pycocoevalcap writes UTF-8 and leaves it to Java to guess that.
     os.environ["JAVA_TOOL_OPTIONS"] = "-Dfile.encoding=UTF-8"
     tokens = PTBTokenizer().tokenize({i: [{"caption": caption}] for i, caption in enumerate(captions)})

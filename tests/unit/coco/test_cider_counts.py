@@ -1,7 +1,6 @@
 """What self-critical training code does with the scorer behind CIDEr: counted documents, and values of pairs."""
 
 import math
-import pickle
 from collections import defaultdict
 
 import numpy as np
@@ -47,19 +46,6 @@ def test_captions_against_each_other_and_against_references(kind):
     ]
     assert values == pytest.approx(np.array(expected), abs=1e-12)
     assert mean == pytest.approx(np.mean(expected))
-
-
-def test_frequencies_of_a_file_and_of_a_table(tmp_path):
-    table = document_frequencies([[text.split() for text in own] for own in GTS])
-    counts = defaultdict(float, {tuple(ngram.split()): float(n) for ngram, n in table.items()})
-    path = tmp_path / "words.p"
-    path.write_bytes(pickle.dumps({"document_frequency": counts, "ref_len": 3}))
-    expected = [matrix.tolist() for matrix in counted(coco.CiderD()).my_self_cider(SETS)]
-    for df in (str(path), {"n_documents": 3, "document_frequency": table}):
-        scorer = coco.CiderD(df=df)
-        assert [matrix.tolist() for matrix in scorer.my_self_cider(SETS)] == expected
-        assert scorer.cider_scorer.ref_len == math.log(3)
-        assert scorer.cider_scorer.document_frequency == counts
 
 
 def test_a_scorer_by_itself_is_the_class_around_it():

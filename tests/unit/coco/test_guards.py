@@ -44,17 +44,9 @@ def test_clean_captions_warn_of_nothing():
             r"weight is log\(1 / 1\) = 0, and so is CIDEr\. Score all images in one call",
         ),
         (
-            lambda: coco.CiderD().compute_score({1: ["a dog"]}, [{"image_id": 1, "caption": ["a dog"]}]),
-            r"^res: expected at least 2 images",
-        ),
-        (
             lambda: coco.Bleu().compute_score(TWO, {1: ["A dog runs"], 2: ["the cat"]}, verbose=0),
             r"^captions: expected tokens of PTBTokenizer, got 1 of 4 captions with capitals or a final period \('A dog "
             r"runs'\).*Call PTBTokenizer\(\)\.tokenize on candidates and references first\.$",
-        ),
-        (
-            lambda: coco.Rouge().compute_score({1: ["a dog runs."], 2: ["the cat"]}, TWO),
-            r"^captions: expected tokens of PTBTokenizer, got 1 of 4 .*'a dog runs\.'",
         ),
         (
             lambda: coco.Cider().compute_score(TWO, {1: [" ".join(["a dog"] * 15)], 2: [" ".join(["the cat"] * 15)]}),

@@ -5,16 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY, RememberedFeatures
 
 
-def test_what_was_not_used_for_the_longest_time_goes_first():
-    features = RememberedFeatures(3 * (BYTES_PER_ENTRY + 10))
-    for key in "abc":
-        features.put(key, key, 10)
-    features.get("a")
-    features.put("b", "B", 10)  # used too
-    features.put("d", "d", 10)
-    assert [features.get(key) for key in "abcd"] == ["a", "B", None, "d"]
-
-
 def test_the_bound_holds_whatever_the_sizes():
     features = RememberedFeatures(10 * BYTES_PER_ENTRY)
     for i in range(200):
@@ -30,13 +20,6 @@ def test_what_is_larger_than_the_bound_drives_nothing_out():
     assert (features.get("a"), features.get("b")) == (1, None)
     features.put("a", 3, 2 * BYTES_PER_ENTRY)  # the old value is not the answer any more
     assert features.get("a") is None
-
-
-def test_cleared():
-    features = RememberedFeatures(2 * BYTES_PER_ENTRY)
-    features.put("a", 1, 0)
-    features.clear()
-    assert (features.get("a"), len(features), features._n_used) == (None, 0, 0)
 
 
 def test_threads_share_it():

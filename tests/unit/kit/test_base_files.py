@@ -1,20 +1,8 @@
 """Files that a caller names: regular ones alone, within a limit."""
 
-import hashlib
 import os
 
-import pytest
-
-from manycaps.kit.base_files import (
-    file_sha256,
-    is_folder,
-    is_path,
-    is_regular_file,
-    no_such_path,
-    open_regular_file,
-    path_state,
-    read_json,
-)
+from manycaps.kit.base_files import is_folder, is_path, is_regular_file, no_such_path, open_regular_file, path_state
 from tests.each_case import each_case
 from tests.refusals import assert_refused
 
@@ -37,27 +25,6 @@ def test_what_is_no_file_is_never_opened(tmp_path):
         assert not is_regular_file(name)
         assert not is_folder(name)
         assert_refused(OSError, "", open_regular_file, name, 1)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "Expecting value: line 1 column 1"),
-        (b"[" * 100_000, "brackets nested too deeply"),
-        (b"9" * 5000, "Exceeds the limit"),
-        (b"\xff", "can't decode byte 0xff"),
-    ],
-)
-def test_what_is_no_json_is_one_message(tmp_path, content, reason):
-    (tmp_path / "a.json").write_bytes(content)
-    message = f"table: expected a JSON file, got .*{reason}.*). Make it again.$"
-    assert_refused(ValueError, message, read_json, tmp_path / "a.json", "table", "Make it again.")
-
-
-def test_the_digest_of_a_file_of_several_pieces(tmp_path):
-    content = os.urandom(5_000_000)
-    (tmp_path / "a").write_bytes(content)
-    assert file_sha256(tmp_path / "a") == hashlib.sha256(content).hexdigest()
 
 
 PATHS = "/a ./a ../a/b ~/a a/b/c a/ a\\b a.pth someone/a.safetensors checkpoints/a runs/a".split()

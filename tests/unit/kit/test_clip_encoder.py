@@ -4,24 +4,14 @@ import gc
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from tqdm.auto import tqdm
 
 from manycaps.command_line import one_line
 from manycaps.kit import clip_encoder
 from manycaps.kit.clip_encoder import ClipEncoder
-from manycaps.kit.clip_image_features import encode_images
-from manycaps.kit.clip_options import (
-    CLIP_CALL_DEFAULTS,
-    CLIP_LOAD_DEFAULTS,
-    check_clip_options,
-    check_prompt,
-    with_prompt,
-)
+from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
 from tests.clip_checkpoints import save_checkpoint
-from tests.each_case import each_case
-from tests.refusals import assert_refused
 
 OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
 
@@ -84,20 +74,6 @@ def test_a_text_is_encoded_once_and_counted_as_cut_each_time(checkpoint_path, mo
     assert (second.distinct[[2, 0]] == first.distinct).all()
 
 
-def test_progress_bars_go_through_the_given_class(checkpoint_path):
-    made = []
-
-    class Bar(tqdm):
-        def __init__(self, *args, **keywords):
-            made.append(keywords["desc"])
-            super().__init__(*args, **keywords)
-
-    encoder = ClipEncoder(OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, Bar)
-    encode_images(encoder, np.zeros((2, 40, 40, 3), np.uint8), "images", 2, 1)
-    encoder.encode_texts(["a"], 2)
-    assert made == ["images", "captions"]
-
-
 @pytest.mark.parametrize("package", ["torch", "open_clip", "safetensors"])
 def test_a_missing_library_is_said_before_weights_are_fetched(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
@@ -110,25 +86,3 @@ def test_a_missing_library_is_said_before_weights_are_fetched(package, monkeypat
     assert one_line(error.value, "score") == (
         f"{package}: expected this package, got none. Run `pip install 'manycaps[clip]'`."
     )
-
-
-def test_the_prompt_is_a_string_parted_by_one_space():
-    assert with_prompt("p", ["c"]) == with_prompt("p ", ["c"]) == ["p c"]
-    message = "prompt: expected a string, got NoneType. Give '' for no prompt."
-    assert_refused(TypeError, message, check_prompt, None)
-
-
-@each_case(
-    ("option", "error", "message"),
-    [
-        ({"checkpoint": 3}, TypeError, "checkpoint: expected a path or a Hub repository, got int."),
-        ({"device": 0}, TypeError, "device: expected a name, got int."),
-        ({"dtype": "float16"}, ValueError, "dtype: expected one of 'float32', 'bfloat16', got 'float16'."),
-        ({"compile": 1}, TypeError, "compile: expected True or False, got 1."),
-        ({"batch_size": 0}, ValueError, "batch_size: expected a whole number of at least 1, got 0."),
-        ({"n_workers": 1.0}, TypeError, "n_workers: expected a whole number, got float."),
-    ],
-)
-def test_options_are_checked(option, error, message):
-    check_clip_options(OPTIONS)
-    assert_refused(error, message, check_clip_options, OPTIONS | option)

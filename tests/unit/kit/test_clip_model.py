@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_model import ClipModel, ClipTokens, as_device, build_network, text_batches
+from manycaps.kit.clip_model import ClipModel, ClipTokens, build_network, text_batches
 from manycaps.kit.clip_weights import LazyLibrary, merge_lora, read_weights
-from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
+from tests.clip_checkpoints import small_network, small_weights, with_lora
 from tests.each_case import each_case
 from tests.large_packages import open_clip, torch
 from tests.refusals import assert_refused
@@ -44,12 +44,6 @@ def test_features_are_those_of_open_clip(quick_gelu):
     assert model.text_features([model.tokenize(c) for c in CAPTIONS], 2) == pytest.approx(texts, abs=5e-6)
 
 
-def test_activation_mean_and_std_matter(model):
-    for options in ({"activation": "gelu"}, {"mean": (0.5,) * 3}, {"std": (0.5,) * 3}):
-        other = ClipModel(small_weights(), **options, device="cpu")
-        assert np.abs(model.image_features(PIXELS) - other.image_features(PIXELS)).max() > 1e-3
-
-
 def test_the_shape_of_the_weights_decides():
     changes = {"embed_dim": 40, "vision_cfg": {"layers": 1, "width": 128, "patch_size": 16, "image_size": 64}}
     model = ClipModel(small_weights(**changes), device="cpu")
@@ -75,22 +69,6 @@ def test_compiled_features_are_the_same(model):
     assert compiled.text_features(texts, 8) == pytest.approx(model.text_features(texts, 8), abs=1e-5)
 
 
-def test_token_features_end_with_the_text_feature(model):
-    texts = [model.tokenize(caption) for caption in CAPTIONS]
-    by_token, by_text = model.token_features(texts, 1), model.text_features(texts, 64)
-    assert [len(rows) for rows in by_token] == [len(text.ids) for text in texts]
-    assert np.stack([rows[-1] for rows in by_token]) == pytest.approx(by_text, abs=2e-6)
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 100])
-def test_the_batch_does_not_matter(model, batch_size):
-    texts = [model.tokenize(caption) for caption in CAPTIONS]
-    alone = np.concatenate([model.text_features([text], 1) for text in texts])
-    assert model.text_features(texts, batch_size) == pytest.approx(alone, abs=2e-6)
-    alone = np.concatenate([model.image_features(pixels[None]) for pixels in PIXELS])
-    assert model.image_features(PIXELS) == pytest.approx(alone, abs=2e-6)
-
-
 def test_tokens_are_those_of_open_clip_and_a_long_text_keeps_its_end_token(model):
     for caption in CAPTIONS:
         ids = model.tokenize(caption).ids
@@ -109,31 +87,13 @@ def test_text_batches_hold_every_text_once_and_are_not_too_large():
     assert all(len(batch) * lengths[batch].max() <= 200 for batch in batches)
 
 
-def test_gradients_flow_for_training(model):
-    ids, ends = model._as_batch([model.tokenize("a dog")])
-    (model.embed_tokens(ids, ends).sum() + model.embed_pixels(torch.from_numpy(PIXELS)).sum()).backward()
-    assert model.network.text_projection.grad.abs().sum() > 0
-    assert model.network.visual.proj.grad.abs().sum() > 0
-    model.network.zero_grad()
-
-
-def without(name):
-    return {key: value for key, value in small_weights().items() if key != name}
-
-
 @each_case(
     ("weights", "message"),
     [
-        (lambda: without("visual.proj"), ".*got 1 missing: visual.proj."),
-        (lambda: small_weights() | {"head.weight": torch.ones(1)}, ".*got 1 unknown: head.weight."),
         (lambda: small_weights() | {"ln_final.bias": torch.ones(3)}, ".*got 1 of another shape: ln_final.bias (3,)"),
         (
             lambda: {f"module.{key}": value for key, value in small_weights().items()},
             ".*got 7 missing: visual.conv1.weight, visual.positional_embedding, visual.proj, ....",
-        ),
-        (
-            lambda: small_weights() | {"ln_final.bias": torch.full((64,), torch.nan)},
-            "finite weights, got NaN or infinity in ln_final.bias.",
         ),
     ],
 )
@@ -146,27 +106,10 @@ def test_descriptive_entries_of_openai_are_no_weights():
     assert build_network(described, "quick_gelu").context_length == 77
 
 
-def test_infinite_features_are_an_error_and_no_score():
-    weights = small_weights()
-    weights["visual.proj"] = torch.full_like(weights["visual.proj"], 3e38)
-    message = "checkpoint: expected finite features that are not all 0, got NaN or infinity"
-    assert_refused(ValueError, message, ClipModel(weights, device="cpu").image_features, PIXELS)
-
-
-def test_auto_finds_a_device_and_a_missing_one_is_refused():
-    assert as_device("auto").type in ("cpu", "cuda", "mps")
-    for name in ("toaster", "cuda:77", "hpu"):
-        message = f"device: expected 'auto' or a device of this machine, got '{name}'"
-        assert_refused(ValueError, message, as_device, name)
-
-
 @pytest.mark.parametrize("package", ["torch", "open_clip", "safetensors.torch"])
 def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(package, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    message = (
-        f"{package}: expected it to be installed for the CLIP encoders. Run `pip install 'manycaps[clip]'`, or `pip "
-        "install torch open_clip_torch safetensors`.$"
-    )
+    message = f"{package}: expected it to be installed for the CLIP encoders. Run `pip install 'manycaps[clip]'`, or"
     assert_refused(ImportError, message, getattr, LazyLibrary(package), "anything")
     if package != "open_clip":  # a file is not taken for a damaged one
         weights = tmp_path / ("weights.pth" if package == "torch" else "weights.safetensors")
@@ -197,12 +140,6 @@ def test_a_lora_entry_alone_is_refused(gone):
     assert_refused(ValueError, f"checkpoint: expected {gone} beside ", merge_lora, weights)
 
 
-def test_a_lora_update_of_a_wrong_shape_is_refused():
-    weights = with_lora(small_weights()) | {"visual.conv1.lora_B": torch.ones(3, 3)}
-    message = ".*expected visual.conv1.lora_B times visual.conv1.lora_A to have 12288 values"
-    assert_refused(ValueError, message, merge_lora, weights)
-
-
 class RunsAtUnpickling:
     def __init__(self, path):
         self.path = path
@@ -222,27 +159,7 @@ def test_a_pickle_with_code_is_refused_and_not_run(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning")
-def test_damaged_files_and_programs_are_named_as_such(tmp_path):
+def test_a_program_is_named_as_such(tmp_path):
     path = tmp_path / "scripted.pt"
     torch.jit.save(torch.jit.script(torch.nn.Linear(1, 1)), str(path))
     assert_refused(ValueError, ".*which is a TorchScript program", read_weights, path)
-    path = save_checkpoint(tmp_path / "half.pth")
-    path.write_bytes(path.read_bytes()[:5000])
-    message = ".*which is damaged, not a torch file, or one with Python code in it"
-    assert_refused(ValueError, message, read_weights, path)
-    (tmp_path / "half.safetensors").write_bytes(b"\x08")
-    message = ".*which is an incomplete safetensors file"
-    assert_refused(ValueError, message, read_weights, tmp_path / "half.safetensors")
-
-
-def test_a_state_dict_is_read_bare_or_wrapped_and_nothing_else(tmp_path):
-    for content, got in (
-        ([1, 2], "with list"),
-        ({"epoch": 3, "optimizer": {}}, "with the keys epoch, optimizer"),
-        ({"a": "b"}, "keys a"),
-    ):
-        torch.save(content, tmp_path / "other.pth")
-        message = f"checkpoint: expected a dict of tensors, bare or under the key.*{got}"
-        assert_refused(ValueError, message, read_weights, tmp_path / "other.pth")
-    torch.save(small_weights(), tmp_path / "bare.pt")
-    assert read_weights(tmp_path / "bare.pt").keys() == read_weights(save_checkpoint(tmp_path / "wrapped.pth")).keys()

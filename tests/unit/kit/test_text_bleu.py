@@ -1,20 +1,11 @@
 """BLEU by hand: clipping, lengths and sets by themselves; and each candidate with each row."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit.text_bleu import (
-    bleu_scores,
-    bleu_statistics,
-    corpus_mbleu_4,
-    self_bleu_values,
-    self_statistics,
-    smoothed_bleu,
-)
+from manycaps.kit.text_bleu import bleu_scores, bleu_statistics
 from manycaps.kit.text_cross_bleu import CrossBleu
 
 TEXT = st.lists(st.sampled_from("abc"), max_size=7)
@@ -30,26 +21,6 @@ def test_a_word_matches_as_often_as_one_reference_has_it():
     assert statistics.tolist() == [2, 0, 0, 0, 7, 6, 5, 4, 7, 7]
     assert bleu_scores(statistics[None])[0, 0] == pytest.approx(2 / 7, abs=1e-9)
     assert bleu_statistics([], []).shape == (0, 10)
-
-
-def test_self_bleu_by_hand():
-    values = self_bleu_values(self_statistics([[SAME, SAME], [SAME, OTHER], [SAME]]))
-    assert values["self_bleu_4"] == pytest.approx([1.0, 0.0, math.nan], nan_ok=True)
-    assert values["mbleu_4"] == pytest.approx([1.0, 0.0, math.nan], abs=1e-5, nan_ok=True)
-
-
-def test_an_order_without_a_match_counts_a_tenth():
-    # Words 3 of 4, pairs 1 of 3, none of 2 triples and 1 quadruple.
-    statistics = np.array([[3, 1, 0, 0, 4, 3, 2, 1, 4, 5]])
-    expected = math.exp(1 - 5 / 4) * (3 / 4 * 1 / 3 * 0.1 / 2 * 0.1 / 1) ** 0.25
-    assert smoothed_bleu(statistics)[0] == pytest.approx(expected)
-
-
-def test_corpus_mbleu_is_the_mean_over_places():
-    statistics = self_statistics([[SAME, SAME, OTHER], [OTHER, OTHER]])
-    assert [len(counts) for counts in statistics] == [3, 2]
-    assert corpus_mbleu_4(statistics) == pytest.approx(2 / 3, abs=1e-4)
-    assert math.isnan(corpus_mbleu_4(self_statistics([[SAME], [OTHER]])))
 
 
 @settings(max_examples=40, deadline=None)

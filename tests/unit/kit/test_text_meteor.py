@@ -15,16 +15,6 @@ from manycaps.kit.text_meteor import WordNetLexicon
 from tests.refusals import assert_refused
 
 
-def test_each_word_form_is_looked_up_once(lexicon, monkeypatch):
-    calls = []
-    fresh = WordNetLexicon()
-    monkeypatch.setattr(fresh, "_look_up", lambda stem: calls.append(stem) or lexicon.synonyms(stem))
-    for _ in range(3):
-        assert fresh.synonyms("couch") == lexicon.synonyms("couch")
-        assert fresh.synonyms("qwzx") == frozenset()
-    assert calls == ["couch", "qwzx"]
-
-
 def test_synonyms_are_those_of_nltk(lexicon):
     """Lemmas, irregular forms, what the stemmer makes of them, every ending, and what is no word."""
     with warnings.catch_warnings():

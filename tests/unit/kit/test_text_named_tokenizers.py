@@ -48,20 +48,16 @@ def test_under_sacrebleus_names_the_tokens_are_its_own(name):
     ("name", "caption", "tokens"),
     [
         ("zh-jieba", "一只棕色的狗，在沙滩上跑！", "一只 棕色 的 狗 在 沙滩 上 跑"),
-        ("zh", "３只狗（大）", "３ 只 狗 （ 大 ）"),
         ("zh-caption", "３只狗（大）", "3 只 狗 大"),
-        ("13a", "A DOG's &quot;toy&quot;, 3.5-inch.", 'A DOG\'s " toy " , 3.5 - inch .'),
         ("13a-caption", "A DOG's &quot;toy&quot;, 3.5-inch.", "a dog's toy 3.5 inch"),
         ("ja-mecab-caption", "茶色の犬が、走っています。", "茶色 の 犬 が 走っ て い ます"),
         ("ko-mecab-caption", "갈색 개가 달린다.", "갈색 개 가 달린다"),
         ("th", "สุนัขสีน้ำตาล", "สุนัข สีน้ำตาล"),
         ("intl-caption", "भूरा कुत्ता दौड़ता है।", unicodedata.normalize("NFKC", "भूरा कुत्ता दौड़ता है")),
         ("spacy:de", "„Ein Hund“ läuft, z.B. 50 %!", "ein hund läuft z.b. 50 %"),
-        ("char", "Ａ 狗。", "Ａ 狗 。"),
         ("char-caption", "Ａ 狗。", "a 狗"),
         ("none", "Ein Hund, d.h.", "Ein Hund, d.h."),
         ("char", "\ud800a\0b\n", "a b"),
-        ("char", "", ""),
         ("ja-mecab", "。", "。"),
         ("ja-mecab-caption", "。", ""),
     ],
@@ -105,23 +101,14 @@ def test_without_a_network_spm_says_where_its_model_belongs(tmp_path, monkeypatc
     assert_refused(OSError, message, functional.tokenize, ["a"], "spm")
 
 
-@each_case(
-    ("name", "package", "requirement"),
-    [
-        ("zh", "sacrebleu", "sacrebleu>=2.6"),
-        ("ja-mecab", "MeCab", "sacrebleu[ja]>=2.6"),
-        ("ko-mecab", "mecab_ko", "sacrebleu[ko]>=2.6"),
-        ("spm", "sentencepiece", "sacrebleu>=2.6' 'sentencepiece"),
-        ("zh-jieba", "jieba", "jieba>=0.42"),
-        ("th", "pythainlp", "pythainlp>=5.0.5"),
-        ("spacy:de", "spacy", "spacy>=3.7"),
-    ],
-)
-def test_a_missing_package_is_named_with_its_command(monkeypatch, name, package, requirement):
+def test_a_missing_package_is_named_with_its_command(monkeypatch):
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda each: None if each == package else find(each))
-    message = f"tokenizer={name!r}: expected the package {package}, got none. Run `pip install '{requirement}'`.$"
-    assert_refused(ImportError, message, check_named, name)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda each: None if each == "sentencepiece" else find(each))
+    message = (
+        "tokenizer='spm': expected the package sentencepiece, got none. Run `pip install 'sacrebleu>=2.6' "
+        "'sentencepiece'`.$"
+    )
+    assert_refused(ImportError, message, check_named, "spm")
 
 
 def test_spacy_says_what_it_lacks():
@@ -132,12 +119,7 @@ def test_spacy_says_what_it_lacks():
         assert_refused(ImportError, message, named_tokenizer, "spacy:ja")
 
 
-def test_names_are_versioned():
-    version = importlib.metadata.version
-    assert versioned_name("zh-jieba") == f"zh-jieba/jieba-{version('jieba')}"
-    packages = "/".join(f"{each}-{version(each)}" for each in ("sacrebleu", "mecab-python3", "ipadic"))
-    assert versioned_name("ja-mecab") == f"ja-mecab/{packages}"
-    assert versioned_name("spacy:de") == f"spacy:de/spacy-{version('spacy')}"
+def test_what_is_no_name():
     assert not any(map(is_named, ("spacy", "spacy:", "spacy:../x", "ptb", "raw", "")))
 
 

@@ -21,13 +21,6 @@ def test_members_are_those_of_the_masks(sizes):
     assert [(text[position == i] - texts.first[i]).tolist() for i in range(len(sizes))] == [s.tolist() for s in sets]
 
 
-def test_others_are_all_but_one():
-    texts = RowTexts([2, 70])
-    position, text = texts.members(np.array([0, 1]), texts.others(np.array([1, 68])))
-    assert text[position == 0].tolist() == [0]
-    assert text[position == 1].tolist() == [*range(2, 68), *range(69, 72)]
-
-
 CAPTIONS = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), max_size=6)
 
 
@@ -42,12 +35,6 @@ def test_numbers_are_equal_exactly_where_the_ngrams_are(captions):
         assert [tuple(flat[end - order + 1 : end + 1]) for end in last.tolist()] == tuples
 
 
-def test_a_vocabulary_grows():
-    vocabulary = {"a": 0}
-    assert word_ids([["b", "a"]], vocabulary)[0].tolist() == [1, 0]
-    assert vocabulary == {"a": 0, "b": 1}
-
-
 TEXT = st.lists(st.sampled_from("a the dog cat runs".split()), max_size=9)
 ROWS = st.lists(
     st.tuples(st.lists(TEXT, min_size=1, max_size=3), st.lists(TEXT, min_size=1, max_size=4)), min_size=2, max_size=4
@@ -56,16 +43,6 @@ ROWS = st.lists(
 
 def of_rows(rows):
     return ReferenceNgrams.of_rows(*zip(*rows, strict=True))
-
-
-def test_orders_by_hand():
-    [first, second] = of_rows([([["a", "dog", "a"]], [["a", "dog"], ["a", "a"]])]).orders(2)
-    assert first.frequency.tolist() == [2, 1, 2, 1, 1]  # "a" of three texts, "dog" of two
-    assert first.text.tolist() == [0, 1, 2, 0, 1]
-    assert first.documents.tolist() == [1, 1]
-    matched = list(zip(first.text[first.of_candidate], first.text[first.of_reference], strict=True))
-    assert matched == [(0, 1), (0, 2), (0, 1)]
-    assert second.frequency.tolist() == [1, 1, 1, 1]
 
 
 @given(ROWS)

@@ -1,11 +1,5 @@
-"""The tokenizer against what the Java program prints, and its invariants.
+"""Invariants of the tokenizer, its memory and its time; the Java program's tokens: tests/parity/test_ptb_tokens.py."""
 
-Expected tokens: each caption on a line of its own through Stanford CoreNLP 3.4.1,
-`java -Dfile.encoding=UTF-8 -cp stanford-corenlp-3.4.1.jar edu.stanford.nlp.process.PTBTokenizer -preserveLines
--lowerCase captions.txt`, then without `REMOVED_TOKENS` and split at white space, as pycocoevalcap and its metrics do.
-"""
-
-import random
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -26,103 +20,11 @@ CAPTIONS = st.one_of(
     st.text(st.characters()), st.lists(st.sampled_from([*PIECES, " ", "\t", "\xa0"]), max_size=12).map("".join)
 )
 
-# Caption, and the tokens that Java prints joined by blanks.
-PRINTED_BY_JAVA = [
-    # Nothing to print.
-    ("", ""),
-    (" \t ", ""),
-    (". , ; : ? ! - -- ...", ""),
-    # Marks of the sentence.
-    ("A dog , a cat .", "a dog a cat"),
-    ("A dog,a cat.", "a dog a cat"),
-    ("A dog.The cat. It sat", "a dog.the cat it sat"),
-    ("ready to bat.,", "ready to bat."),
-    ("Really ?! Yes !!! No ?", "really ?! yes !!! no"),
-    ("wait.. what... no.... yes…", "wait what no yes"),
-    # Abbreviations and initials.
-    ("Mr. Smith Jr. met Dr. No.", "mr. smith jr. met dr. no"),
-    ("St. Louis, the U.S. and U.S.A.", "st. louis the u.s. and u.s.a."),
-    ("at 5 p.m. and 10:30am", "at 5 p.m. and 10:30 am"),
-    ("e.g. cats, i.e. dogs, etc.", "e.g. cats i.e. dogs etc."),
-    ("No. 5 and no. 7 , I say no.", "no. 5 and no. 7 i say no"),
-    ("bus no.5, pp.12", "bus no. 5 pp. 12"),
-    ("Miss. Ann had a near miss.", "miss. ann had a near miss"),
-    ("Ph.D. at Inc. Co. vs. Ltd.", "ph.d. at inc. co. vs. ltd."),
-    ("Plan A. or b.", "plan a. or b."),
-    # Numbers.
-    ("1,000.50 or 3.5 or .5 or -5", "1,000.50 or 3.5 or .5 or -5"),
-    ("1/2 3-1/2 ½ 3½ 12/25/2003", "1/2 3-1/2 1/2 3 1/2 12/25/2003"),
-    ("3 1/2-inch and 1/2-inch", "3 1/2 inch and 1/2-inch"),
-    ("50% of $5, £3, €3 and US$5", "50 % of $ 5 # 3 $ 3 and us$ 5"),
-    ("#1 2nd 1990s '90s 1990's", "# 1 2nd 1990s '90s 1990 's"),
-    ("call (555) 123-4567", "call -lrb-555-rrb- 123-4567"),
-    ("5'10\" and 45° F", "5 10 and 45 ° f"),
-    # Contractions and apostrophes.
-    ("can't won't isn't couldn't've", "ca n't wo n't is n't could n't 've"),
-    ("cannot gonna gotta wanna lemme gimme", "can not gon na got ta wan na lem me gim me"),
-    ("it's he'll they're I'm we've she'd", "it 's he 'll they 're i 'm we 've she 'd"),
-    ("it’s don’t ’90s", "it 's do n't ’90s"),
-    ("'tis 'twas y'all d'you ma'am", "'t is 't was y' all d'you ma'am"),
-    ("dogs' o'clock rock'n'roll Slip 'n' Slide", "dogs o'clock rock 'n' roll slip 'n' slide"),
-    ("O'Brien D'Angelo jack-o'-lantern", "o'brien d'angelo jack-o lantern"),
-    # Hyphens, dashes, slashes.
-    ("a well-known t-shirt - or -- two", "a well-known t-shirt or two"),
-    ("dog–cat dog—cat dog--cat", "dog cat dog cat dog cat"),
-    ("and/or w/ w/o a/b/c/d", "and/or w / w/o a/b/c / d"),
-    # Quotes.
-    ("he said \"dog.\" and 'cat'", "he said dog and cat"),
-    ("“dog” ‘cat’ `cow` ``pig''", "dog cat cow pig"),
-    ("““dog””", "```` dog ''''"),
-    # Brackets.
-    ("a (dog) [cat] {cow}", "a -lrb- dog -rrb- -lsb- cat -rsb- -lcb- cow -rcb-"),
-    ("-LRB- a -RRB-", "-lrb- a -rrb-"),
-    # The web.
-    ("http://x.com/a?b=c, www.x.com", "http://x.com/a?b=c www.x.com"),
-    ("a@b.com @me #tag file.txt 1.jpg", "a@b.com @me #tag file.txt 1.jpg"),
-    ("<br> a <b c='d e'> x < y", "<br> a <b c='d e'> x < y"),
-    ("a &amp; b &lt; c &quot;d&quot; AT&amp;T", "a & b < c d at&t"),
-    (":) :-( :D ;) ^_^ <3", ":-rrb- :--lrb- :d ;-rrb- ^_^ < 3"),
-    # Signs.
-    ("AT&T R&B C++ a&b", "at&t r&b c++ a & b"),
-    ("a_b _a * ** a*b a+b=c ~ | \\", "a_b _ a * ** a * b a + b = c ~ | \\"),
-    # Other scripts and characters.
-    ("CAFÉ Straße İstanbul", "café straße i̇stanbul"),
-    ("cafe\u0301 ΌΣΟΣ", "cafe\u0301 όσος"),
-    ("中文 日本語 한국어 שלום العربية हिन्दी", "中文 日本語 한국어 שלום العربية हिन्दी"),
-    ("dog🐶cat ❤ ★", "dog cat ❤ ★"),
-    ("soft\xadhyphen zero\u200bwidth a\xa0b a\u2028b a\x85b a\x00b", "softhyphen zero width a b a b a b a b"),
-    # Telephone numbers go on over blanks and end before letters; dates and fractions in digits of any script.
-    ("call 555-1234 1990s", "call 555-1234 1990 s"),
-    ("+1 555 123-4567s", "+1 555 123-4567 s"),
-    ("++49-30 1234567", "++49-30 1234567"),
-    ("５⁄6x", "５⁄6 x"),
-    ("3/5/8１", "3/5/8１"),
-    ("３ 1/2 cups", "３ 1/2 cups"),
-    ("no. ３", "no. ３"),
-    # What follows an abbreviation decides whether it is one.
-    ("etc.10", "etc. 10"),
-    ("Jan.6-8", "jan.6-8"),
-    ("etc.-6", "etc. -6"),
-    ("etc.-25", "etc.-25"),
-    ("sept.a. x", "sept. a. x"),
-    ("co.s.x", "co.s.x"),
-    ("etc.x's", "etc.x 's"),
-    ("co.@dog", "co.@dog"),
-    ("Ph.D.s", "ph.d. s"),
-    ("MFG. x, Mfg. x", "mfg x mfg. x"),
-    # Signs like an apostrophe begin no suffix; they join letters.
-    ("n`RE", "n`re"),
-    ("do`re", "do re"),
-    ("A‘Ve.", "a‘ve"),
-    ("o'o o’O", "o'o o’o"),
-    ("y'md", "y md"),
-    ("’n's", "’n' s"),
-]
 
-
-@each_case(("caption", "printed"), PRINTED_BY_JAVA)
-def test_hand_cases(caption, printed):
-    assert tokenize(caption) == printed.split(" " if printed else None)
+def test_what_breaks_a_line_or_cannot_be_seen_parts_words():
+    """Java prints the same of each such caption alone; with others it begins a new line."""
+    caption = "soft\xadhyphen zero\u200bwidth a\xa0b a\u2028b a\x85b a\x00b"
+    assert tokenize(caption) == "softhyphen zero width a b a b a b a b".split()
 
 
 @given(CAPTIONS)
@@ -159,15 +61,11 @@ def test_the_memory_is_bounded(monkeypatch):
 
 
 def test_threads_agree(monkeypatch):
-    monkeypatch.setattr(text_ptb_tokenizer, "N_REMEMBERED_WORDS", 20)
-    captions = [caption for caption, _ in PRINTED_BY_JAVA] * 5
+    monkeypatch.setattr(text_ptb_tokenizer, "N_REMEMBERED_WORDS", 20)  # emptied again and again
+    captions = [f"{piece} dog{i % 97} ran" for i, piece in enumerate(PIECES * 5)]
     expected = tokenize_captions(captions)
-    shuffled = [random.Random(seed).sample(range(len(captions)), len(captions)) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        for rows, tokens in zip(
-            shuffled, pool.map(lambda rows: tokenize_captions(captions[i] for i in rows), shuffled), strict=True
-        ):
-            assert tokens == [expected[i] for i in rows]
+        assert list(pool.map(tokenize_captions, [captions] * 4)) == [expected] * 4
 
 
 # Repeated, each of these makes some shape look far ahead and fail.

@@ -93,45 +93,25 @@ BROKEN = {"bytes": NOISE[: len(NOISE) // 2], "path": None}
     [
         (
             lambda rows: rows.rename_column("caption", "text"),
-            "training caption: expected a column of captions, got the columns image, text, generated_image, generated_"
-            "caption. Rename the one that holds them: data_set.rename_column(..., 'caption').",
-        ),
-        (
-            lambda rows: rows.remove_columns(["generated_image"]),
-            "training generated_image: expected a column of images, got the columns image, caption, generated_caption. "
-            f"{POSITIVES}v 0 to train without.",
+            "caption: expected a column of captions, got the columns image, text, generated_image, generated_caption.",
         ),
         (
             lambda rows: with_values(rows, "generated_image", dict.fromkeys(range(12))),
-            f"training generated_image[0]: expected an image, got None. {POSITIVES}v 0 to train without. In all 12 of "
-            "12 images of this column cannot be used.",
-        ),
-        (
-            lambda rows: with_values(rows, "generated_caption", dict.fromkeys(range(12))),
-            "training generated_caption[0]: expected a caption, got None (in all 12 of 12 rows have none). "
-            f"{POSITIVES}t 0 to train without.",
+            f"generated_image[0]: expected an image, got None. {POSITIVES}v 0 to train without. In all 12 of 12 images",
         ),
         (
             lambda rows: with_values(rows, "caption", {4: "  ", 7: None}),
-            "training caption[4]: expected a caption, got '  ' (in all 2 of 12 rows have none). Leave those rows out.",
+            "caption[4]: expected a caption, got '  ' (in all 2 of 12 rows have none). Leave those rows out.",
         ),
         (
             lambda rows: with_values(rows, "image", {5: BROKEN, 8: {"bytes": b"no image", "path": None}}),
-            "training image[5]: expected a whole image, got a damaged PNG",
+            "image[5]: expected a whole image, got a damaged PNG",
         ),
-        (
-            lambda rows: with_values(rows, "generated_image", {2: {"bytes": b"no image", "path": None}}),
-            "training generated_image[2]: expected an image, got 8 bytes that begin with b'no image'",
-        ),
-        (lambda rows: rows.select(range(3)), "training rows: expected at least 4 rows, got 3. Give more data, or a sm"),
-        (
-            lambda rows: rows.select(range(6)),
-            "training rows: expected at least 4 different images, got 3. Give more data, or a smaller --batch-size",
-        ),
+        (lambda rows: rows.select(range(6)), "rows: expected at least 4 different images, got 3. Give more data, or"),
     ],
 )
 def test_messages(good, change, message):
-    assert_refused(ValueError, message, check, change(good))
+    assert_refused(ValueError, f"training {message}", check, change(good))
 
 
 def test_the_number_of_bad_images_is_told(good):
@@ -139,27 +119,6 @@ def test_the_number_of_bad_images_is_told(good):
     assert_refused(ValueError, ".*In all 2 of 12 images of this column cannot be used.", check, bad)
     # Without decoding only the bytes are looked at.
     assert len(check(bad, decodes=False).captions) == 12
-
-
-def test_lists_of_captions_are_refused():
-    columns = tuples(5)
-    columns["caption"] = [[caption] for caption in columns["caption"]]
-    message = "training caption[0]: expected a caption, got ['a .*Give every caption a row of its own.$"
-    assert_refused(ValueError, message, check, datasets.Dataset.from_dict(columns))
-
-
-def test_image_columns_may_hold_paths(good, tmp_path):
-    (tmp_path / "a.png").write_bytes(png("red"))
-    columns = {"image": [str(tmp_path / "a.png"), str(tmp_path / "none.png")], "caption": ["a", "b"]}
-    rows = datasets.Dataset.from_dict(columns)
-    options = {"needs_images": False, "needs_captions": False, "least_images": 1}
-    assert len(check(rows.select([0]), **options).captions) == 1
-    message = "training image[1]: expected an image file, got .*No such file"
-    assert_refused(ValueError, message, check, rows, **options)
-
-
-def folder_of_parquet(folder):
-    return str(save_data(folder / "parquet", 8, 5)), "validation"
 
 
 def parts_of_one_parquet(folder):
@@ -186,7 +145,7 @@ def folder_of_images(folder):
     return str(folder / "images"), "validation"
 
 
-@pytest.mark.parametrize("make", [folder_of_parquet, parts_of_one_parquet, saved_to_disk, folder_of_images])
+@pytest.mark.parametrize("make", [parts_of_one_parquet, saved_to_disk, folder_of_images])
 def test_ways_to_give_a_data_set(make, tmp_path):
     source, split = make(tmp_path)
     rows = check(load_split(source, None, split), least_images=5)

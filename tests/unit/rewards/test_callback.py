@@ -129,9 +129,6 @@ def test_messages():
     assert_refused(ValueError, ".*n_candidates", HumanParityCallback, ROWS, n_candidates=1)
     watch = HumanParityCallback(ROWS, n_candidates=2, distance="cider")
     model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
-    message = (
-        "prompt: expected a text or a conversation in every row, got None. Or give inputs=..., a function from rows to "
-        "the arguments of generate.$"
-    )
+    message = "prompt: expected a text or a conversation in every row, got None. Or give inputs=..., a function"
     begin = functools.partial(watch.on_train_begin, None, transformers.TrainerState(), None)
     assert_refused(TypeError, message, begin, model=model, processing_class=Words())
