@@ -1,5 +1,6 @@
 """Every demo page in a real browser: Debian's chromium, headless; each page started as a person starts it."""
 
+import collections
 import functools
 import io
 import json
@@ -26,12 +27,8 @@ from tests.tools import ROOT
 from tests.video_clips import write_clip
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
-from manycaps.comparison.caption_scores import CaptionScores
-from manycaps.comparison.compared_systems import compared_systems
+from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.comparison_tables import all_tables
-from manycaps.comparison.parity import compared_parity
-from manycaps.comparison.parity_scores import parity_of_captions
-from manycaps.comparison.systems import read_systems
 from manycaps.pages.form import card_body
 from manycaps.pages.inputs import CaptionLimits, rows_of_text_box
 from manycaps.pages.results import as_table_cell
@@ -43,9 +40,6 @@ pytestmark = pytest.mark.slow
 
 # Seconds in which a page must be served, and an answer must come, on a machine that does other things as well.
 PATIENCE = 180
-
-# Pages that are started while the one before is still tested.
-AHEAD = 2
 
 # What gradio's own scripts write to the console on every page with an upload, although the upload works: a remark on
 # a way of following its progress that the client does not have.
@@ -109,104 +103,80 @@ def system_files(labels, n_rows=12):
     return {label: writer(SYSTEMS[label]) for label in labels}
 
 
-# What is done with a page: the label of an example, the options with which the page calls the module, what a user
-# types other than an example (captions that matplotlib and browsers could take for formulas and tags), and input that
-# the module refuses or that is above a limit of the page, each with its message. Files are those of an example, in
-# their order on the page.
-DISTRIBUTION = {
-    "example": "One caption repeated",
-    "options": {"p_value": "exact", "confidence_level": 0.95, "details": True},
-    "own": {
-        CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove",
-        HUMANS: "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook",
-    },
-    "bad": (
+# Of every page the label of an example, the options with which the page calls the module, the files of the example in
+# their order on the page, and the number of drawings.
+Case = collections.namedtuple("Case", "example options files n_drawings", defaults=((), 0))
+TESTED = {"p_value": "exact", "confidence_level": 0.95, "details": True}
+DETAILS = {"details": True}
+CASES = {
+    "human_parity": Case("One caption repeated", {"confidence_level": 0.95}, n_drawings=2),
+    **dict.fromkeys(
+        ("trm_meteor", "trm_cider", "trm", "trm_bert", "mmd", "mmd_bert", "fid_bert"),
+        Case("One caption repeated", TESTED),
+    ),
+    **dict.fromkeys(("pac_score", "ref_pac_score"), Case("A picture and captions", DETAILS, (UPLOAD,))),
+    **dict.fromkeys(("meteor15", "bleu_rouge", "coco_caption"), Case("One caption repeated", DETAILS)),
+    "emscore_pac": Case("A clip and captions", DETAILS, (UPLOAD,)),
+    "set_diversity": Case("One caption repeated", {"sizes": "equal", "details": True}),
+    "vdtk_concept_overlap": Case("Varied captions", {"transfer": True, "details": True}),
+    "vdtk_leave_one_out": Case("Varied captions", {"n_iterations": 200, "details": True}),
+    "vdtk_diversity": Case("Varied captions", DETAILS),
+    "compare": Case("A varied system and one that repeats itself", {"n_resamples": 999}, TWO_SYSTEMS, 2),
+}
+
+# Of a page of each kind what a user types other than an example (captions that matplotlib and browsers could take for
+# formulas and tags), and input that the module refuses or that is above a limit of the page, each with its message.
+Typed = collections.namedtuple("Typed", "own bad over")
+OF_PEOPLE = "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook"
+TEXTS = Typed(
+    {CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove", HUMANS: OF_PEOPLE},
+    (
         {CANDIDATES: "a dog\na cat", HUMANS: "a dog\n\na cat"},
         "references: expected one row for each of the 1 rows of predictions, got 2.",
     ),
-    "over": (
+    (
         {CANDIDATES: "a dog\n" + "a" * 301, HUMANS: "a dog\na cat"},
         "predictions[0][1]: expected at most 300 characters on this page, got 301.",
     ),
-    "files": (),
-    "n_drawings": 0,
-}
-TOO_MANY = "predictions[0]: expected at most 20 captions on this page, got 21."
-WORDS = DISTRIBUTION | {"options": {"details": True}, "over": ({CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"}, TOO_MANY)}
-TOO_LONG = "data[0][1]: expected at most 300 characters on this page, got 301."
-MEASUREMENT = DISTRIBUTION | {
-    "example": "Varied captions",
-    "options": {"details": True},
-    "own": {"Captions": DISTRIBUTION["own"][HUMANS]},
-    "bad": ({"Captions": "\n"}, "data: expected at least one row, got none."),
-    "over": ({"Captions": "a dog\n" + "a" * 301}, TOO_LONG),
-}
-PICTURE = WORDS | {"example": "A picture and captions", "files": (UPLOAD,)}
-
-CASES = {
-    "human_parity": DISTRIBUTION | {"options": {"confidence_level": 0.95}, "n_drawings": 2},
-    **dict.fromkeys(("trm_meteor", "trm_cider", "trm", "trm_bert", "mmd", "mmd_bert", "fid_bert"), DISTRIBUTION),
-    "pac_score": PICTURE
-    | {
-        "own": {UPLOAD: picture(40, 30), CANDIDATES: "a <b>red</b> square for $5\n\nanother for $6"},
-        "bad": (
+)
+TYPED = {
+    "human_parity": TEXTS,
+    "trm_meteor": TEXTS,
+    "pac_score": Typed(
+        {UPLOAD: picture(40, 30), CANDIDATES: "a <b>red</b> square for $5\n\nanother for $6"},
+        (
             {UPLOAD: upload("broken.png", b"\x89PNG\r\n\x1a\nno pixels"), CANDIDATES: "a dog"},
             "images[0]: expected an image, got 17 bytes that begin with",
         ),
-        "over": (
+        (
             {UPLOAD: picture(5000, 4100), CANDIDATES: "a dog"},
             "images[0]: expected at most 20 megapixels on this page, got 20.5.",
         ),
-    },
-    "ref_pac_score": PICTURE
-    | {
-        "own": {UPLOAD: picture(40, 30), CANDIDATES: "a red square\na dog", HUMANS: "a square\nsomething red"},
-        "bad": (
-            {UPLOAD: picture(40, 30), CANDIDATES: "a dog"},
-            "references[0]: expected at least one caption, got none. Write one caption per line.",
-        ),
-        "over": ({UPLOAD: picture(40, 30), CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"}, TOO_MANY),
-    },
-    **dict.fromkeys(("meteor15", "bleu_rouge", "coco_caption"), WORDS),
-    "emscore_pac": PICTURE
-    | {
-        "example": "A clip and captions",
-        "own": {UPLOAD: clip(12, 4), CANDIDATES: "shapes\na dog runs"},
-        "bad": (
+    ),
+    "emscore_pac": Typed(
+        {UPLOAD: clip(12, 4), CANDIDATES: "shapes\na dog runs"},
+        (
             {UPLOAD: upload("list.mp4", b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"), CANDIDATES: "a dog"},
             "video: expected a video, got a file that cannot be opened as one",
         ),
-        "over": (
-            {UPLOAD: clip(122, 2), CANDIDATES: "a dog"},
-            "videos[0]: expected at most 60 seconds on this page, got 60.6.",
+        ({UPLOAD: clip(122, 2), CANDIDATES: "a dog"}, "videos[0]: expected at most 60 seconds on this page, got 60.6."),
+    ),
+    "vdtk_concept_overlap": Typed(
+        {"Captions": OF_PEOPLE, "Labels": "dog\ncook"},
+        ({"Captions": "a dog", "Labels": ","}, "labels['labels']: expected at least one label, got none."),
+        (
+            {"Captions": "a dog\n" + "a" * 301, "Labels": "dog"},
+            "data[0][1]: expected at most 300 characters on this page, got 301.",
         ),
-    },
-    "set_diversity": WORDS | {"options": {"sizes": "equal", "details": True}},
-    "vdtk_concept_overlap": MEASUREMENT
-    | {
-        "options": {"transfer": True, "details": True},
-        "own": MEASUREMENT["own"] | {"Labels": "dog\ncook"},
-        "bad": ({"Captions": "a dog", "Labels": ","}, "labels['labels']: expected at least one label, got none."),
-        "over": ({"Captions": "a dog\n" + "a" * 301, "Labels": "dog"}, TOO_LONG),
-    },
-    "vdtk_leave_one_out": MEASUREMENT
-    | {
-        "options": {"n_iterations": 200, "details": True},
-        "bad": ({"Captions": "a dog"}, "data: expected at least one row with two captions, got none."),
-    },
-    "vdtk_diversity": MEASUREMENT,
-    "compare": {
-        "example": "A varied system and one that repeats itself",
-        "options": {"n_resamples": 999},
-        "own": system_files(SYSTEMS),
-        "bad": (
+    ),
+    "compare": Typed(
+        system_files(SYSTEMS),
+        (
             system_files(("System 2", HUMANS)),
             "systems: expected two files or three, got 1. Upload the captions of another.",
         ),
-        "over": (system_files(TWO_SYSTEMS, 101), "systems: expected at most 100 rows on this page, got 101."),
-        "files": TWO_SYSTEMS,
-        "n_drawings": 2,
-    },
+        (system_files(TWO_SYSTEMS, 101), "systems: expected at most 100 rows on this page, got 101."),
+    ),
 }
 
 
@@ -214,21 +184,12 @@ class Starter:
     """Starts pages: each folder copied, as a Space holds it, without cache and without the repository around it."""
 
     def __init__(self, folder):
-        self.folder, self.running, self.alone = folder, {}, []
+        self.folder, self.alone = folder, []
         self.environment = os.environ | {"HF_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
         command = [sys.executable, str(ROOT / "tests" / "e2e" / "app_starter.py")]
         self.common = subprocess.Popen(command, env=self.environment, stdin=subprocess.PIPE, text=True)
 
-    def served(self, name):
-        """Return the running page of a module; those after it are started as well, the first of all by itself."""
-        names = list(CASES)
-        for other in names[names.index(name) :][: AHEAD + 1]:
-            if other not in self.running:
-                self.running[other] = self.start(other, alone=other == names[0])
-        self.running[name].wait()
-        return self.running[name]
-
-    def start(self, name, alone=False, checkpoint=None):
+    def served(self, name, alone=False, checkpoint=None):
         """Run `python app.py` by itself, which takes its time, or as a child of one process for all (app_starter)."""
         folder = self.folder / f"{name}-{len(list(self.folder.iterdir()))}"
         # A Space's folder is not named like the module.
@@ -247,12 +208,12 @@ class Starter:
             request = {"folder": str(folder / "app"), "log": str(folder / "log"), "environment": environment}
             self.common.stdin.write(json.dumps(request) + "\n")
             self.common.stdin.flush()
-            return Server(port, folder / "log", self.common)
+            return Server(port, folder / "log", self.common).wait()
         with (folder / "log").open("w") as log:
             command, environment = [sys.executable, "app.py"], self.environment | environment
             page = subprocess.Popen(command, cwd=folder / "app", env=environment, stdout=log, stderr=log)
         self.alone.append(page)
-        return Server(port, folder / "log", page)
+        return Server(port, folder / "log", page).wait()
 
     def stop(self):
         self.common.stdin.close()  # it ends its children, then itself
@@ -269,14 +230,14 @@ class Server:
         self.url, self.log, self.process = f"http://127.0.0.1:{port}/", log, process
 
     def wait(self):
-        """Until the page is served."""
+        """Return the page when it is served."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             assert self.process.poll() is None, self.said()
             assert "Traceback" not in self.said(), self.said()
             try:
                 with urllib.request.urlopen(self.url, timeout=PATIENCE):
-                    return
+                    return self
             except OSError:
                 time.sleep(0.1)
         raise AssertionError(self.said())
@@ -440,7 +401,7 @@ def assert_shows_the_numbers(page, name, cells, fields):
     assert isinstance(cells, list), cells
     show = assert_shows_the_comparison if name == "compare" else assert_shows_the_modules_numbers
     show(page, name, cells, fields)
-    page.until(lambda: len(page.drawings()) == CASES[name]["n_drawings"])
+    page.until(lambda: len(page.drawings()) == CASES[name].n_drawings)
     for url, description, width in page.drawings():
         image = PIL.Image.open(io.BytesIO(fetched(url))).convert("RGB")
         assert image.width == 960
@@ -454,7 +415,7 @@ def assert_shows_the_numbers(page, name, cells, fields):
 
 def assert_shows_the_modules_numbers(page, name, cells, fields):
     # Rows of the table of results; those of single candidates have no key of the result in front.
-    expected = module_of(name).compute(**columns_of(name, fields), **CASES[name]["options"])
+    expected = module_of(name).compute(**columns_of(name, fields), **CASES[name].options)
     shown = {key: value for key, value, *_ in cells if key in expected}
     whole = [key for key in expected if key.startswith("rows_needed") and math.isfinite(expected[key])]
     expected |= {key: int(expected[key]) for key in whole}
@@ -467,15 +428,9 @@ def assert_shows_the_modules_numbers(page, name, cells, fields):
 
 def assert_shows_the_comparison(page, name, cells, files):
     """Every cell of every table, and the report that can be fetched."""
-    systems = {path.stem: str(path) for label, path in files.items() if label.startswith("System")}
-    rows, notes = read_systems(systems, [str(files[HUMANS])])
-    options = CASES[name]["options"]
-    scores = CaptionScores(rows, ["trm_cider"], {}, **options)
-    exchanges = list(scores.exchanges(lambda: None))
-    beside_people = parity_of_captions(rows, {"distance": "meteor"}).rows
-    parity = compared_parity(beside_people, None, distance="meteor", n_resamples=options["n_resamples"], seed=0)
-    expected = compared_systems(
-        scores.systems(lambda: None), rows, None, exchanges, parity=parity, of_files=notes, **options
+    systems = [str(path) for label, path in files.items() if label.startswith("System")]
+    expected = compare(
+        CompareOptions(systems, [str(files[HUMANS])], ["trm_cider"], distance="meteor", **CASES[name].options)
     )
     assert cells == [[cell.text + cell.letters for cell in row] for table in all_tables(expected) for row in table.rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
@@ -493,17 +448,17 @@ def an_example_fills_the_form_above_the_card(page, name, folder):
     titles = re.findall(r"^#+ (.+)$", FENCED.sub("", card_body(folder_of(name) / "README.md")), re.MULTILINE)
     assert [title.text for title in page.find("#card :is(h1, h2, h3, h4)")] == titles
     assert "Limitations and Bias" in titles
-    if UPLOAD in case["files"]:
+    if UPLOAD in case.files:
         body = " ".join(page.find("body")[0].text.split())
         assert "Weights: small.pth , not the published ones; what the paper calls a good score does not hold" in body
-    page.button(case["example"]).click()
+    page.button(case.example).click()
     page.until(lambda: all(page.fields().values()))
-    files = page.uploaded(folder, len(case["files"]))
+    files = page.uploaded(folder, len(case.files))
     texts = {label: text for label, text in page.fields().items() if label in COLUMNS}
-    fields = texts | dict(zip(case["files"], files, strict=True))
+    fields = texts | dict(zip(case.files, files, strict=True))
     assert_shows_the_numbers(page, name, page.compute(), fields)
     assert not page.is_wider_than(PHONE)
-    if "p_value" in case["options"]:
+    if "p_value" in case.options:
         (link,) = page.find('.result a[href="#card"]')
         top = "return document.querySelector('#card').getBoundingClientRect().top / innerHeight"
         assert page.run(top) > 1
@@ -513,13 +468,21 @@ def an_example_fills_the_form_above_the_card(page, name, folder):
 
 
 def what_a_user_gives_is_computed(page, name, folder):
-    fields = written(CASES[name]["own"], folder)
+    fields = written(TYPED[name].own, folder)
     page.fill(fields)
     assert_shows_the_numbers(page, name, page.compute(), fields)
 
 
-def bad_input_shows_its_message(page, name, folder, kind="bad"):
-    values, message = CASES[name][kind]
+def bad_input_shows_its_message(page, name, folder):
+    assert_refused(page, TYPED[name].bad, folder)
+
+
+def input_over_a_limit_shows_its_message(page, name, folder):
+    assert_refused(page, TYPED[name].over, folder)
+
+
+def assert_refused(page, given, folder):
+    values, message = given
     page.fill(written(values, folder))
     shown = page.compute()
     assert isinstance(shown, str), shown
@@ -527,38 +490,29 @@ def bad_input_shows_its_message(page, name, folder, kind="bad"):
     assert not page.find(".result td")
 
 
-def input_over_a_limit_shows_its_message(page, name, folder):
-    bad_input_shows_its_message(page, name, folder, "over")
-
-
-VISITS = (
-    an_example_fills_the_form_above_the_card,
-    what_a_user_gives_is_computed,
-    bad_input_shows_its_message,
-    input_over_a_limit_shows_its_message,
-)
+VISITS = (what_a_user_gives_is_computed, bad_input_shows_its_message, input_over_a_limit_shows_its_message)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_page(name, starter, browser, tmp_path, subtests):
-    server = starter.served(name)
-    for visit in VISITS:
+    server = starter.served(name, alone=name == next(iter(CASES)))
+    for visit in (an_example_fills_the_form_above_the_card, *(VISITS if name in TYPED else ())):
         with subtests.test(visit.__name__):
             page = Page(browser, server.url)
             visit(page, name, tmp_path)
             assert page.errors() == ([], [])
-    if CASES[name]["files"]:
+    if name == "pac_score":
         with subtests.test("no address is opened"):
-            assert_no_address_is_opened(server, name)
+            assert_no_address_is_opened(server)
     # gradio reports the path that no upload has, and nothing else has gone wrong.
     assert server.said().count("Traceback") == server.said().count("InvalidPathError: Cannot move /etc/passwd")
 
 
-def assert_no_address_is_opened(server, name):
+def assert_no_address_is_opened(server):
     """gradio would fetch an address that a caller of its interface names in place of an upload."""
     inputs = json.loads(fetched(f"{server.url}gradio_api/info"))["named_endpoints"]["/compute"]["parameters"]
     are_files = ["filepath" in str(each["python_type"]["type"]) for each in inputs]
-    assert sum(are_files) >= len(CASES[name]["files"])
+    assert any(are_files)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/picture.png"
         for path in (address, "/etc/passwd"):
@@ -572,12 +526,11 @@ def assert_no_address_is_opened(server, name):
 
 
 def test_a_page_without_weights_says_what_can_be_done(starter, browser, tmp_path):
-    server = starter.start("pac_score", checkpoint="checkpoints/gone")
-    server.wait()
+    server = starter.served("pac_score", checkpoint="checkpoints/gone")
     page = Page(browser, server.url)
     expected = "weights: expected the CLIP of this page, got none that can be used. Try again later, or run the module"
     assert f"This page cannot compute. {expected}" in page.find("body")[0].text
-    page.fill(written(CASES["pac_score"]["own"], tmp_path))
+    page.fill(written(TYPED["pac_score"].own, tmp_path))
     assert expected in page.compute()
     assert not page.find(".result td")
     for text in (page.find("body")[0].text, page.message()):
