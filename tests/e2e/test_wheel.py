@@ -17,8 +17,8 @@ from tests.environments import make_environment, outer_variables
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
 
-# What is installed, by name: a built wheel, the clone, and the clone as it is edited.
-KINDS = ("wheel", "clone", "editable")
+# What is installed, by name: a built wheel, which `pip install .` builds too, and the clone as it is edited.
+KINDS = ("wheel", "editable")
 
 # One row through every module; tiny-pac travels with the package, vectors stand for captions.
 PROGRAM = """
@@ -82,7 +82,7 @@ def installed(request, wheel, tmp_path_factory):
     """Folder outside the repository, and the scripts of an environment with the package."""
     folder = tmp_path_factory.mktemp(request.param)
     python = make_environment(folder / "environment")
-    source = {"wheel": [wheel], "clone": [ROOT], "editable": ["-e", ROOT]}[request.param]
+    source = [wheel] if request.param == "wheel" else ["-e", ROOT]
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed"]
     command = [python, "-m", "pip", "install", *options, *source]
     subprocess.run(command, check=True, capture_output=True, env=outer_variables())
@@ -103,25 +103,15 @@ def run(installed, *command):
 
 
 @pytest.mark.slow
-def test_the_package_is_the_installed_one(installed):
+def test_every_module_is_listed_and_computes_a_row(installed):
     where = run(installed, "python", "-c", "import manycaps; print(manycaps.__file__)")
-    in_repository = pathlib.Path(where.strip()).is_relative_to(ROOT)
-    assert in_repository == (installed[0].name.startswith("editable"))
-
-
-@pytest.mark.slow
-def test_the_command_lists_every_module(installed):
+    assert pathlib.Path(where.strip()).is_relative_to(ROOT) == installed[0].name.startswith("editable")
     listed = {module["name"]: module for module in json.loads(run(installed, "manycaps", "list", "--json"))}
-    assert list(listed) == list(module_folders())
     assert listed["pac_score"]["variants"][0] == "pac-vit-b-32"
     assert {name: module["missing"] for name, module in listed.items() if module["missing"]} == {}
-
-
-@pytest.mark.slow
-def test_every_module_computes_a_row(installed):
     write_data(installed[0] / "meteor15")
     results = json.loads(run(installed, "python", "-c", PROGRAM).splitlines()[-1])
-    assert list(results) == list(module_folders())
+    assert list(results) == list(listed) == list(module_folders())
     assert all(isinstance(value, int | float) for value in results.values()), results
 
 
@@ -147,11 +137,18 @@ def test_the_wheel_holds_what_git_holds(wheel):
     assert content.count(b"\n") < 60_000
 
 
+EXPORT = """
+from manycaps.catalog import MODULES
+from manycaps.command_line import main
+assert [main(["export", name, "exported"]) for name in MODULES] == [0] * len(MODULES)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("installed", ["wheel"], indirect=True)
 def test_a_wheel_exports_every_module_whole(installed):
+    run(installed, "python", "-c", EXPORT)
     for name, folder in module_folders().items():
-        run(installed, "manycaps", "export", name, "exported")
         exported = {path.name: path.read_bytes() for path in (installed[0] / "exported" / name).iterdir()}
         assert exported == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
