@@ -1,6 +1,7 @@
 """Every demo page in a real browser: Debian's chromium, headless; each page started as a person starts it."""
 
 import collections
+import contextlib
 import functools
 import io
 import json
@@ -126,56 +127,58 @@ CASES = {
 
 # Of a page of each kind what a user types other than an example (captions that matplotlib and browsers could take for
 # formulas and tags), and input that the module refuses or that is above a limit of the page, each with its message.
-Typed = collections.namedtuple("Typed", "own bad over")
+Typed = collections.namedtuple("Typed", "own refused")
 OF_PEOPLE = "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook"
+TOO_LONG = "a dog\n" + "a" * 301
 TEXTS = Typed(
     {CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove", HUMANS: OF_PEOPLE},
-    (
-        {CANDIDATES: "a dog\na cat", HUMANS: "a dog\n\na cat"},
-        "references: expected one row for each of the 1 rows of predictions, got 2.",
-    ),
-    (
-        {CANDIDATES: "a dog\n" + "a" * 301, HUMANS: "a dog\na cat"},
-        "predictions[0][1]: expected at most 300 characters on this page, got 301.",
-    ),
+    {
+        "references: expected one row for each of the 1 rows of predictions, got 2.": {
+            CANDIDATES: "a dog\na cat",
+            HUMANS: "a dog\n\na cat",
+        },
+        "predictions[0][1]: expected at most 300 characters on this page, got 301.": {
+            CANDIDATES: TOO_LONG,
+            HUMANS: "a dog\na cat",
+        },
+    },
 )
 TYPED = {
     "human_parity": TEXTS,
     "trm_meteor": TEXTS,
     "pac_score": Typed(
         {UPLOAD: picture(40, 30), CANDIDATES: "a <b>red</b> square for $5\n\nanother for $6"},
-        (
-            {UPLOAD: upload("broken.png", b"\x89PNG\r\n\x1a\nno pixels"), CANDIDATES: "a dog"},
-            "images[0]: expected an image, got 17 bytes that begin with",
-        ),
-        (
-            {UPLOAD: picture(5000, 4100), CANDIDATES: "a dog"},
-            "images[0]: expected at most 20 megapixels on this page, got 20.5.",
-        ),
+        {
+            "images[0]: expected an image, got 17 bytes that begin with": {
+                UPLOAD: upload("broken.png", b"\x89PNG\r\n\x1a\nno pixels"),
+                CANDIDATES: "a dog",
+            },
+            "images[0]: expected at most 20 megapixels on this page, got 20.5.": {
+                UPLOAD: picture(5000, 4100),
+                CANDIDATES: "a dog",
+            },
+        },
     ),
     "emscore_pac": Typed(
         {UPLOAD: clip(12, 4), CANDIDATES: "shapes\na dog runs"},
-        (
-            {UPLOAD: upload("list.mp4", b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"), CANDIDATES: "a dog"},
-            "video: expected a video, got a file that cannot be opened as one",
-        ),
-        ({UPLOAD: clip(122, 2), CANDIDATES: "a dog"}, "videos[0]: expected at most 60 seconds on this page, got 60.6."),
+        {
+            "video: expected a video, got a file that cannot be opened as one": {
+                UPLOAD: upload("list.mp4", b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"),
+                CANDIDATES: "a dog",
+            },
+            "videos[0]: expected at most 60 seconds on this page, got 60.6.": {
+                UPLOAD: clip(122, 2),
+                CANDIDATES: "a dog",
+            },
+        },
     ),
     "vdtk_concept_overlap": Typed(
         {"Captions": OF_PEOPLE, "Labels": "dog\ncook"},
-        ({"Captions": "a dog", "Labels": ","}, "labels['labels']: expected at least one label, got none."),
-        (
-            {"Captions": "a dog\n" + "a" * 301, "Labels": "dog"},
-            "data[0][1]: expected at most 300 characters on this page, got 301.",
-        ),
+        {"data[0][1]: expected at most 300 characters on this page": {"Captions": TOO_LONG, "Labels": "dog"}},
     ),
     "compare": Typed(
         system_files(SYSTEMS),
-        (
-            system_files(("System 2", HUMANS)),
-            "systems: expected two files or three, got 1. Upload the captions of another.",
-        ),
-        (system_files(TWO_SYSTEMS, 101), "systems: expected at most 100 rows on this page, got 101."),
+        {"systems: expected at most 100 rows on this page, got 101.": system_files(TWO_SYSTEMS, 101)},
     ),
 }
 
@@ -467,40 +470,30 @@ def an_example_fills_the_form_above_the_card(page, name, folder):
         page.until(lambda: -0.01 < page.run(top) < 1)
 
 
-def what_a_user_gives_is_computed(page, name, folder):
-    fields = written(TYPED[name].own, folder)
-    page.fill(fields)
-    assert_shows_the_numbers(page, name, page.compute(), fields)
-
-
-def bad_input_shows_its_message(page, name, folder):
-    assert_refused(page, TYPED[name].bad, folder)
-
-
-def input_over_a_limit_shows_its_message(page, name, folder):
-    assert_refused(page, TYPED[name].over, folder)
-
-
-def assert_refused(page, given, folder):
-    values, message = given
-    page.fill(written(values, folder))
-    shown = page.compute()
-    assert isinstance(shown, str), shown
-    assert message in shown
-    assert not page.find(".result td")
-
-
-VISITS = (what_a_user_gives_is_computed, bad_input_shows_its_message, input_over_a_limit_shows_its_message)
+@contextlib.contextmanager
+def visited(subtests, title, browser, server):
+    """Open a page for a subtest, after which nothing has gone wrong in the browser."""
+    with subtests.test(title):
+        page = Page(browser, server.url)
+        yield page
+        assert page.errors() == ([], [])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_page(name, starter, browser, tmp_path, subtests):
     server = starter.served(name, alone=name == next(iter(CASES)))
-    for visit in (an_example_fills_the_form_above_the_card, *(VISITS if name in TYPED else ())):
-        with subtests.test(visit.__name__):
-            page = Page(browser, server.url)
-            visit(page, name, tmp_path)
-            assert page.errors() == ([], [])
+    with visited(subtests, "an example", browser, server) as page:
+        an_example_fills_the_form_above_the_card(page, name, tmp_path)
+    if name in TYPED:
+        with visited(subtests, "a user's input", browser, server) as page:
+            fields = written(TYPED[name].own, tmp_path)
+            page.fill(fields)
+            assert_shows_the_numbers(page, name, page.compute(), fields)
+        for message, values in TYPED[name].refused.items():
+            with visited(subtests, message, browser, server) as page:
+                page.fill(written(values, tmp_path))
+                assert message in page.compute()
+                assert not page.find(".result td")
     if name == "pac_score":
         with subtests.test("no address is opened"):
             assert_no_address_is_opened(server)

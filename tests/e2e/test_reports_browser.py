@@ -165,8 +165,7 @@ def test_opens_alone_and_fits_every_width(browser, page_of, make):
 
 
 @pytest.mark.parametrize("make", COLORS)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), zip(WIDTHS, ("light", "dark"), strict=True))
 def test_paper_and_drawings_have_their_colors(browser, page_of, make, width, scheme):
     """Paper in the margins, dark where asked for; WCAG 2.2: contrasts of 4.5 for text, 3 for graphics."""
     height = open_page(browser, page_of(make), width, scheme)
