@@ -5,7 +5,6 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -242,20 +241,6 @@ def test_what_cannot_be_right_is_not_sent_and_stops_no_other_module(push, hub, f
     assert push() == (1, stale)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not importlib.util.find_spec("gradio"), reason="the versions of a Space need gradio beside them")
-def test_the_command_line(hub):
-    options = ["--org", "manycaps", "--module", "trm_meteor", "--module", "trm_cider", "--dry-run"]
-    environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "NO_PROXY": "127.0.0.1"}
-    command = [sys.executable, "-m", "scripts.repository.push_to_hub", *options]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1200, check=False)
-    assert done.returncode == 0, done.stderr
-    outcomes = [line for line in done.stdout.splitlines() if line.startswith("manycaps/")]
-    assert outcomes == ["manycaps/trm_meteor: would be new", "manycaps/trm_cider: would be new"]
-    assert hub.asked("GET", "/api/spaces/manycaps/trm_meteor") == 1
-    assert hub.spaces == {}
-
-
 SDK_VERSION = re.search(r"^gradio==(\S+)$", (ROOT / "tests" / "requirements.txt").read_text(), re.MULTILINE)[1]
 
 
@@ -282,27 +267,34 @@ USE = f"import json, evaluate; print(json.dumps(evaluate.load('manycaps/trm_mete
 
 
 @pytest.mark.slow
-def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch, versions):
-    versions["gradio"] = SDK_VERSION
+@pytest.mark.skipif(not importlib.util.find_spec("gradio"), reason="the versions of a Space need gradio beside them")
+def test_a_pushed_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch):
+    """Pushed by the command, whose dry run needs no token and makes no Space."""
     expected = evaluate.load(str(ROOT / "metrics" / "trm_meteor")).compute(**ROWS)
+    monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_UPDATE_DOWNLOAD_COUNTS", "0")
     monkeypatch.setenv("HF_EVALUATE_OFFLINE", "0")
     (tmp_path / "elsewhere").mkdir()  # a folder without ./manycaps, which would come first
 
-    def used():
-        command = [sys.executable, "-c", USE]
-        folder = tmp_path / "elsewhere"
+    def run(folder, *command):
+        command = [sys.executable, *command]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
+        return done
+
+    def used():
+        done = run(tmp_path / "elsewhere", "-c", USE)
         assert json.loads(done.stdout) == expected
         return done.stderr
 
+    push = ["-m", "scripts.repository.push_to_hub", "--org", "manycaps", "--module", "trm_meteor"]
     with running_hub() as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
-        monkeypatch.setattr(push_to_hub, "HfApi", functools.partial(huggingface_hub.HfApi, endpoint=hub.endpoint))
-        assert push_to_hub.main("manycaps", ["trm_meteor"], dry_run=False, token=WRITER) == 0
+        assert run(ROOT, *push, "--dry-run").stdout.endswith("\nmanycaps/trm_meteor: would be new\n")
+        assert hub.spaces == {}
+        assert run(ROOT, *push, "--token", WRITER).stdout.endswith("\nmanycaps/trm_meteor: new\n")
         assert list(hub.spaces) == ["manycaps/trm_meteor"]
         used()
         assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/sets_triangle_rank.py") == 1
