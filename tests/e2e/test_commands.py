@@ -97,11 +97,8 @@ def test_document_frequency(tmp_path):
 
 @pytest.mark.slow
 def test_token_frequency_takes_each_caption_for_a_document(tmp_path):
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    line = ("--column", "references", "--output", tmp_path / "table.json")
+    assert "4 tokens in 3 captions" in run("count-token-frequency", tmp_path / "lists.jsonl", *line)
     expected = {"n_documents": 3, "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2}}
-    lists, captions = tmp_path / "lists.jsonl", tmp_path / "captions.csv"
-    lists.write_text("\n".join(map(json.dumps, ROWS)))
-    captions.write_text("video,caption\n1,a dog\n2,A cat\n1,the dog\n")
-    for source, column in ((lists, "references"), (captions, "caption")):
-        printed = run("count-token-frequency", source, "--column", column, "--output", tmp_path / "table.json")
-        assert json.loads((tmp_path / "table.json").read_text()) == expected
-        assert "4 tokens in 3 captions" in printed
+    assert json.loads((tmp_path / "table.json").read_text()) == expected
