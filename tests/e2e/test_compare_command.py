@@ -110,21 +110,16 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
     assert exchanges == [(0.0, 0.0, 1.0)] * 2
 
 
-@each_case(
-    ("more", "beginning", "contained"),
-    [
-        (("-f", "text"), "system  p ", "- base is nearer to people than other (p "),
-        (("-f", "md"), "Systems compared with people", "TRM-METEOR"),
-        (("-f", "latex"), "% \\usepa", "TRM-METEOR"),
-        (("--full",), "system  p ", "Means over rows; *:"),
-    ],
-)
-def test_formats_go_to_standard_output(files, tmp_path, capsys, more, beginning, contained):
-    compared_in(tmp_path, files, "-m", "trm_meteor", *more)
-    printed = capsys.readouterr().out
-    assert printed.startswith(beginning)
-    assert contained in printed
-    assert ("TRM-METEOR" in printed) == (more != ("-f", "text"))
+def test_formats_go_to_standard_output(files, tmp_path, capsys):
+    for more, beginning in (
+        ("-f md", "Systems compared with people"),
+        ("-f latex", "% \\usepa"),
+        ("--full", "system  p "),
+    ):
+        compared_in(tmp_path, files, "-m", "trm_meteor", *more.split())
+        printed = capsys.readouterr().out
+        assert printed.startswith(beginning)
+        assert "TRM-METEOR" in printed
     numbers = compared_in(tmp_path, files, "-m", "trm_meteor", "-f", "json")
     assert json.loads(capsys.readouterr().out) == numbers
 
@@ -143,9 +138,7 @@ def test_clusters_of_ids_and_single_captions(tmp_path):
 @each_case(
     ("line", "message"),
     [
-        ("base.jsonl -r references.jsonl", "systems: expected two or more, got one (base.jsonl"),
         ("base.jsonl bad/fewer.jsonl -r references.jsonl", "bad/fewer.jsonl"),
-        ("base.jsonl bad/more.jsonl -r references.jsonl", "bad/more.jsonl"),
         ("base.jsonl bad/twice.jsonl -r references.jsonl", "bad/twice.jsonl, id 'b': "),
         ("base.jsonl other.jsonl -r bad/references.jsonl", "base.jsonl, id 'd': "),
         ("base.jsonl none.jsonl -r references.jsonl", "none.jsonl: expected"),
@@ -153,16 +146,13 @@ def test_clusters_of_ids_and_single_captions(tmp_path):
             "base.jsonl other.jsonl",
             "systems: expected references, images or videos to compare captions by, got captions alone.",
         ),
-        *(
-            (f"base.jsonl other.jsonl -r references.jsonl {option}", message)
-            for option, message in (
-                ("-m bleu", "--metrics: expected some of trm_meteor, meteor15, trm_cider, trm_bert, mmd_bert"),
-                ("-m pac_score", "pac_score: expected images of every row, got none for the id 'a'."),
-                ("--clusters (", "--clusters: expected a regular expression, got '(' ("),
-                ("--clusters x", "--clusters: expected 'x' in every id, got 'a'. Fix the"),
-                ("--n-resamples 0", "--n-resamples: expected a whole number of at least 1, got 0."),
-                ("--limit 0", "--limit: expected a whole number of at least 1, got 0."),
-            )
+        (
+            "base.jsonl other.jsonl -r references.jsonl -m bleu",
+            "--metrics: expected some of trm_meteor, meteor15, trm_cider, trm_bert, mmd_bert",
+        ),
+        (
+            "base.jsonl other.jsonl -r references.jsonl --clusters (",
+            "--clusters: expected a regular expression, got '(' (",
         ),
     ],
 )
@@ -172,7 +162,6 @@ def test_bad_input_ends_with_one_line(tmp_path, monkeypatch, capsys, line, messa
     write_captions(tmp_path, rows, ids)
     (tmp_path / "bad").mkdir()
     write_captions(tmp_path / "bad", {"fewer": rows["base"][:3], "references": rows["references"][:3]}, ids[:3])
-    write_captions(tmp_path / "bad", {"more": [*rows["base"], ["a dog"]]}, [*ids, "e"])
     write_captions(tmp_path / "bad", {"twice": rows["base"]}, ["a", "b", "b", "d"])
     assert run(*line.split(), "-o", "report") in (1, 2)
     # Progress bars erase themselves.
@@ -251,16 +240,3 @@ def test_tokenizers_and_languages_by_name(tmp_path):
             predictions=captions, references=rows["references"]
         )
         assert found[key]["per_row"]["first"] == expected[f"{key}_per_row"]
-
-
-def test_a_system_with_captions_of_the_references_is_not_ranked(tmp_path, capsys):
-    """One caption of three is a reference of its row, in all rows."""
-    rows = caption_rows(30)
-    rows["copying"] = [
-        [people[0], *captions[1:]] for people, captions in zip(rows["references"], rows["base"], strict=True)
-    ]
-    compared_in(tmp_path, write_captions(tmp_path, rows), "-m", "trm_meteor", names=("base", "copying"))
-    printed = capsys.readouterr().out
-    assert "also occur among the references of their" in printed
-    assert "- copying and base are not ranked: captions of copying also occur among the references." in printed
-    assert "dominates" not in printed

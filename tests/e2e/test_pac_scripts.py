@@ -9,7 +9,6 @@ import PIL.Image
 import pytest
 
 from manycaps.command_line import main
-from manycaps.human_correlation.agreement import Agreement
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.each_case import each_case
@@ -130,35 +129,20 @@ def test_accuracy_counts_wins_by_category_and_ties_half():
     assert len(drawn[-1]) == 8
 
 
-def test_the_report_shows_differences():
-    moved = {"tau_b": np.array([1.0, -1.0]), "tau_c": np.full(2, np.nan)}
-    found = Agreement({"tau_b": 54.0, "tau_c": float("nan"), "n_rows": 2}, moved, [0, 1])
-    text = protocols.report(found, {"tau_b": 53.9})
-    assert text.splitlines()[0].endswith("difference   95 % interval, 2 clusters")
-    # Two clusters that move it by +-1: a standard error of sqrt(2 / 1 * 2) = 2 and one degree of freedom.
-    assert [line.split() for line in text.splitlines()[1:]] == [
-        ["tau_b", "54.00", "53.9", "+0.10", "[28.59,", "79.41]"],
-        ["tau_c", "nan", "-", "-", "-"],
-        ["n_rows", "2"],
-    ]
-    assert protocols.published_key("pac_score", "pac-openclip-vit-l-14") == "pac_score openclip-vit-l-14"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("lora", [False, True])
-def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, tmp_path, lora):
+def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, tmp_path):
     import open_clip
 
     from manycaps.kit.clip_model import ClipModel
     from manycaps.kit.clip_weights import merge_lora, read_weights
 
-    source = save_checkpoint(tmp_path / "clip.pth", with_lora(small_weights()) if lora else small_weights())
+    source = save_checkpoint(tmp_path / "clip.pth", with_lora(small_weights()))
     code, _, err = run("convert-checkpoint", source, tmp_path / "folder")
     assert code == 0, err
     assert "3 texts and 4 images have equal features" in err
     names = {path.name for path in (tmp_path / "folder").iterdir()}
     assert names == {"open_clip_model.safetensors", "open_clip_config.json", "README.md"}
-    assert ("updates are merged" in (tmp_path / "folder" / "README.md").read_text()) == lora
+    assert "updates are merged" in (tmp_path / "folder" / "README.md").read_text()
     network = open_clip.create_model(f"local-dir:{tmp_path / 'folder'}").eval()
     ours = ClipModel(merge_lora(read_weights(source)), device="cpu")
     texts = ours.text_features([ours.tokenize("a dog")], 1)

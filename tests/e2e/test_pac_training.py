@@ -19,6 +19,7 @@ from manycaps.command_line import main
 from manycaps.kit.clip_weights import read_weights
 from manycaps.pac_training import encoders, positives
 from tests.clip_checkpoints import save_checkpoint
+from tests.each_case import each_case
 from tests.module_folders import PAC_SCORE, ROOT
 from tests.tiny_pipelines import save_captioner, save_painter
 from tests.training_data import data_set, picture, save_data
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 PROJECTIONS = {"visual.proj", "text_projection"}
 WEIGHTS = "open_clip_model.safetensors"
-TRAINING = {"batch-size": 16, "max-iterations": 120, "validate-every": 20, "save-every": 7, "learning-rate": 1e-3}
+TRAINING = {"batch-size": 16, "max-iterations": 60, "validate-every": 20, "save-every": 7, "learning-rate": 1e-3}
 SHORT = {"max_iterations": 6, "validate_every": 3, "save_every": 2}
 LORA = ["--lora-rank", "2", "--augment", "--save-lora"]
 MAKING = {"caption-column": "captions", "steps": 2, "batch-size": 3, "shard-size": 8}
@@ -123,7 +124,7 @@ def test_the_score_loads_what_was_trained(folder, trained, with_lora):
 
 def test_losses_fall_and_are_logged(trained):
     history = history_of(trained)
-    assert [record["iteration"] for record in history] == [0, 20, 40, 60, 80, 100, 120]
+    assert [record["iteration"] for record in history] == [0, 20, 40, 60]
     assert history[-1]["validation_loss"] < 0.9 * history[0]["validation_loss"]
     assert history[-1]["image_to_caption_recall@10"] > history[0]["image_to_caption_recall@10"]
     events = EventAccumulator(str(trained / "tensorboard")).Reload()
@@ -143,11 +144,10 @@ def test_the_cache_changes_nothing_and_16_bit_encoders_little(folder):
     for one, other in zip(exact, uncached, strict=True):
         # Batches of another size are summed in another order.
         assert one == pytest.approx(other, rel=1e-4)
-    for name, flags in (("short", []), ("short-uncached", ["--no-cache-features"])):
-        short = history_of(train(folder, name, *flags, precision="bfloat16", **SHORT))
-        losses = [[record["validation_loss"] for record in history] for history in (exact, short)]
-        assert losses[1] == pytest.approx(losses[0], rel=0.03)
-        assert losses[1] != losses[0]
+    short = history_of(train(folder, "short", precision="bfloat16", **SHORT))
+    losses = [[record["validation_loss"] for record in history] for history in (exact, short)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.03)
+    assert losses[1] != losses[0]
 
 
 def test_a_stopped_training_resumes_with_the_same_bits_and_a_finished_one_is_left(folder, with_lora, monkeypatch):
@@ -201,8 +201,6 @@ def test_two_processes_equal_one(folder, tmp_path):
 REFUSED = {
     train_line: [
         ("--lambda-v -1", "--lambda-v: expected 0 or more, got -1.0. See --help."),
-        ("--learning-rate nan", "--learning-rate: expected 0 or more, got nan. See --help."),
-        ("--batch-size 1", "--batch-size: expected 2 or more, got 1. See --help."),
         ("--batch-size 41", "training rows: expected at least 41 different images, got 40. Give more data, or a"),
         ("--cache-features --augment", "--cache-features: expected it without --lora-rank and --augment, which"),
         ("--checkpoint no.pth", "checkpoint: expected a file, a folder or a Hub repository, got 'no.pth': no suc"),
@@ -210,15 +208,11 @@ REFUSED = {
     make_line: [
         ("--caption-column text", "train text: expected this column, got image, captions. See --image-column and"),
         ("--captioner nowhere", "--captioner: expected a model of the Hub or a folder of one, got 'nowhere', whi"),
-        ("--painter nowhere", "--painter: expected a model of the Hub or a folder of one, got 'nowhere', which c"),
-        ("--steps 0", "--steps: expected 1 or more, got 0. See --help."),
     ],
 }
 
 
-@pytest.mark.parametrize(
-    ("line", "flags", "message"), [(line, *case) for line, cases in REFUSED.items() for case in cases]
-)
+@each_case(("line", "flags", "message"), [(line, *case) for line, cases in REFUSED.items() for case in cases])
 def test_what_cannot_work_is_refused_before_any_work(folder, capsys, monkeypatch, line, flags, message):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     output = "refused" + flags.split()[0]
@@ -260,7 +254,7 @@ def contents(output):
     return {path.name: path.read_bytes() for path in sorted(output.glob("*.parquet"))}
 
 
-def test_every_caption_has_an_image_and_every_image_a_caption(made):
+def test_every_caption_has_an_image_and_every_image_a_caption_to_train_on(folder, made):
     shards = [f"train-{k:05d}-of-00004.parquet" for k in range(4)]
     assert list(contents(made)) == [*shards, "validation-00000-of-00001.parquet"]
     rows, given = rows_of(made), data_set(14)
@@ -273,11 +267,7 @@ def test_every_caption_has_an_image_and_every_image_a_caption(made):
     # Of one image one caption, of two captions two images.
     assert rows["generated_caption"][0] == rows["generated_caption"][1] != ""
     assert not np.array_equal(rows[0]["generated_image"], rows[1]["generated_image"])
-
-
-def test_what_was_made_can_be_trained_on(folder, made):
-    tuned = train(folder, "tuned", data=made.name, batch_size=8, max_iterations=4)
-    assert (tuned / WEIGHTS).is_file()
+    assert (train(folder, "tuned", data=made.name, batch_size=8, max_iterations=4) / WEIGHTS).is_file()
 
 
 def test_missing_shards_are_made_again_and_the_others_left(folder, made):

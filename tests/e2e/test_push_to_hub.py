@@ -5,7 +5,6 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -85,7 +84,7 @@ def push(hub, folder, versions, monkeypatch, capsys):
     return call
 
 
-def test_a_new_space_gets_the_folder_without_tests_and_caches(push, hub, folder):
+def test_a_new_space_gets_the_folder_without_tests_and_caches_once(push, hub, folder):
     code, printed = push()
     assert code == 0
     assert printed.endswith("manycaps/demo: new\n")
@@ -99,10 +98,6 @@ def test_a_new_space_gets_the_folder_without_tests_and_caches(push, hub, folder)
     numpy, tqdm = (importlib.metadata.version(name).split("+")[0] for name in ("numpy", "tqdm"))
     pins = f'numpy=={numpy}\ngradio==6.0.0\ntqdm=={tqdm}; python_version >= "3.8"\n'
     assert files["requirements.txt"].decode() == pins
-
-
-def test_a_second_run_has_nothing_to_do(push, hub):
-    push()
     before = len(hub.requests)
     assert push() == (0, "manycaps/demo: nothing to do\n")
     assert len(hub.spaces["manycaps/demo"]) == 2, "the commit that made the Space, and ours"
@@ -139,21 +134,7 @@ def test_an_update_prints_and_sends_the_difference_only(push, hub, folder):
     assert "  examples/two.png: 5 bytes there, 6 here\n" in push()[1]
 
 
-def test_a_dry_run_needs_no_token_and_makes_no_space(push, hub):
-    code, printed = push(dry_run=True, token=False)
-    assert code == 0
-    assert "  new file text_count.py: " in printed
-    assert printed.endswith("manycaps/demo: would be new\n")
-    assert hub.spaces == {}
-
-
-FAILURES = {
-    ("POST", "/api/repos/create"): (503, 2),
-    ("POST", "/commit/"): (503, 2),
-    ("POST", "/commit/.*"): ("hang up", 1),
-    ("GET", "/tree/"): (503, 2),
-    ("GET", "/api/spaces/manycaps/demo$"): (503, 2),
-}
+FAILURES = {("POST", "/api/repos/create"): (503, 2), ("POST", "/commit/"): ("hang up", 1), ("GET", "/tree/"): (503, 2)}
 
 
 @each_case(("method", "route"), FAILURES)
@@ -171,26 +152,34 @@ def test_a_server_that_is_out_of_order_for_a_moment(push, hub, method, route):
     assert push.waits == [2.0, 4.0][:times] or (method == "GET" and len(push.waits) <= 2), "the library repeats reading"
 
 
-def test_a_lost_answer_to_a_commit_makes_no_second_commit(push, hub, monkeypatch):
-    take_commit = huggingface_hub.HfApi.create_commit
-    lost = []
+def test_what_happens_at_the_same_time_is_seen(push, hub, folder, monkeypatch):
+    """A commit whose answer is lost is not repeated, and one by somebody else is not overwritten."""
+    take_commit, read = huggingface_hub.HfApi.create_commit, push_to_hub.read_space
 
-    def answer_lost(self, *arguments, **keywords):
+    def commit_and_lose_the_answer(self, *arguments, **keywords):
         take_commit(self, *arguments, **keywords)
-        if not lost:
-            lost.append(True)
-            raise push_to_hub.HTTPError("connection reset")
+        raise push_to_hub.HTTPError("connection reset")
 
-    monkeypatch.setattr(huggingface_hub.HfApi, "create_commit", answer_lost)
+    def read_and_lose_the_race(api, repo_id):
+        space = read(api, repo_id)
+        hub.commit(repo_id, {**hub.files(repo_id), "demo.py": b"theirs"}, "somebody else's")
+        return space
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "create_commit", commit_and_lose_the_answer)
     code, printed = push()
-    assert code == 0
+    assert (code, len(hub.spaces["manycaps/demo"])) == (0, 2)
     assert "manycaps/demo: nothing to do\n" in printed
-    assert len(hub.spaces["manycaps/demo"]) == 2
+    monkeypatch.setattr(huggingface_hub.HfApi, "create_commit", take_commit)
+    (folder / "app.py").write_text("import numpy\n")
+    monkeypatch.setattr(push_to_hub, "read_space", read_and_lose_the_race)
+    code, printed = push()
+    assert code == 1
+    assert "manycaps/demo: expected the Space as it was read, got a newer commit (412). Run this again." in printed
+    assert hub.files("manycaps/demo")["demo.py"] == b"theirs"
 
 
 # What was expected of a server that refuses, or stays out of order.
 EXPECTED = {
-    401: "a valid token, got one that the Hub refuses (401). Make a new one with write access.",
     403: "a token that may write, got a refusal (403). Give one of a member of the organisation.",
     503: "an answer, got status 503 in 5 attempts. Run this again later: it resumes here.",
 }
@@ -214,99 +203,45 @@ def test_an_expired_token_and_no_token(push, hub):
     assert hub.spaces == {}
 
 
-def test_a_change_by_somebody_else_is_not_overwritten(push, hub, folder, monkeypatch):
-    push()
-    (folder / "app.py").write_text("import numpy\n")
-    read = push_to_hub.read_space
-
-    def read_and_lose_the_race(api, repo_id):
-        space = read(api, repo_id)
-        hub.commit(repo_id, {**hub.files(repo_id), "demo.py": b"theirs"}, "somebody else's")
-        return space
-
-    monkeypatch.setattr(push_to_hub, "read_space", read_and_lose_the_race)
-    code, printed = push()
-    assert code == 1
-    assert "manycaps/demo: expected the Space as it was read, got a newer commit (412). Run this again." in printed
-    assert hub.files("manycaps/demo")["demo.py"] == b"theirs"
-
-
-def test_one_failure_does_not_stop_the_other_modules(push, hub, folder):
-    other = folder.parent / "another"
-    other.mkdir()
-    (other / "another.py").write_text("")
-    (other / "README.md").write_text(CARD)
-    (other / "requirements.txt").write_text("a-package-that-is-not-there>=1\n")
-    code, printed = push()
-    assert code == 1
-    assert (
-        "another/requirements.txt: expected a-package-that-is-not-there>=1 to be installed, for its version, got None. "
-        "Run pip install -r on that file." in printed
-    )
-    assert "demo.py" in hub.files("manycaps/demo")
-    assert push(modules=["demo"])[0] == 0
-
-
-def test_what_cannot_be_right_is_not_sent(push, hub, folder, versions):
+def test_what_cannot_be_right_is_not_sent_and_stops_no_other_module(push, hub, folder, versions):
     assert push(modules=["dmeo"]) == (1, "--module: expected some of demo, got dmeo. Check the spelling.\n")
-    (folder / "requirements.txt").write_text("numpy<1\n")
-    assert "demo/requirements.txt: expected numpy<1 to be installed, for its version, got " in push()[1]
+    card = folder / "README.md"
+    card.write_text(CARD.replace("title: Demo", "title: Demo\ncolorFrom: mauve"))
+    refusal = 'Invalid metadata in README.md. - "colorFrom" must be one of [red, yellow, green, blue]'
+    assert f"manycaps/demo: expected a name and a card that the Hub takes, got: {refusal}\n" in push()[1]
+    card.write_text(CARD)
     versions["gradio"] = "5.0.0"
     assert push() == (
         1,
         "demo/README.md: expected sdk_version 6.0.0 to be the gradio that is installed, got 5.0.0. Run pip install -r "
         "tests/requirements.txt: a Space installs both, so they have to go together.\n",
     )
-    (folder / "requirements.txt").unlink()
-    assert push() == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
-    (folder / "text_count.py").unlink()
-    (folder / "text_count.py").write_text("old")
-    repair = "Run `make format`."
-    stale = f"metrics/demo/text_count.py: expected a link to ../../manycaps/kit/text_count.py. {repair}\n"
-    assert push() == (1, stale)
-    assert hub.spaces == {}
-
-
-def test_a_card_that_the_hub_does_not_take(push, hub, folder):
-    (folder / "README.md").write_text(CARD.replace("title: Demo", "title: Demo\ncolorFrom: mauve"))
-    code, printed = push()
-    assert code == 1
-    refusal = 'Invalid metadata in README.md. - "colorFrom" must be one of [red, yellow, green, blue]'
-    assert f"manycaps/demo: expected a name and a card that the Hub takes, got: {refusal}\n" in printed
     assert "demo.py" not in hub.files("manycaps/demo")
-
-
-def test_a_space_without_its_page_is_pointed_out(push, hub, folder):
+    versions["gradio"] = "6.0.0"
+    other = folder.parent / "another"
+    other.mkdir()
+    (other / "another.py").write_text("")
+    (other / "README.md").write_text(CARD)
+    (other / "requirements.txt").write_text("a-package-that-is-not-there>=1\n")
     (folder / "app.py").unlink()
     code, printed = push()
-    assert code == 0
-    assert printed.startswith("demo: no app.py: the module will load, but the Space shows no page\n")
+    assert code == 1
+    assert (
+        "another/requirements.txt: expected a-package-that-is-not-there>=1 to be installed, for its version, got None. "
+        "Run pip install -r on that file." in printed
+    )
+    assert "demo: no app.py: the module will load, but the Space shows no page\n" in printed
     assert "demo.py" in hub.files("manycaps/demo")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not importlib.util.find_spec("gradio"), reason="the versions of a Space need gradio beside them")
-def test_the_command_line(hub):
-    options = ["--org", "manycaps", "--module", "trm_meteor", "--module", "trm_cider", "--dry-run"]
-    environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "NO_PROXY": "127.0.0.1"}
-    command = [sys.executable, "-m", "scripts.repository.push_to_hub", *options]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1200, check=False)
-    assert done.returncode == 0, done.stderr
-    outcomes = [line for line in done.stdout.splitlines() if line.startswith("manycaps/")]
-    assert outcomes == ["manycaps/trm_meteor: would be new", "manycaps/trm_cider: would be new"]
-    assert hub.asked("GET", "/api/spaces/manycaps/trm_meteor") == 1
+    assert push(modules=["demo"])[0] == 0
+    (folder / "requirements.txt").unlink()
+    assert push(modules=["demo"]) == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
+    (folder / "text_count.py").unlink()
+    (folder / "text_count.py").write_text("old")
+    stale = "metrics/demo/text_count.py: expected a link to ../../manycaps/kit/text_count.py. Run `make format`.\n"
+    assert push() == (1, stale)
 
 
 SDK_VERSION = re.search(r"^gradio==(\S+)$", (ROOT / "tests" / "requirements.txt").read_text(), re.MULTILINE)[1]
-
-
-def test_the_space_of_a_module_gets_the_files_of_its_page_alone(versions):
-    versions["gradio"] = SDK_VERSION
-    files = push_to_hub.space_files(push_to_hub.space_folders()["trm_cider"])
-    pages = {name.removeprefix("manycaps/") for name in files if name.startswith("manycaps/")}
-    others = {"examples", "form", "inputs", "results", "verdict", "weights"}
-    assert pages == {"__init__.py", *(f"pages/{name}.py" for name in ("__init__", "module_page", *others))}
-    assert push_to_hub.page_files("import gradio\n") == {}
 
 
 def test_every_module_and_page_of_the_repository_makes_a_space(versions):
@@ -332,27 +267,34 @@ USE = f"import json, evaluate; print(json.dumps(evaluate.load('manycaps/trm_mete
 
 
 @pytest.mark.slow
-def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch, versions):
-    versions["gradio"] = SDK_VERSION
+@pytest.mark.skipif(not importlib.util.find_spec("gradio"), reason="the versions of a Space need gradio beside them")
+def test_a_pushed_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch):
+    """Pushed by the command, whose dry run needs no token and makes no Space."""
     expected = evaluate.load(str(ROOT / "metrics" / "trm_meteor")).compute(**ROWS)
+    monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_UPDATE_DOWNLOAD_COUNTS", "0")
     monkeypatch.setenv("HF_EVALUATE_OFFLINE", "0")
     (tmp_path / "elsewhere").mkdir()  # a folder without ./manycaps, which would come first
 
-    def used():
-        command = [sys.executable, "-c", USE]
-        folder = tmp_path / "elsewhere"
+    def run(folder, *command):
+        command = [sys.executable, *command]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
+        return done
+
+    def used():
+        done = run(tmp_path / "elsewhere", "-c", USE)
         assert json.loads(done.stdout) == expected
         return done.stderr
 
+    push = ["-m", "scripts.repository.push_to_hub", "--org", "manycaps", "--module", "trm_meteor"]
     with running_hub() as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
-        monkeypatch.setattr(push_to_hub, "HfApi", functools.partial(huggingface_hub.HfApi, endpoint=hub.endpoint))
-        assert push_to_hub.main("manycaps", ["trm_meteor"], dry_run=False, token=WRITER) == 0
+        assert run(ROOT, *push, "--dry-run").stdout.endswith("\nmanycaps/trm_meteor: would be new\n")
+        assert hub.spaces == {}
+        assert run(ROOT, *push, "--token", WRITER).stdout.endswith("\nmanycaps/trm_meteor: new\n")
         assert list(hub.spaces) == ["manycaps/trm_meteor"]
         used()
         assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/sets_triangle_rank.py") == 1

@@ -1,6 +1,7 @@
 """tiny-pac: the published file does what its card says on scenes it has never seen, and its training runs."""
 
 import csv
+import dataclasses
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import matplotlib.axes
 import numpy as np
 import pytest
 import scipy.stats
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from manycaps.command_line import main
 from manycaps.kit.base_files import file_sha256
@@ -21,6 +22,7 @@ from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene, draw_
 from manycaps.quickstart import comparison
 from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
+from scripts.toy.base_training import BaseRecipe
 from scripts.toy.positives_study import SETTINGS, recipe_of
 from scripts.toy.small_clip import UNTUNED_NAME
 from scripts.toy.tables import (
@@ -38,7 +40,7 @@ from scripts.toy.tables import (
     values,
     verdict,
 )
-from scripts.toy.train_tiny_pac import TRIALS_NAME
+from scripts.toy.train_tiny_pac import BASE_FACTS_NAME, BASE_NAME, TRIALS_NAME
 from scripts.toy.tuning import PAC, PLAIN, VARIANTS, TuningRecipe
 from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE, ROOT
 
@@ -220,23 +222,20 @@ def test_training_runs_and_is_not_repeated(tmp_path, capsys):
     assert 0 <= metric.compute(predictions=["a red star"], images=[made_row(0, 0)["image"]])["pac_score"] <= 2
 
 
-def test_a_whole_training_gives_the_published_seed(tmp_path):
-    """Minutes: the published seed once more. On a machine like the card's the same bits, elsewhere another training.
-
-    What rounding alone changes is as much as another seed, and more by single kinds of wrong words: without AVX-512
-    82.8 % of wrong relations are found for 93.9 %, of all other kinds within 2 points.
-    """
+def test_tuning_again_gives_the_published_checkpoint(tmp_path):
+    """On a machine like the card's the published seed is tuned to the same bits again, elsewhere beside rounding."""
     published = read_csv(FOLDER / TRIALS_NAME)[PAC][0]
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     seed = re.search(r"The published file is that of seed (\d+)", text)[1]
+    folder = tmp_path / f"seed-{seed}"
+    folder.mkdir()
+    save_file(read_weights(FOLDER / WEIGHTS_NAME) | load_file(FOLDER / UNTUNED_NAME), folder / BASE_NAME)
+    facts = {"recipe": dataclasses.asdict(BaseRecipe()), "processor_minutes": 0.0}
+    (folder / BASE_FACTS_NAME).write_text(json.dumps(facts))
     assert train("--output", tmp_path, "--seeds", seed) == 0
-    if file_sha256(tmp_path / f"seed-{seed}" / WEIGHTS_NAME) != file_sha256(FOLDER / WEIGHTS_NAME):
+    if file_sha256(folder / WEIGHTS_NAME) != file_sha256(FOLDER / WEIGHTS_NAME):
         found = read_csv(tmp_path / TRIALS_NAME)[PAC][0]
-        percents = {kind: (found[key], published[key]) for kind, key in FOIL_KINDS}
-        assert min(each for each, _ in percents.values()) >= 70, percents  # by chance 50
-        mine, theirs = np.mean(list(percents.values()), axis=0)
-        assert mine == pytest.approx(theirs, abs=5), percents
-        for key in ("tau_b", "tau_b ref", "pairs mean"):
+        for key in ("tau_b", "tau_b ref", "pairs mean", *(key for _, key in FOIL_KINDS)):
             assert found[key] == pytest.approx(published[key], abs=5), key
 
 

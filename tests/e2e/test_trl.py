@@ -11,7 +11,7 @@ import pytest
 from manycaps.rewards import EnergyReward
 from tests.example_programs import ROOT, example
 
-N_STEPS = 20
+N_STEPS = 6
 
 pytestmark = [
     pytest.mark.slow,

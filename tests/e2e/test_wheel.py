@@ -17,53 +17,27 @@ from tests.environments import make_environment, outer_variables
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
 
-# What is installed, by name: a built wheel, the clone, and the clone as it is edited.
-KINDS = ("wheel", "clone", "editable")
+# What is installed, by name: a built wheel, which `pip install .` builds too, and the clone as it is edited.
+KINDS = ("wheel", "editable")
 
-# One row through every module; tiny-pac travels with the package, vectors stand for captions.
+# The first case of every module; tiny-pac travels with the package.
 PROGRAM = """
 import json
-import numpy as np
+import runpy
 import manycaps
-from manycaps.installed_modules import data_folder
+from manycaps.installed_modules import data_folder, module_folders
 
-captions = {"predictions": [["a dog runs", "a cat"]], "references": [["the dog runs", "a puppy"]]}
-picture = np.zeros((40, 40, 3), dtype=np.uint8)
-vectors = {
-    "prediction_embeddings": [np.array([[0.0, 1.0], [1.0, 2.0]])],
-    "reference_embeddings": [np.array([[0.0, 3.0], [1.0, 0.5]])],
-}
 clip = {"checkpoint": str(data_folder("checkpoints/tiny-pac")), "device": "cpu"}
-table = {"n_documents": 9, "document_frequency": {"a": 8, "dog": 2}}
-rows = {
-    "bleu_rouge": ({}, captions),
-    "coco_caption": ({"meteor15_data": "meteor15", "document_frequency": table}, captions),
-    "emscore_pac": (clip, {"predictions": ["a red circle"], "videos": [[picture, picture]]}),
-    "fid_bert": ({}, vectors),
-    "human_parity": ({}, vectors),
-    "meteor15": ({"meteor15_data": "meteor15"}, captions),
-    "mmd": ({}, vectors),
-    "mmd_bert": ({}, vectors),
-    "pac_score": (clip, {"predictions": ["a red circle"], "images": [picture]}),
-    "ref_pac_score": (
-        clip, {"predictions": ["a red circle"], "images": [picture], "references": [["a blue square"]]}
-    ),
-    "set_diversity": ({"kernels": ["ngram"]}, captions),
-    "trm": ({}, vectors),
-    "trm_bert": ({}, vectors),
-    "trm_cider": ({"document_frequency": table}, captions),
-    "trm_meteor": ({}, captions),
-    "vdtk_concept_overlap": ({"labels": {"pets": ["dog"]}}, {"data": captions["references"]}),
-    "vdtk_diversity": ({}, {"data": captions["references"]}),
-    "vdtk_leave_one_out": ({"metrics": ("bleu", "rouge_l")}, {"data": captions["references"]}),
-}
-results = {}
-for name, (options, columns) in rows.items():
-    result = manycaps.load(name, **options).compute(**columns)
-    keys = (name, "n_tokens", "rouge_l", "CIDEr", "fidelity_gap", "pets_exact", "div_1")
-    value = next(result[k] for k in keys if k in result)
-    results[name] = value
-print(json.dumps(results))
+options = dict.fromkeys(("emscore_pac", "pac_score", "ref_pac_score"), clip)
+options |= dict.fromkeys(("coco_caption", "meteor15"), {"meteor15_data": "meteor15"})
+options["vdtk_concept_overlap"] = {"labels": {"things": ["dog", "kite", "red train"]}}
+found = {}
+for name, folder in module_folders().items():
+    case = runpy.run_path(str(folder / "tests.py"))["test_cases"][0]
+    expected = case.pop("result")
+    result = manycaps.load(name, **options.get(name, {})).compute(**case)
+    found[name] = [expected, {key: result[key] for key in expected}]
+print(json.dumps(found))
 """
 
 
@@ -82,7 +56,7 @@ def installed(request, wheel, tmp_path_factory):
     """Folder outside the repository, and the scripts of an environment with the package."""
     folder = tmp_path_factory.mktemp(request.param)
     python = make_environment(folder / "environment")
-    source = {"wheel": [wheel], "clone": [ROOT], "editable": ["-e", ROOT]}[request.param]
+    source = [wheel] if request.param == "wheel" else ["-e", ROOT]
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed"]
     command = [python, "-m", "pip", "install", *options, *source]
     subprocess.run(command, check=True, capture_output=True, env=outer_variables())
@@ -103,26 +77,17 @@ def run(installed, *command):
 
 
 @pytest.mark.slow
-def test_the_package_is_the_installed_one(installed):
+def test_every_module_is_listed_and_computes_its_case(installed):
     where = run(installed, "python", "-c", "import manycaps; print(manycaps.__file__)")
-    in_repository = pathlib.Path(where.strip()).is_relative_to(ROOT)
-    assert in_repository == (installed[0].name.startswith("editable"))
-
-
-@pytest.mark.slow
-def test_the_command_lists_every_module(installed):
+    assert pathlib.Path(where.strip()).is_relative_to(ROOT) == installed[0].name.startswith("editable")
     listed = {module["name"]: module for module in json.loads(run(installed, "manycaps", "list", "--json"))}
-    assert list(listed) == list(module_folders())
     assert listed["pac_score"]["variants"][0] == "pac-vit-b-32"
     assert {name: module["missing"] for name, module in listed.items() if module["missing"]} == {}
-
-
-@pytest.mark.slow
-def test_every_module_computes_a_row(installed):
     write_data(installed[0] / "meteor15")
     results = json.loads(run(installed, "python", "-c", PROGRAM).splitlines()[-1])
-    assert list(results) == list(module_folders())
-    assert all(isinstance(value, int | float) for value in results.values()), results
+    assert list(results) == list(listed) == list(module_folders())
+    for expected, found in results.values():
+        assert found == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("installed", ["wheel"], indirect=True)
@@ -147,21 +112,20 @@ def test_the_wheel_holds_what_git_holds(wheel):
     assert content.count(b"\n") < 60_000
 
 
+EXPORT = """
+from manycaps.catalog import MODULES
+from manycaps.command_line import main
+assert [main(["export", name, "exported"]) for name in MODULES] == [0] * len(MODULES)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("installed", ["wheel"], indirect=True)
 def test_a_wheel_exports_every_module_whole(installed):
+    run(installed, "python", "-c", EXPORT)
     for name, folder in module_folders().items():
-        run(installed, "manycaps", "export", name, "exported")
         exported = {path.name: path.read_bytes() for path in (installed[0] / "exported" / name).iterdir()}
         assert exported == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
-def without_links(folder):
-    """A clone as git makes it where links are switched off."""
-    clone = folder / "clone"
-    command = ["git", "-c", "core.symlinks=false", "clone", "-q", ROOT, clone]
-    subprocess.run(command, check=True, capture_output=True)
-    return clone
 
 
 # With no package of this project: an import of it fails.
@@ -197,28 +161,25 @@ def test_the_sdist_and_an_exported_folder_hold_real_files(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_clone_without_links_says_so_and_works_once_it_is_installed(tmp_path):
-    clone = without_links(tmp_path)
-    link = clone / "metrics" / "bleu_rouge" / "text_bleu.py"
-    assert link.read_text() == "../../manycaps/kit/text_bleu.py"
-    builder = make_environment(tmp_path / "environment")
-    environment = outer_variables() | {"HF_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(clone)}
-    load = [builder, "-c", "import manycaps; print(manycaps.load('bleu_rouge').name)"]
-    done = subprocess.run(load, capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert "expected Python code, got the text of a symbolic link. Run `pip install .`" in done.stderr
-    folder = str(clone / "metrics" / "bleu_rouge")
-    of_folder = [builder, "-c", f"import evaluate; print(evaluate.load({folder!r}).name)"]
-    done = subprocess.run(of_folder, capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert "bleu_rouge: expected Python files, got the texts of symbolic links. Run `pip install .`" in done.stderr
+def test_a_clone_without_links_works_once_it_is_installed(tmp_path):
+    """As git makes it where links are switched off."""
+    clone = tmp_path / "clone"
+    command = ["git", "-c", "core.symlinks=false", "clone", "-q", ROOT, clone]
+    subprocess.run(command, check=True, capture_output=True)
+    folder = clone / "metrics" / "bleu_rouge"
+    assert (folder / "text_bleu.py").read_text() == "../../manycaps/kit/text_bleu.py"
+    python = make_environment(tmp_path / "environment")
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed"]
-    install = [builder, "-m", "pip", "install", *options, "-e", clone]
+    install = [python, "-m", "pip", "install", *options, "-e", clone]
     subprocess.run(install, check=True, capture_output=True, env=outer_variables())
-    assert "def bleu_scores" in link.read_text()
-    del environment["PYTHONPATH"]
-    done = subprocess.run(load, capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert (done.returncode, done.stdout) == (0, "bleu_rouge\n"), done.stderr[-2000:]
-    done = subprocess.run(of_folder, capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert (done.returncode, done.stdout) == (0, "bleu_rouge\n"), done.stderr[-2000:]
+    assert "def bleu_scores" in (folder / "text_bleu.py").read_text()
+    environment = outer_variables() | {"HF_HOME": str(tmp_path / "cache")}
+    for program in (
+        "import manycaps; print(manycaps.load('bleu_rouge').name)",
+        f"import evaluate; print(evaluate.load({str(folder)!r}).name)",
+    ):
+        done = subprocess.run([python, "-c", program], capture_output=True, text=True, cwd=tmp_path, env=environment)
+        assert (done.returncode, done.stdout) == (0, "bleu_rouge\n"), done.stderr[-2000:]
 
 
 def extras():

@@ -2,7 +2,11 @@
 
 import ast
 import collections
+import importlib
+import inspect
 import pathlib
+
+from tests.each_case import each_case
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -34,3 +38,16 @@ def test_a_public_name_is_defined_in_one_file():
                     files[public].add(name)
     assert len(files) > 1_000
     assert {public: sorted(where) for public, where in files.items() if len(where) > 1} == {}
+
+
+@each_case("entry", ["functional", "comparison", "decoding", "diversity", "rows", "scoring"])
+def test_what_a_public_function_returns_is_public_as_well(entry):
+    module = importlib.import_module(f"manycaps.{entry}")
+    functions = [function for name in module.__all__ if inspect.isfunction(function := getattr(module, name))]
+    assert functions
+    for function in functions:
+        returned = function.__annotations__["return"]
+        if isinstance(returned, str) or getattr(returned, "__module__", "").startswith("manycaps"):
+            name = returned if isinstance(returned, str) else returned.__name__
+            assert inspect.isclass(getattr(module, name))
+            assert name in module.__all__
