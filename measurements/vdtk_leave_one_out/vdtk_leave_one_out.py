@@ -44,7 +44,7 @@ from .base_scores import scored_result as scored_result
 from .base_types import Ints as Ints
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .meteor15_stems import Stemmer as Stemmer
+from .meteor15_stems import english_stem as english_stem
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import manycaps.kit.vectors_frechet as frechet
 import manycaps.kit.vectors_mmd as mmd
 import manycaps.kit.vectors_pairs as pair_averages
-from manycaps.kit.sets_splits import exact_splits, split_forms, split_values
+from manycaps.kit.sets_splits import comparison_p_values, exact_splits, split_forms, split_values
 from manycaps.kit.vectors_kernels import gaussian_kernel, squared_distances
 from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
 from tests.oracles import embedding_loops
@@ -29,6 +29,10 @@ def rows(draw, least=2, most=5, dimensions=3):
 
 def mmd_of(points, n, sigma="median", estimator="unbiased"):
     return mmd.mmd_squared(points[None], n, sigma, estimator)[0]
+
+
+def mmd_comparison(points, n, estimator):
+    return mmd.mmd_comparison(gaussian_kernel(points[None], "median"), n, estimator)
 
 
 def frechet_of(points, n):
@@ -58,12 +62,12 @@ def test_frechet_equals_the_roots_of_covariances(row):
 def test_exact_mmd_p_values_equal_the_loop(row, estimator):
     points, n = row
     splits = exact_splits(n, len(points) - n, 100)
-    values, p_values = mmd.mmd_p_values(points[None], n, splits, "median", estimator)
+    compared = mmd_comparison(points, n, estimator)
     expected = embedding_loops.exact_p_value(
         points, n, lambda x, y: embedding_loops.mmd_squared(x, y, "median", estimator)
     )
-    assert values[0] == mmd_of(points, n, "median", estimator)
-    assert p_values[0] == pytest.approx(expected, abs=1e-12)
+    assert compared.statistic[0] == mmd_of(points, n, "median", estimator)
+    assert comparison_p_values(compared, splits)[0] == pytest.approx(expected, abs=1e-12)
 
 
 @given(rows(most=3))
@@ -71,10 +75,10 @@ def test_exact_mmd_p_values_equal_the_loop(row, estimator):
 def test_exact_frechet_p_values_equal_the_direct_formula_for_every_split(row):
     points, n = row
     splits = exact_splits(n, len(points) - n, 100)
-    values, p_values = frechet.frechet_p_values(points[None], n, splits)
+    compared = frechet.frechet_comparison(points[None], n)
     expected = embedding_loops.exact_p_value(points, n, lambda x, y: frechet_of(np.concatenate((x, y)), n))
-    assert values[0] == pytest.approx(frechet_of(points, n), abs=1e-12)
-    assert p_values[0] == pytest.approx(expected, abs=1e-12)
+    assert compared.statistic[0] == pytest.approx(frechet_of(points, n), abs=1e-12)
+    assert comparison_p_values(compared, splits)[0] == pytest.approx(expected, abs=1e-12)
 
 
 @given(rows(), st.randoms(use_true_random=False), st.sampled_from(["median", "mean", 0.7]))
@@ -150,17 +154,18 @@ def test_ranges_and_the_authors_normalisation(row):
 
 def test_estimators_and_p_values():
     rng = np.random.default_rng(3)
-    points = rng.normal(size=(1, 9, 4))
+    points = rng.normal(size=(9, 4))
     p_values = {
-        (n, estimator): mmd.mmd_p_values(points, n, exact_splits(n, 9 - n, 200), "median", estimator)[1][0]
+        (n, estimator): comparison_p_values(mmd_comparison(points, n, estimator), exact_splits(n, 9 - n, 200))[0]
         for n in (3, 4)
         for estimator in mmd.ESTIMATORS
     }
     assert all(p_values[n, "authors"] == p_values[n, "unbiased"] for n in (3, 4))
     # The biased one weighs the larger set's own pairs differently, so it is another test where the sizes differ.
     assert p_values[3, "biased"] != p_values[3, "unbiased"]
-    even = mmd.mmd_p_values(points[:, :8], 4, exact_splits(4, 4, 100), "median", "biased")[1]
-    assert even == mmd.mmd_p_values(points[:, :8], 4, exact_splits(4, 4, 100), "median", "unbiased")[1]
+    of_even = [mmd_comparison(points[:8], 4, estimator) for estimator in ("biased", "unbiased")]
+    biased, unbiased = (comparison_p_values(compared, exact_splits(4, 4, 100)) for compared in of_even)
+    assert biased == unbiased
 
 
 @given(rows(most=12, dimensions=2))
@@ -188,9 +193,10 @@ def test_equal_texts_only(estimator):
     points = np.full((8, 5), 0.1)
     constant = 1.00001 * (1 / 2 + 1 / 4) if estimator == "authors" else 0
     assert mmd_of(points, 3, "median", estimator) == pytest.approx(constant, abs=1e-15)
-    assert mmd.mmd_p_values(points[None], 3, exact_splits(3, 5, 100), "median", estimator)[1] == [1.0]
+    splits = exact_splits(3, 5, 100)
+    assert comparison_p_values(mmd_comparison(points, 3, estimator), splits) == [1.0]
     assert frechet_of(points, 3) == pytest.approx(0, abs=1e-30)
-    assert frechet.frechet_p_values(points[None], 3, exact_splits(3, 5, 100))[1] == [1.0]
+    assert comparison_p_values(frechet.frechet_comparison(points[None], 3), splits) == [1.0]
 
 
 def test_distances_of_close_points_are_exact_far_from_the_origin():

@@ -1,6 +1,7 @@
 """Hand-computed cases of every figure of vdtk_diversity, edge cases, and every message."""
 
 import math
+import re
 import sys
 import tracemalloc
 
@@ -155,25 +156,10 @@ def test_equal_vectors_have_distance_zero_and_equal_captions_none():
     assert result["n_rows_with_distances"] == result["n_captions_with_distances"] == 0
 
 
-@pytest.mark.parametrize(
-    ("vectors", "message"),
-    [
-        (np.zeros(3), "encoder: expected an array of shape (2, d), got (3,). Return one vector per caption"),
-        (np.ones((3, 2)), "encoder: expected an array of shape (2, d), got (3, 2). Return one vector per caption"),
-        (
-            np.array([[1.0], [0.0]]),
-            "encoder: expected finite vectors that are not 0, got another for the caption 'b' (1",
-        ),
-        (
-            np.array([[np.nan], [np.inf]]),
-            "encoder: expected finite vectors that are not 0, got another for the caption ",
-        ),
-    ],
-)
-def test_bad_vectors_are_named(vectors, message):
-    with pytest.raises(ValueError) as error:
-        SemanticRedundancy(lambda _: vectors).update([["a", "b"]])
-    assert str(error.value).startswith(message)
+def test_a_vector_of_zeros_is_named():
+    message = "encoder: expected vectors that are not 0, got another for the caption 'b' (1 such"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        SemanticRedundancy(lambda _: np.array([[1.0], [0.0]])).update([["a", "b"]])
 
 
 # ---- parts of speech ----
