@@ -43,15 +43,6 @@ def test_ready_arrays_lists_and_a_block_are_one():
     assert stacked.tolist() == block[[2, 0]].tolist()
 
 
-def test_narrow_numbers_are_widened_without_a_change():
-    for kind in (np.float16, np.float32):
-        rows = as_embedding_rows(np.full((1, 2, 1), 0.1, dtype=kind), np.ones((1, 1, 1), dtype=kind))
-        assert rows.vectors.dtype == kind
-        stacked = joint_vectors(rows.vectors, [[0, 2]])
-        assert stacked.dtype == np.float64
-        assert stacked.tolist() == [[[float(kind(0.1))], [1.0]]]
-
-
 SHAPE = "expected an array of shape (n, d) with n and d at least 1, got shape"
 FINITE = "expected finite numbers of size at most 1e+70, got"
 HUGE, UNDEFINED = np.array([[1.0, -1e160]]), np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 0.0]])
