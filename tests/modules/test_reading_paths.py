@@ -41,7 +41,7 @@ def files_of_module(folder, **options):
 
 TRM_METEOR = ROOT / "metrics" / "trm_meteor"
 # Texts of messages and docstrings are no step to a number, and an interval is none to a p-value.
-NO_STEPS = {"base_messages", "sets_descriptions", "sets_intervals", "text_named_tokenizers"}
+NO_STEPS = {"base_messages", "base_descriptions", "sets_intervals", "text_named_tokenizers"}
 
 
 def steps_from(path):
