@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from .functional_checks import MAX_SPLITS, as_finite, as_rows, check_candidates, plain_arguments, row_splits
+from .functional_checks import MAX_SPLITS, as_finite, as_pairs, as_rows, check_candidates, plain_arguments, row_splits
 from .kit.base_module import check_choice, check_whole_number
 from .kit.base_types import Floats
 from .kit.sets_splits import comparison_p_values
@@ -219,12 +219,10 @@ def kid(
 
 def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Floats:
     """Kernels as float64, checked as `kernel_mmd_squared` says; "unbiased" without those of an item with itself."""
-    rows = as_rows(kernels, "kernels")
-    if rows.shape[1] != rows.shape[2]:
-        raise ValueError(f"kernels: expected shape (n_rows, n, n), got {rows.shape}. Give the values of all pairs.")
+    rows, different = as_pairs(kernels, "kernels")
     check_choice("estimator", estimator, KERNEL_ESTIMATORS)
     check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
-    if (np.abs(rows - rows.swapaxes(1, 2)) > 1e-9 * np.abs(rows).max(axis=(1, 2), keepdims=True)).any():
+    if different.any():
         raise ValueError(
             "kernels: expected symmetric kernels, got one in which k(a, b) is not k(b, a). Give their mean with the "
             "transposed ones."
