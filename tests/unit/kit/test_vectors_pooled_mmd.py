@@ -1,4 +1,4 @@
-"""The pooled value beside that of one large row: samples, brackets, ties, and the number of cores."""
+"""The pooled value beside that of one large row: samples, brackets, and the number of cores."""
 
 import numpy as np
 import pytest
@@ -72,15 +72,6 @@ def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, b
     monkeypatch.setattr(pair_averages, "_sampled_bracket", lambda *_: bracket)
     monkeypatch.setattr(pair_averages, "MAX_BRACKETED", 1000)
     value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
-    assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
-
-
-def test_ties_at_the_median():
-    # Corners of a cube: seven different distances, and thousands of pairs at each.
-    rng = np.random.default_rng(1)
-    vectors = rng.integers(0, 2, size=(N_VECTORS, 6)).astype(float)
-    counts = rng.integers(0, 3, size=(2, N_VECTORS))
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=50))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
 
 
