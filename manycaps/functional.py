@@ -62,7 +62,7 @@ from .kit.meteor15_scores import scores as _meteor15_scores
 from .kit.sets_corpus import combined_p_value as _combined_p_value
 from .kit.sets_corpus import harmonic_mean_p as _harmonic_mean_p
 from .kit.sets_parity_power import ParityPlan
-from .kit.sets_splits import split_p_values
+from .kit.sets_splits import comparison_p_values, split_p_values
 from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
 from .kit.text_bleu import bleu_scores
@@ -75,11 +75,11 @@ from .kit.text_rouge import rouge_l_scores
 from .kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
 from .kit.vectors_distance import cosine_distances as _cosine_distances
 from .kit.vectors_distance import cosine_similarities
-from .kit.vectors_frechet import frechet_p_values as _frechet_p_values
+from .kit.vectors_frechet import frechet_comparison
 from .kit.vectors_frechet import frechet_squared as _frechet_squared
 from .kit.vectors_kernels import check_bandwidth
-from .kit.vectors_mmd import ESTIMATORS
-from .kit.vectors_mmd import mmd_p_values as _mmd_p_values
+from .kit.vectors_kernels import gaussian_kernel as _gaussian_kernel
+from .kit.vectors_mmd import ESTIMATORS, mmd_comparison
 from .kit.vectors_mmd import mmd_squared as _mmd_squared
 
 __all__ = [
@@ -601,7 +601,7 @@ def mmd_p_values(
     """
     rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
     splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
-    return _mmd_p_values(rows, n_candidates, splits, sigma, estimator)[1]
+    return comparison_p_values(mmd_comparison(_gaussian_kernel(rows, sigma), n_candidates, estimator), splits)
 
 
 @plain_arguments
@@ -657,7 +657,7 @@ def frechet_p_values(
     """
     rows, n_candidates = joint_vectors(candidates, references, least=2)
     splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
-    return _frechet_p_values(rows, n_candidates, splits)[1]
+    return comparison_p_values(frechet_comparison(rows, n_candidates), splits)
 
 
 # Cosines of images and captions.

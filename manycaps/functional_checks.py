@@ -71,6 +71,15 @@ def as_rows(values: npt.ArrayLike, name: str) -> Floats:
     return array
 
 
+def as_pairs(values: npt.ArrayLike, name: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Values of all pairs of a row as float64, shape (n_rows, n, n), and which rows are not symmetric."""
+    rows = as_rows(values, name)
+    if rows.shape[1] != rows.shape[2]:
+        raise ValueError(f"{name}: expected shape (n_rows, n, n), got {rows.shape}. Give those of all pairs of texts.")
+    differences = np.abs(rows - rows.swapaxes(1, 2)).max(axis=(1, 2))
+    return rows, differences > 1e-9 * np.abs(rows).max(axis=(1, 2))
+
+
 def joint_vectors(candidates: npt.ArrayLike, references: npt.ArrayLike, least: int) -> tuple[Floats, int]:
     """Both sets of every row in one float64 array, candidates first, and the number of candidates of a row.
 

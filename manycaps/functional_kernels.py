@@ -3,15 +3,15 @@
 import numpy as np
 import numpy.typing as npt
 
-from .functional_checks import MAX_SPLITS, as_finite, as_rows, check_candidates, plain_arguments, row_splits
+from .functional_checks import MAX_SPLITS, as_finite, as_pairs, as_rows, check_candidates, plain_arguments, row_splits
 from .kit.base_module import check_choice, check_whole_number
 from .kit.base_types import Floats
-from .kit.sets_splits import in_row_scales, split_p_values
+from .kit.sets_splits import comparison_p_values
 from .kit.vectors_kernels import check_bandwidth, check_kernel_values, without_own
 from .kit.vectors_kernels import gaussian_kernel as _gaussian_kernel
 from .kit.vectors_kernels import laplace_kernel as _laplace_kernel
 from .kit.vectors_kernels import polynomial_kernel as _polynomial_kernel
-from .kit.vectors_mmd import mmd_of_kernel, null_mmd
+from .kit.vectors_mmd import mmd_comparison, mmd_of_kernel
 from .kit.vectors_pooled_mmd import check_subset_size, kid_values
 from .kit.vectors_pooled_mmd import cmmd as _cmmd
 
@@ -153,10 +153,9 @@ def kernel_mmd_p_values(
     >>> kernel_mmd_p_values(np.outer(numbers, numbers)[None], 2).round(4).tolist()
     [0.3333]
     """
-    rows = in_row_scales(as_kernels(kernels, n_candidates, estimator))
+    rows = as_kernels(kernels, n_candidates, estimator)
     splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
-    observed = mmd_of_kernel(rows, n_candidates, estimator, own=0.0)
-    return split_p_values(observed, null_mmd(rows, n_candidates, splits, estimator, own=0.0))
+    return comparison_p_values(mmd_comparison(rows, n_candidates, estimator, own=0.0), splits)
 
 
 @plain_arguments
@@ -220,12 +219,10 @@ def kid(
 
 def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Floats:
     """Kernels as float64, checked as `kernel_mmd_squared` says; "unbiased" without those of an item with itself."""
-    rows = as_rows(kernels, "kernels")
-    if rows.shape[1] != rows.shape[2]:
-        raise ValueError(f"kernels: expected shape (n_rows, n, n), got {rows.shape}. Give the values of all pairs.")
+    rows, different = as_pairs(kernels, "kernels")
     check_choice("estimator", estimator, KERNEL_ESTIMATORS)
     check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
-    if (np.abs(rows - rows.swapaxes(1, 2)) > 1e-9 * np.abs(rows).max(axis=(1, 2), keepdims=True)).any():
+    if different.any():
         raise ValueError(
             "kernels: expected symmetric kernels, got one in which k(a, b) is not k(b, a). Give their mean with the "
             "transposed ones."

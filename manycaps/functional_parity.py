@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from .functional_checks import as_rows, plain_arguments
+from .functional_checks import as_pairs, plain_arguments
 from .kit.base_module import check_number, check_whole_number
 from .kit.base_types import Floats
 from .kit.sets_gaps import gaps_test, row_gaps
@@ -334,19 +334,14 @@ def check_plan(n_rows: Any, gap: Any, power: Any, names: Sequence[str] = ("n_row
 
 def _as_symmetric(distances: npt.ArrayLike, n_candidates: int) -> Floats:
     """Distances as float64, checked as `human_gaps` says."""
-    rows = as_rows(distances, "distances")
-    if rows.shape[1] != rows.shape[2]:
-        raise ValueError(
-            f"distances: expected shape (n_rows, n, n), got {rows.shape}. Give those of all pairs of texts."
-        )
+    rows, different = as_pairs(distances, "distances")
     check_whole_number("n_candidates", n_candidates, 1)
     if rows.shape[1] - n_candidates < 2:
         raise ValueError(
             f"n_candidates: expected at most {rows.shape[1] - 2} of {rows.shape[1]} texts, got {n_candidates}. People "
             "are compared with each other: give two references or more."
         )
-    largest = np.abs(rows).max(axis=(1, 2))
-    wrong = (np.abs(rows - rows.swapaxes(1, 2)).max(axis=(1, 2)) > 1e-9 * largest) | (rows.min(axis=(1, 2)) < 0)
+    wrong = different | (rows.min(axis=(1, 2)) < 0)
     wrong |= np.abs(np.diagonal(rows, axis1=1, axis2=2)).max(axis=1) > 0
     if wrong.any():
         raise ValueError(

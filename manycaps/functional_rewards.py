@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from .functional_checks import as_finite, as_rows, check_candidates, plain_arguments
+from .functional_checks import as_finite, as_pairs, check_candidates, plain_arguments
 from .kit.base_types import Floats
 
 # Weight of the distances from the references at which the energy score is proper.
@@ -114,16 +114,13 @@ def self_critical(sampled: npt.ArrayLike, greedy: npt.ArrayLike) -> Floats:
 
 def _as_pairs(values: npt.ArrayLike, name: str, n_candidates: int) -> Floats:
     """Values of all pairs of texts as float64, symmetric, for two candidates and one reference at least."""
-    rows = as_rows(values, name)
-    if rows.shape[1] != rows.shape[2]:
-        raise ValueError(f"{name}: expected shape (n_rows, n, n), got {rows.shape}. Give those of all pairs of texts.")
+    rows, different = as_pairs(values, name)
     check_candidates(n_candidates, rows.shape[1], 1)
     if n_candidates < 2:
         raise ValueError(
             f"n_candidates: expected at least 2 candidates, which are compared with each other, got {n_candidates}. "
             "Sample more captions per row."
         )
-    different = np.abs(rows - rows.swapaxes(1, 2)).max(axis=(1, 2)) > 1e-9 * np.abs(rows).max(axis=(1, 2))
     if different.any():
         raise ValueError(
             f"{name}[{int(np.argmax(different))}]: expected symmetric values, got others. Give the mean of both "

@@ -5,7 +5,7 @@ import pathlib
 import zipfile
 from types import SimpleNamespace
 
-from manycaps.kit.meteor15_stems import Stemmer
+from manycaps.kit.meteor15_stems import english_stem
 
 FUNCTION_WORDS = "the , . to of and a in 's on".split()
 PREFIXES = ["# People and things.", "Mr", "St", "No #NUMERIC_ONLY#", "pp #NUMERIC_ONLY#"]
@@ -95,5 +95,5 @@ def small_lexicon() -> SimpleNamespace:
             tuple(source.split()): [tuple(target.split()) for target in targets]
             for source, targets in PARAPHRASES.items()
         },
-        stem=Stemmer().stem,
+        stem=english_stem,
     )

@@ -86,19 +86,14 @@ class SemanticRedundancy:
 
 
 def _unit_vectors(vectors: np.ndarray, texts: Sequence[str]) -> np.ndarray:
-    """Check what an encoder returned, and normalise it: float64 array, shape (n, d)."""
+    """Normalise the vectors of an encoder: float64 array, shape (n, d)."""
     vectors = np.asarray(vectors, dtype=np.float64)
-    if vectors.ndim != 2 or len(vectors) != len(texts):
-        raise ValueError(
-            f"encoder: expected an array of shape ({len(texts)}, d), got {vectors.shape}. "
-            "Return one vector per caption, in their order."
-        )
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    bad = np.flatnonzero(~(np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)))
-    if bad.size:
+    zeros = np.flatnonzero(lengths[:, 0] == 0)
+    if zeros.size:
         raise ValueError(
-            f"encoder: expected finite vectors that are not 0, got another for the caption {texts[bad[0]][:40]!r} "
-            f"({bad.size} such captions in all). Drop the caption, or fix the encoder."
+            f"encoder: expected vectors that are not 0, got another for the caption {texts[zeros[0]][:40]!r} "
+            f"({zeros.size} such captions in all). Drop the caption, or fix the encoder."
         )
     return vectors / lengths
 

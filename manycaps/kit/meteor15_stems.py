@@ -28,21 +28,18 @@ _SHOWN_QUOTES = str.maketrans("\ue000\ue001\ue002", "‘’‛")
 _LOST_ENDINGS = {"ize": ("izer", "ization"), "ate": ("ational",)}
 
 
-class Stemmer:
-    """The English stemmer of METEOR 1.5: Porter2 as it was in 2006.
+_ENGLISH = EnglishStemmer()
 
-    >>> Stemmer().stem("running"), Stemmer().stem("added"), Stemmer().stem("ionization")
+
+def english_stem(word: str) -> str:
+    """Return the stem of a lower-case English word: Porter2 as it was in 2006.
+
+    >>> english_stem("running"), english_stem("added"), english_stem("ionization")
     ('run', 'ad', 'ioniz')
     """
-
-    def __init__(self) -> None:
-        self._stemmer = EnglishStemmer()
-
-    def stem(self, word: str) -> str:
-        """Return the stem of a lower-case word."""
-        stem = self._stemmer.stem(word.translate(_HIDDEN_QUOTES)).translate(_SHOWN_QUOTES)
-        suffixes = _LOST_ENDINGS.get(stem[-3:], ())
-        return stem[:-1] if any(suffix in word for suffix in suffixes) else stem
+    stem = _ENGLISH.stem(word.translate(_HIDDEN_QUOTES)).translate(_SHOWN_QUOTES)
+    suffixes = _LOST_ENDINGS.get(stem[-3:], ())
+    return stem[:-1] if any(suffix in word for suffix in suffixes) else stem
 
 
 def load_stemmer(language: str) -> Callable[[str], str]:
@@ -52,7 +49,7 @@ def load_stemmer(language: str) -> Callable[[str], str]:
     ('verhaltniss', 'joueux', 'psi')
     """
     if language == "en":
-        return Stemmer().stem
+        return english_stem
     if language == "de":
         german = GermanStemmer()
         # Newer: "niss" loses an s before a suffix.

@@ -79,9 +79,7 @@ def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, fl
     return low, high
 
 
-def wilson_interval(
-    share: float, error: float, n_clusters: int, confidence_level: float, most: float = math.inf
-) -> tuple[float, float]:
+def wilson_interval(share: float, error: float, n_clusters: int, confidence_level: float) -> tuple[float, float]:
     """Interval of a share: Wilson's, for as many independent items as the standard error says.
 
     With n = share (1 - share) / error^2 and Student's quantile z for n_clusters - 1 degrees, the ends are the shares p
@@ -92,7 +90,6 @@ def wilson_interval(
         error: its standard error; where it is 0, every cluster counts as one item.
         n_clusters: at least 2.
         confidence_level: between 0 and 1.
-        most: largest number of independent items.
 
     Returns:
         Lower and upper end, within 0 to 1; NaN with a single cluster or an error that is NaN.
@@ -102,7 +99,7 @@ def wilson_interval(
     """
     if n_clusters < 2 or math.isnan(error):
         return math.nan, math.nan
-    n = min(most, share * (1 - share) / error**2) if error > 0 else n_clusters
+    n = share * (1 - share) / error**2 if error > 0 else n_clusters
     n = n if n > 0 else n_clusters  # all items alike, but for rounding
     squared = float(scipy.special.stdtrit(n_clusters - 1, (1 + confidence_level) / 2)) ** 2
     middle = (share + squared / (2 * n)) / (1 + squared / n)

@@ -70,9 +70,9 @@ def joint_p_value(of_gaps: float, of_tails: float) -> float:
     return min(1.0, weighted if math.isnan(of_gaps) else min(of_gaps / WEIGHT_OF_GAPS, weighted))
 
 
-def level_of_gaps(with_tails: bool, level: float = LEVEL) -> float:
+def level_of_gaps(with_tails: bool) -> float:
     """Level at which the gaps are tested, beside the tails or alone."""
-    return level * WEIGHT_OF_GAPS if with_tails else level
+    return LEVEL * WEIGHT_OF_GAPS if with_tails else LEVEL
 
 
 def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> float:

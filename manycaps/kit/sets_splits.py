@@ -208,6 +208,12 @@ class Comparison(NamedTuple):
     plain: np.ndarray | None = None
 
 
+def comparison_p_values(compared: Comparison, splits: SplitsOfRow) -> np.ndarray:
+    """p-values of the rows of a comparison by their splits, as `split_p_values`, in the rows' own units."""
+    units = 1.0 if compared.units is None else compared.units
+    return split_p_values(compared.statistic / units, compared.null_values(slice(None), splits))
+
+
 def splits_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: bool = True) -> SplitsOfRow:
     """Return the splits of a row of (n_candidates, n_references) that `options` ask for, as `exact_splits`."""
     if options["p_value"] == "exact":

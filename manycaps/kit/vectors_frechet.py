@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .base_types import Progress
-from .sets_splits import TIE_TOLERANCE, SplitsOfRow, label_blocks, split_forms, split_p_values, split_values
+from .sets_splits import TIE_TOLERANCE, Comparison, SplitsOfRow, label_blocks, split_forms, split_values
 
 # Numbers in the cross blocks of splits held at once, 8 bytes each.
 MAX_CROSS_VALUES = 1_000_000
@@ -123,17 +123,18 @@ def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
     return _from_factors(means[0] - means[1], *factors)
 
 
-def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> tuple[np.ndarray, np.ndarray]:
-    """Squared Fréchet distance of every row, and the share of the splits whose distance is at least as large.
+def frechet_comparison(vectors: np.ndarray, n_candidates: int) -> Comparison:
+    """Compare rows of equal sizes by means and covariances, with arguments as for `frechet_squared`.
 
-    The observed split is among the splits. Two float64 arrays, shape (n_rows,); p-values are above 0, at most 1.
+    In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     """
-    # In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     scatter = joint_scatter(vectors)
     scaled = from_first(vectors) / np.sqrt(scatter)[:, None, None]
-    distances = frechet_squared(vectors, n_candidates)
-    null = null_frechet_squared(scaled, n_candidates, splits)
-    return distances, split_p_values(distances / scatter, null)
+
+    def null_values(part: slice, splits: SplitsOfRow) -> Iterator[np.ndarray]:
+        return null_frechet_squared(scaled[part], n_candidates, splits)
+
+    return Comparison(frechet_squared(vectors, n_candidates), pair_distances(vectors), null_values, scatter)
 
 
 def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:

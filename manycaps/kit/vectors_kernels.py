@@ -84,34 +84,20 @@ def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np
     >>> squared_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
     [[[0.0, 25.0], [25.0, 0.0]]]
     """
-    lengths = np.einsum("bnd,bnd->bn", first, first)
-    if second is not None:
-        return _distances_across(first, second, lengths)
-    both = lengths[:, :, None] + lengths[:, None, :]  # (n_rows, n, n)
-    squared = first @ first.swapaxes(1, 2)
+    other = first if second is None else second
+    lengths, of_other = (np.einsum("bnd,bnd->bn", vectors, vectors) for vectors in (first, other))
+    both = lengths[:, :, None] + of_other[:, None, :]  # (n_rows, n, m)
+    squared = first @ other.swapaxes(1, 2)
     squared *= -2
     squared += both
     both *= CLOSE
     close = squared < both
-    texts = np.arange(first.shape[1])
-    squared[:, texts, texts] = 0
-    close[:, texts, texts] = False
+    if second is None:
+        texts = np.arange(first.shape[1])
+        squared[:, texts, texts] = 0
+        close[:, texts, texts] = False
     if close.any():
-        _recompute(squared, close, first, first)
-    return squared
-
-
-def _distances_across(first: np.ndarray, second: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """`squared_distances` of two sets, with few passes over the result; `lengths` are those of the first."""
-    lengths_of_second = np.einsum("bnd,bnd->bn", second, second)
-    squared = first @ second.swapaxes(1, 2)  # (n_rows, n, m)
-    squared *= -2
-    squared += lengths[:, :, None]
-    squared += lengths_of_second[:, None, :]
-    # Without a table of bounds where no pair can be close.
-    if squared.min() < CLOSE * (lengths.max() + lengths_of_second.max()):
-        close = squared < CLOSE * (lengths[:, :, None] + lengths_of_second[:, None, :])
-        _recompute(squared, close, first, second)
+        _recompute(squared, close, first, other)
     return squared
 
 

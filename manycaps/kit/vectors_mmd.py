@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .sets_splits import Comparison, SplitsOfRow, row_scales, split_forms, split_p_values, split_values
+from .sets_splits import Comparison, SplitsOfRow, row_scales, split_forms, split_values
 from .vectors_kernels import gaussian_kernel
 
 # Which normalisation of the three sums is used; see `mmd_from_sums`.
@@ -39,22 +39,12 @@ def mmd_squared(
     return mmd_of_kernel(gaussian_kernel(vectors, sigma), n_candidates, estimator)
 
 
-def mmd_p_values(
-    vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow, sigma: str | float, estimator: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Squared MMD of every row, and the share of the splits whose value is at least as large.
-
-    The bandwidth belongs to the joint set, so one kernel matrix serves all splits, the observed one among them.
-    "authors" differs from "unbiased" by a constant and has its p-values; "biased" has them too where both sets are of
-    one size. Returns two float64 arrays, shape (n_rows,); p-values are above 0, at most 1.
-    """
-    kernel = gaussian_kernel(vectors, sigma)
-    observed = mmd_of_kernel(kernel, n_candidates, estimator)
-    return observed, split_p_values(observed, null_mmd(kernel, n_candidates, splits, estimator))
-
-
 def mmd_comparison(kernel: np.ndarray, n_candidates: int, estimator: str, own: float = 1.0) -> Comparison:
-    """Compare rows of equal sizes by the mean of a kernel within and across the sets, as `mmd_of_kernel`."""
+    """Compare rows of equal sizes by the mean of a kernel within and across the sets, as `mmd_of_kernel`.
+
+    A bandwidth belongs to the joint set, so one kernel matrix serves all splits. "authors" differs from "unbiased" by a
+    constant and has its p-values; "biased" has them too where both sets are of one size.
+    """
     units = row_scales(kernel)
 
     def null_values(part: slice, splits: SplitsOfRow) -> Iterator[np.ndarray]:

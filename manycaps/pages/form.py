@@ -85,7 +85,7 @@ class Page(NamedTuple):
 
     def build(self, app: str) -> gr.Blocks:
         """Build the page from the main script and the card beside `app.py`."""
-        folder = pathlib.Path(app).resolve().parent
+        folder = pathlib.Path(app).absolute().parent  # the folders of modules have links to one `app.py`
         return build_page(self.form(self.load(folder)), folder / "README.md")
 
     def load(self, folder: pathlib.Path) -> Any:

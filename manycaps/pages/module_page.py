@@ -78,13 +78,16 @@ LABELS = "dog\nbicycle\ntaking a train"
 KEYS = re.compile(r"(?:^    |; |\. )([\w<>.]+(?:, [\w<>.]+)*): ", re.MULTILINE)
 
 
-def module_page(name: str, title: str) -> Page:
-    """Return the page of a module.
+def module_page(app: str) -> Page:
+    """Return the page of the module whose main script and card lie beside an `app.py`.
 
-    Args:
-        name: of the module and of its main script.
-        title: the name as a person writes it.
+    Its title is that of the card; its main script is the only file of a module folder that imports evaluate.
     """
+    folder = pathlib.Path(app).absolute().parent
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    title = re.search("^title: (.+)$", card, re.MULTILINE)[1]  # type: ignore[index]
+    scripts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    (name,) = (name for name, text in scripts.items() if re.search("^import evaluate$", text, re.MULTILINE))
     return Page(functools.partial(module_form, title), name, VARIABLES, CLIP_MEGABYTES)
 
 

@@ -5,13 +5,14 @@ import math
 import evaluate
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("vdtk_concept_overlap.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("vdtk_concept_overlap.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "vdtk_concept_overlap: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export vdtk_concept_overlap FOLDER` where it is installed."
         )
 
+from .base_descriptions import WHATS_CITATION
 from .base_module import About, CollectionModule, check_flag, signature
 from .base_rows import as_caption_rows
 from .diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
@@ -32,19 +33,6 @@ from .text_reference_ngrams import NgramOrder as NgramOrder
 _DESCRIPTION = """
 vdtk_concept_overlap says how many images have a caption that names a class of another data set, such as one on which a
 feature extractor was trained; and on request what the best caption of another image scores that shares such a class.
-"""
-
-_CITATION = """
-@inproceedings{chan2022whats,
-  title={What's in a Caption? Dataset-Specific Linguistic Diversity and Its Effect on Visual Description Models and
-         Metrics},
-  author={Chan, David M. and Myers, Austin and Vijayanarasimhan, Sudheendra and Ross, David A. and Seybold, Bryan
-          and Canny, John F.},
-  booktitle={CVPR Workshops},
-  year={2022},
-  eprint={2205.06253},
-  archivePrefix={arXiv}
-}
 """
 
 _KWARGS_DESCRIPTION = """
@@ -80,7 +68,7 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
 
     ABOUT = About(
         _DESCRIPTION,
-        _CITATION,
+        WHATS_CITATION,
         _KWARGS_DESCRIPTION,
         ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
     )

@@ -1,12 +1,1 @@
-"""Demo page of VDTK Diversity: `python app.py`, or a Space made of this folder."""
-
-try:
-    from manycaps.pages.module_page import module_page
-except ImportError as error:
-    raise SystemExit(f"app.py: {error}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
-
-PAGE = module_page("vdtk_diversity", "VDTK Diversity")
-page = PAGE.build(__file__)
-
-if __name__ == "__main__":
-    PAGE.serve(page)
+../../scripts/repository/module_template/app.py

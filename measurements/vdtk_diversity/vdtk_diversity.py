@@ -5,13 +5,14 @@ import functools
 import evaluate
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("vdtk_diversity.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("vdtk_diversity.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "vdtk_diversity: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export vdtk_diversity FOLDER` where it is installed."
         )
 
+from .base_descriptions import WHATS_CITATION
 from .base_module import About, check_flag, signature
 from .diversity_captions import (
     CHUNK_CAPTIONS,
@@ -46,19 +47,6 @@ _DESCRIPTION = """
 vdtk_diversity measures what a set of captions is like, one row of captions per image or video: how large the vocabulary
 is and how much of it is used, how many decisions its n-grams leave open, how many captions are duplicates, and on
 request how many nouns and verbs there are and how far apart in meaning the captions of a row are.
-"""
-
-_CITATION = """
-@inproceedings{chan2022whats,
-  title={What's in a Caption? Dataset-Specific Linguistic Diversity and Its Effect on Visual Description Models and
-         Metrics},
-  author={Chan, David M. and Myers, Austin and Vijayanarasimhan, Sudheendra and Ross, David A. and Seybold, Bryan
-          and Canny, John F.},
-  booktitle={CVPR Workshops},
-  year={2022},
-  eprint={2205.06253},
-  archivePrefix={arXiv}
-}
 """
 
 _KWARGS_DESCRIPTION = """
@@ -106,7 +94,7 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
 
     ABOUT = About(
         _DESCRIPTION,
-        _CITATION,
+        WHATS_CITATION,
         _KWARGS_DESCRIPTION,
         ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
     )

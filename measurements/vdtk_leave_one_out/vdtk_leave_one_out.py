@@ -5,13 +5,14 @@ import math
 import evaluate
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("vdtk_leave_one_out.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("vdtk_leave_one_out.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "vdtk_leave_one_out: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export vdtk_leave_one_out FOLDER` where it is installed."
         )
 
+from .base_descriptions import WHATS_CITATION
 from .base_module import About, check_choice, check_flag, check_share, signature
 from .leave_one_out_draws import draws, iteration_values, summary
 from .leave_one_out_masking import masked_captions, without_tail
@@ -44,7 +45,7 @@ from .base_scores import scored_result as scored_result
 from .base_types import Ints as Ints
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .meteor15_stems import Stemmer as Stemmer
+from .meteor15_stems import english_stem as english_stem
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
@@ -73,19 +74,6 @@ _DESCRIPTION = """
 vdtk_leave_one_out scores people as a captioning system is scored: one caption of each image, drawn at random, is the
 hypothesis, the others are its references, and that is repeated. The mean is what a system would have to reach to be as
 near to people as they are to each other. On request content words or rare words are masked, or references are limited.
-"""
-
-_CITATION = """
-@inproceedings{chan2022whats,
-  title={What's in a Caption? Dataset-Specific Linguistic Diversity and Its Effect on Visual Description Models and
-         Metrics},
-  author={Chan, David M. and Myers, Austin and Vijayanarasimhan, Sudheendra and Ross, David A. and Seybold, Bryan
-          and Canny, John F.},
-  booktitle={CVPR Workshops},
-  year={2022},
-  eprint={2205.06253},
-  archivePrefix={arXiv}
-}
 """
 
 _KWARGS_DESCRIPTION = """
@@ -140,7 +128,7 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
 
     ABOUT = About(
         _DESCRIPTION,
-        _CITATION,
+        WHATS_CITATION,
         _KWARGS_DESCRIPTION,
         ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
     )

@@ -3,13 +3,14 @@
 import evaluate
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("bleu_rouge.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("bleu_rouge.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "bleu_rouge: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export bleu_rouge FOLDER` where it is installed."
         )
 
+from .base_descriptions import COCO_CITATION
 from .base_module import About, CollectionModule, check_flag, signature
 from .base_scores import scored_result
 from .text_bleu import corpus_bleu
@@ -29,16 +30,6 @@ from .text_reference_ngrams import NgramOrder as NgramOrder
 _DESCRIPTION = """
 BLEU counts the n-grams that a caption has in common with human captions, ROUGE-L the longest common subsequence. Both
 are computed as the COCO caption code computes them, for the corpus as papers report it, and for every caption.
-"""
-
-_CITATION = """
-@article{chen2015microsoft,
-  title={Microsoft {COCO} Captions: Data Collection and Evaluation Server},
-  author={Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and Gupta, Saurabh and Dollar, Piotr
-          and Zitnick, C. Lawrence},
-  journal={arXiv:1504.00325},
-  year={2015}
-}
 """
 
 _KWARGS_DESCRIPTION = """
@@ -73,7 +64,7 @@ class BleuRouge(CollectionModule, evaluate.Metric):
 
     ABOUT = About(
         _DESCRIPTION,
-        _CITATION,
+        COCO_CITATION,
         _KWARGS_DESCRIPTION,
         ["https://aclanthology.org/P02-1040", "https://aclanthology.org/W04-1013"],
     )

@@ -3,13 +3,14 @@
 import evaluate
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("coco_caption.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("coco_caption.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "coco_caption: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export coco_caption FOLDER` where it is installed."
         )
 
+from .base_descriptions import COCO_CITATION
 from .base_module import About, CollectionModule, check_choice, check_flag, signature
 from .base_scores import scored_result
 from .meteor15_data import check_data_source, load_lexicon
@@ -40,16 +41,6 @@ from .text_rouge import f_measure as f_measure
 _DESCRIPTION = """
 The evaluation of captions as the COCO caption code (pycocoevalcap) does it: BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr,
 which is CIDEr-D. The same tokens and the same numbers, without Java, for the corpus and for every caption.
-"""
-
-_CITATION = """
-@article{chen2015microsoft,
-  title={Microsoft {COCO} Captions: Data Collection and Evaluation Server},
-  author={Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and Gupta, Saurabh and Dollar, Piotr
-          and Zitnick, C. Lawrence},
-  journal={arXiv:1504.00325},
-  year={2015}
-}
 """
 
 _KWARGS_DESCRIPTION = """
@@ -91,7 +82,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
 
     ABOUT = About(
         _DESCRIPTION,
-        _CITATION,
+        COCO_CITATION,
         _KWARGS_DESCRIPTION,
         ["https://arxiv.org/abs/1504.00325", "https://github.com/tylin/coco-caption"],
     )

@@ -3,13 +3,14 @@
 import evaluate
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("emscore_pac.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("emscore_pac.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "emscore_pac: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export emscore_pac FOLDER` where it is installed."
         )
 
+from .base_descriptions import PAC_CITATION, with_shared_parts
 from .base_module import About, CollectionModule, check_choice, check_flag, signature
 from .base_scores import scored_result
 from .clip_encoder import ClipEncoder, count_long_texts
@@ -57,22 +58,21 @@ tuned with positive-augmented contrastive learning. With references the same is 
 better.
 """
 
-_CITATION = """
+_CITATION = (
+    """
 @inproceedings{shi2022emscore,
   title={EMScore: Evaluating Video Captioning via Coarse-Grained and Fine-Grained Embedding Matching},
   author={Shi, Yaya and Yang, Xu and Xu, Haiyang and Yuan, Chunfeng and Li, Bing and Hu, Weiming and Zha, Zheng-Jun},
   booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
   year={2022}
 }
-@inproceedings{sarto2023positive,
-  title={Positive-Augmented Contrastive Learning for Image and Video Captioning Evaluation},
-  author={Sarto, Sara and Barraco, Manuele and Cornia, Marcella and Baraldi, Lorenzo and Cucchiara, Rita},
-  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
-  year={2023}
-}
-"""
+""".rstrip()
+    + PAC_CITATION
+)
 
-_KWARGS_DESCRIPTION = """
+_KWARGS_DESCRIPTION = with_shared_parts(
+    "emscore_pac",
+    """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     videos: n_rows videos: paths, encoded bytes, lists, arrays or tensors of images, arrays of frame features
@@ -93,12 +93,7 @@ Args:
     config_name: "default" (video only) or "references".
     variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32",
         "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out.
-    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
-    model: a transformers.CLIPModel, or the folder of one, instead of the published weights.
-    processor: the AutoProcessor of a model in memory, for its mean and deviation of pixels; default those of OpenAI.
-    device: "auto" (default), or for example "cuda:0".
-    dtype: "float32" (default) or "bfloat16".
-    compile: True runs the encoders through torch.compile; default False.
+    <load options of CLIP>
 Returns:
     emscore_pac: mean over rows of the mean over a row's candidates of (coarse + fine_f) / 2, at most 1 for positive
         cosines; higher is better.
@@ -116,7 +111,8 @@ Examples:
     >>> caption = text_of_windows([np.array([[1.0, 0.0], [0.0, 1.0]])], [np.ones(2)])
     >>> match_video(caption, np.array([[0.0, 2.0]]))
     Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666)
-"""
+""",
+)
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)

@@ -4,27 +4,18 @@ import evaluate
 import numpy as np
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("fid_bert.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("fid_bert.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "fid_bert: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export fid_bert FOLDER` where it is installed."
         )
 
+from .base_descriptions import CHAN_CITATION, with_shared_parts
 from .base_module import About, check_flag, signature
-from .sets_descriptions import CHAN_CITATION, with_shared_parts
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
-from .sets_splits import Comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .vectors_frechet import (
-    frechet_squared,
-    from_first,
-    joint_scatter,
-    null_frechet_squared,
-    pair_distances,
-    pooled_frechet_p_value,
-    pooled_frechet_squared,
-)
+from .vectors_frechet import frechet_comparison, pooled_frechet_p_value, pooled_frechet_squared
 from .vectors_rows import EmbeddingModule, check_side_sizes, drawn_counts
 
 # isort: split
@@ -34,6 +25,7 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
+from .sets_splits import exact_splits as exact_splits
 from .text_windows import sentences as sentences
 from .vectors_checks import check_no_captions as check_no_captions
 
@@ -113,14 +105,8 @@ class FidBert(EmbeddingModule, evaluate.Metric):
         check_side_sizes(sizes, columns, NO_COVARIANCE)
 
     def compare_vectors(self, vectors, n_candidates, options):
-        """Compare rows of vectors by means and covariances; null values are in units of the joint scatter."""
-        scatter = joint_scatter(vectors)
-        scaled = from_first(vectors) / np.sqrt(scatter)[:, None, None]
-
-        def null_values(part, splits):
-            return null_frechet_squared(scaled[part], n_candidates, splits)
-
-        return Comparison(frechet_squared(vectors, n_candidates), pair_distances(vectors), null_values, scatter)
+        """Compare rows of vectors by means and covariances."""
+        return frechet_comparison(vectors, n_candidates)
 
     def pooled_values(self, embedded, options):
         """Return the distance of the whole corpus, and its p-value."""

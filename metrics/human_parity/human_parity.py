@@ -75,7 +75,7 @@ IMPORTED_LATER = '''
 from .meteor15_data import DataFiles
 from .meteor15_scores import pair_statistics
 from .meteor15_search import Matches
-from .meteor15_stems import Stemmer
+from .meteor15_stems import english_stem
 from .meteor15_table import compile_table
 from .meteor15_texts import PhraseTable
 from .meteor15_tokens import Prefixes

@@ -4,17 +4,17 @@ import evaluate
 import numpy as np
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("mmd.py") + "base_messages.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("mmd.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "mmd: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export mmd FOLDER` where it is installed."
         )
 
+from .base_descriptions import with_shared_parts
 from .base_messages import shown_value
 from .base_module import About, check_choice, check_flag, check_number, check_whole_number, signature
 from .clip_sets import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
-from .sets_descriptions import with_shared_parts
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_kernels import (

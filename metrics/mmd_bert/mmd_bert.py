@@ -3,15 +3,15 @@
 import evaluate
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("mmd_bert.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("mmd_bert.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "mmd_bert: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export mmd_bert FOLDER` where it is installed."
         )
 
+from .base_descriptions import CHAN_CITATION, with_shared_parts
 from .base_module import About, check_choice, check_flag, signature
-from .sets_descriptions import CHAN_CITATION, with_shared_parts
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_kernels import check_bandwidth, gaussian_kernel

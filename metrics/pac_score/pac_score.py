@@ -4,13 +4,14 @@ import evaluate
 import numpy as np
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("pac_score.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("pac_score.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "pac_score: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export pac_score FOLDER` where it is installed."
         )
 
+from .base_descriptions import PAC_CITATION, with_shared_parts
 from .base_module import About
 from .clip_cosines import paired_cosines
 from .clip_pac_module import PacModule
@@ -40,16 +41,9 @@ projections were tuned on human and generated captions and images (positive-augm
 CLIP weights and weight 2.5 the same module computes CLIP-S. Higher is better.
 """
 
-_CITATION = """
-@inproceedings{sarto2023positive,
-  title={Positive-Augmented Contrastive Learning for Image and Video Captioning Evaluation},
-  author={Sarto, Sara and Barraco, Manuele and Cornia, Marcella and Baraldi, Lorenzo and Cucchiara, Rita},
-  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
-  year={2023}
-}
-"""
-
-_KWARGS_DESCRIPTION = """
+_KWARGS_DESCRIPTION = with_shared_parts(
+    "pac_score",
+    """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
     images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column;
@@ -58,21 +52,7 @@ Args:
         n_rows floating-point arrays of shape (n_captions, d). No checkpoint is used.
     prompt: words before every caption, default "A photo depicts"; "" for none.
     weight: factor of the cosine, default 2.0; CLIP-S has 2.5.
-    long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
-        "window" reads them in runs of whole sentences and takes the mean of these. Both are counted.
-    batch_size: images encoded at once, default 64.
-    n_workers: threads that decode images; default one for each processor core, at most 8.
-    details: True adds per-row lists and the signature; default False.
-    At load time only:
-    variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
-        "clip-vit-b-32", "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out. evaluate's second argument is a
-        short form of it.
-    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
-    model: a transformers.CLIPModel, or the folder of one, instead of the published weights.
-    processor: the AutoProcessor of a model in memory, for its mean and deviation of pixels; default those of OpenAI.
-    device: "auto" (default), or for example "cuda:0".
-    dtype: "float32" (default) or "bfloat16".
-    compile: True runs the encoders through torch.compile; default False.
+    <options of PAC>
 Returns:
     pac_score: mean over rows of the mean over a row's candidates, 0 to weight; higher is better.
     n_rows: number of rows.
@@ -85,7 +65,8 @@ Examples:
     [1.0, 0.0]
     >>> pac_s(np.array([0.5, -0.5]), 2.5).tolist()  # CLIP-S
     [1.25, 0.0]
-"""
+""",
+)
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
@@ -94,7 +75,7 @@ class PacScore(PacModule, evaluate.Metric):
 
     ABOUT = About(
         _DESCRIPTION,
-        _CITATION,
+        PAC_CITATION,
         _KWARGS_DESCRIPTION,
         ["https://arxiv.org/abs/2303.12112", "https://github.com/aimagelab/pacscore"],
     )

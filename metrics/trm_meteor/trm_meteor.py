@@ -4,15 +4,15 @@ import evaluate
 import numpy as np
 
 # A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("trm_meteor.py") + "base_module.py", encoding="utf-8") as _linked:
+with open(__file__.removesuffix("trm_meteor.py") + "base_descriptions.py", encoding="utf-8") as _linked:
     if _linked.read(6) == "../../":
         raise ImportError(
             "trm_meteor: expected Python files, got the texts of symbolic links. Run "
             "`pip install .` in the repository, or `manycaps export trm_meteor FOLDER` where it is installed."
         )
 
+from .base_descriptions import CHAN_CITATION, with_shared_parts
 from .base_module import About, check_choice, signature
-from .sets_descriptions import CHAN_CITATION, with_shared_parts
 from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
@@ -39,7 +39,7 @@ from .base_types import Ints
 from .meteor15_data import DataFiles
 from .meteor15_scores import pair_statistics
 from .meteor15_search import Matches
-from .meteor15_stems import Stemmer
+from .meteor15_stems import english_stem
 from .meteor15_table import compile_table
 from .meteor15_texts import PhraseTable
 from .meteor15_tokens import Prefixes

@@ -14,13 +14,14 @@ import numpy as np
 import torch
 
 from manycaps.commands.quickstart import SAMPLE
+from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_p_values, frechet_squared
+from manycaps.kit.vectors_frechet import frechet_squared
 from manycaps.kit.vectors_kernels import squared_distances
-from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
+from manycaps.kit.vectors_mmd import mmd_squared
 from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
 from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.timing import Comparison, Work
@@ -110,10 +111,10 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
     authors = f"the authors' way, all {N_PARTITIONS:,} partitions"
 
     def mmd() -> np.ndarray:
-        return mmd_p_values(vectors[:64], N_CANDIDATES, splits, "median", "unbiased")
+        return mmd_p_values(vectors[:64, :N_CANDIDATES], vectors[:64, N_CANDIDATES:])
 
     def frechet() -> np.ndarray:
-        return frechet_p_values(vectors[:8], N_CANDIDATES, splits)
+        return frechet_p_values(vectors[:8, :N_CANDIDATES], vectors[:8, N_CANDIDATES:])
 
     def ranks() -> np.ndarray:
         distances = cosine_distances(cosine_similarities(vectors[:64]))

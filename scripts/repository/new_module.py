@@ -3,13 +3,15 @@
 python -m scripts.repository.new_module word_share                          metrics/word_share
 python -m scripts.repository.new_module word_count --kind measurement       measurements/word_count
 
-Copies scripts/repository/module_template: the folder; its maths as manycaps/kit/text_NAME.py, to which the folder has a
-link; and its page as manycaps/pages/NAME.py. Adds a record to manycaps/catalog.py, and renews links and the tables that
-tools write. The new module passes every test over all modules from the start; what to change is printed at the end.
+Copies scripts/repository/module_template: the folder; and its maths as manycaps/kit/text_NAME.py, to which the folder
+has a link. Its page is a link to app.py of the template. Adds a record to manycaps/catalog.py, and renews links and the
+tables that tools write. The new module passes every test over all modules from the start; what to change is printed at
+the end.
 """
 
 import argparse
 import importlib.util
+import os
 import pathlib
 import re
 import sys
@@ -66,7 +68,8 @@ def create(name: str, kind: str) -> list[pathlib.Path]:
         "test_text_new_slug.py": ROOT / "tests" / "unit" / "kit" / f"test_text_{name}.py",
     }
     written = []
-    for source in sorted([*TEMPLATES.glob("*.*"), *(TEMPLATES / kind).glob("*.*")], key=lambda path: path.name):
+    (folder / "app.py").symlink_to(os.path.relpath(TEMPLATES / "app.py", folder))
+    for source in sorted([TEMPLATES / "requirements.txt", *(TEMPLATES / kind).glob("*.*")], key=lambda path: path.name):
         target = elsewhere.get(source.name, folder / fill(source.name, name))
         text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
         target.write_text(text, encoding="utf-8")

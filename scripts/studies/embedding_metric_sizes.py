@@ -19,12 +19,13 @@ parsed = start_study(__name__, parser, "metrics/mmd_bert")
 
 import numpy as np
 
+from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.sets_corpus import harmonic_mean_p
 from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_p_values, frechet_squared
-from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
+from manycaps.kit.vectors_frechet import frechet_squared
+from manycaps.kit.vectors_mmd import mmd_squared
 from scripts.studies.caption_rows import caption_vectors, distinct_captions, read_clips
 
 # Captions taken of each clip.
@@ -71,8 +72,8 @@ def main(options: Options) -> None:
     for system, rows in systems(vectors, 10, 5).items():
         nulls = null_statistics(cosine_distances(cosine_similarities(rows)), splits)
         for name, p_values in (
-            ("mmd_bert", mmd_p_values(rows, 10, splits, "median", "unbiased")[1]),
-            ("fid_bert", frechet_p_values(rows, 10, splits)[1]),
+            ("mmd_bert", mmd_p_values(rows[:, :10], rows[:, 10:])),
+            ("fid_bert", frechet_p_values(rows[:, :10], rows[:, 10:])),
             ("trm_bert", split_p_values(triangle_ranks(rows, 10), nulls)),
         ):
             print(f"{system:<12} {name} {np.mean(p_values <= 0.05):.2f} {harmonic_mean_p(p_values):.2g}")

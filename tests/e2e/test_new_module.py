@@ -106,7 +106,7 @@ def test_new_modules_pass_the_tests_over_all_modules(repository):
         "tests/modules/test_pages.py",
         *(f"tests/unit/kit/test_text_{name}.py" for name in KINDS.values()),
     ]
-    choice = "word_share or word_count or every_record or which_page"
+    choice = "word_share or word_count or every_record or same_page"
     code, printed = run(repository, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", choice)
     assert code == 0, printed[-5000:]
     n_passed = int(printed.split(" passed")[0].split()[-1])

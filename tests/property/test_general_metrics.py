@@ -1,4 +1,4 @@
-"""What holds of trm and mmd for any features: the ranges of their cards, orders that do not matter, equal sets."""
+"""What holds of mmd for any features: the ranges of its card, orders that do not matter, equal sets."""
 
 import math
 
@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manycaps import functional
-from manycaps.kit.vectors_distance import DISTANCE_NAMES, nearest_reference_distance, vector_distances
 from manycaps.kit.vectors_kernels import kernel_values
 
 # Whole numbers: equal vectors occur, and sums have no rounding.
@@ -71,28 +70,3 @@ def test_cmmd_is_in_the_range_of_the_card(vectors):
     units /= np.linalg.norm(units, axis=1, keepdims=True)
     assert -1e-9 <= functional.cmmd(units[:2], units[2:]) <= 39.61
     assert functional.cmmd(vectors, np.repeat(vectors, 2, axis=0)) == pytest.approx(0, abs=1e-9)
-
-
-def distances_of(name, vectors):
-    """Distances of all pairs; of the features' sizes plus 1 where others have none."""
-    return vector_distances(np.abs(vectors[None]) + 1 + np.arange(vectors.shape[1]), name)
-
-
-@pytest.mark.parametrize("name", DISTANCE_NAMES)
-@few
-@given(VECTORS, st.sampled_from(["per_side", "pooled"]))
-def test_triangle_ranks_of_every_distance_are_in_the_range_of_the_card(name, vectors, statistic):
-    distances = distances_of(name, vectors)
-    distances = np.where(np.isfinite(distances), distances, 9.0)
-    value = functional.triangle_rank_statistic(distances, 2, statistic)[0]
-    assert -1e-12 <= value <= (8 / 3 if statistic == "per_side" else 4 / 3) + 1e-12
-    assert nearest_reference_distance(distances, 2)[0] >= 0
-
-
-@few
-@given(VECTORS, st.sampled_from(["per_side", "pooled"]))
-def test_only_the_order_of_the_distances_counts(vectors, statistic):
-    distances = distances_of("cityblock", vectors)  # whole numbers
-    expected = functional.triangle_rank_statistic(distances, 2, statistic)
-    for changed in (3 * distances, distances**3, np.where(distances > 0, distances + 5, 0)):
-        assert functional.triangle_rank_statistic(changed, 2, statistic).tolist() == expected.tolist()

@@ -88,9 +88,3 @@ def test_the_device_does_not_matter(module, expected):
     other = evaluate.load(REF_PAC_SCORE, checkpoint=str(path), device="cuda", details=True)
     # float32 on both, TF32 off: 1e-5 is promised.
     assert other.compute(**COLUMNS)["ref_pac_score_per_row"] == pytest.approx(expected, abs=1e-5)
-
-
-def test_captions_of_other_images_score_differently(module, expected):
-    swapped = COLUMNS | {"images": COLUMNS["images"][1:] + COLUMNS["images"][:1]}
-    result = module.compute(**swapped)
-    assert np.abs(np.array(result["ref_pac_score_per_row"]) - expected).max() > 100 * TOLERANCE

@@ -13,11 +13,12 @@ import pytest
 import scipy.stats
 
 import manycaps
-from manycaps.kit.sets_splits import exact_splits, split_p_values
+from manycaps.kit.sets_splits import comparison_p_values, exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_p_values
-from manycaps.kit.vectors_mmd import ESTIMATORS, mmd_p_values
+from manycaps.kit.vectors_frechet import frechet_comparison
+from manycaps.kit.vectors_kernels import gaussian_kernel
+from manycaps.kit.vectors_mmd import ESTIMATORS, mmd_comparison
 
 LEVEL = 0.05
 
@@ -48,12 +49,12 @@ OF_POINTS = {
     "trm_meteor and trm_cider, per_side": lambda points: triangle_rank_p_values(euclidean(points), "per_side"),
     "trm_bert": lambda points: triangle_rank_p_values(cosine_distances(cosine_similarities(points))),
     **{
-        f"mmd_bert, {estimator}": lambda points, estimator=estimator: mmd_p_values(
-            points, N_CANDIDATES, SPLITS, "median", estimator
-        )[1]
+        f"mmd_bert, {estimator}": lambda points, estimator=estimator: comparison_p_values(
+            mmd_comparison(gaussian_kernel(points, "median"), N_CANDIDATES, estimator), SPLITS
+        )
         for estimator in ESTIMATORS
     },
-    "fid_bert": lambda points: frechet_p_values(points, N_CANDIDATES, SPLITS)[1],
+    "fid_bert": lambda points: comparison_p_values(frechet_comparison(points, N_CANDIDATES), SPLITS),
 }
 
 

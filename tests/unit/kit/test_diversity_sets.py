@@ -1,40 +1,12 @@
-"""Diversity of sets: options and their messages, values by hand, and the keys of a result."""
+"""Diversity of sets: the largest one, and pairwise distances by hand."""
 
 import math
 
 import numpy as np
 import pytest
 
-from manycaps.kit.diversity_sets import (
-    MOST_CAPTIONS,
-    check_set_sizes,
-    compression_ratio,
-    measured_rows,
-    pairwise_distance,
-    row_result,
-    set_result,
-)
+from manycaps.kit.diversity_sets import MOST_CAPTIONS, check_set_sizes, pairwise_distance
 from tests.refusals import assert_refused
-
-
-def test_a_row_without_a_value_is_left_out():
-    result = row_result({"x": [math.nan, 1.0]}, {"x": [0.5, 0.25]}, details=True)
-    assert (result["x"], result["x_references"], result["x_difference"]) == (1.0, 0.375, 0.75)
-    assert result["x_references_per_row"] == [0.5, 0.25]
-    assert math.isnan(row_result({"x": [math.nan]}, {"x": [1.0]}, details=False)["x_difference"])
-    assert set_result({"x": 1.0}, {"x": 0.5})["corpus_x_difference"] == 0.5
-
-
-def test_compression_ratio_has_one_order():
-    assert compression_ratio(["b", "a"]) == compression_ratio(["a", "b"]) == 3 / 23
-    assert math.isnan(compression_ratio([""]))
-
-
-def test_equal_sizes_take_the_first_captions():
-    assert measured_rows([["a", "b", "c"], ["d"]], [["e", "f"], ["g", "h"]], "equal") == (
-        [["a", "b"], ["d"]],
-        [["e", "f"], ["g"]],
-    )
 
 
 def test_a_set_that_is_too_large_is_named():

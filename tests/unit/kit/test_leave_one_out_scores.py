@@ -1,40 +1,66 @@
-"""Several hypotheses at once, metrics of embeddings, scores of rows, ready vectors: against the plain functions."""
+"""Leave-one-out by hand, by the COCO caption code and by the plain functions: draws, scores, masking, messages."""
 
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from pycocoevalcap.bleu.bleu import Bleu
+from pycocoevalcap.cider.cider import Cider
+from pycocoevalcap.rouge.rouge import Rouge
+from tqdm import tqdm
 
 import manycaps
 from manycaps import functional
-from manycaps.kit import leave_one_out_draws, leave_one_out_scores
-from manycaps.kit.leave_one_out_draws import draws, iteration_values
+from manycaps.kit import leave_one_out_draws, leave_one_out_scores, text_cider_table
+from manycaps.kit.leave_one_out_draws import draws, iteration_values, summary
+from manycaps.kit.leave_one_out_masking import masked_captions, without_tail
+from manycaps.kit.leave_one_out_options import check_interval, check_metrics, check_numbers
 from manycaps.kit.leave_one_out_scores import Sources, scored_texts
+from manycaps.kit.meteor15_data import load_lexicon
+from manycaps.kit.text_cider_table import CiderTable
 from manycaps.kit.text_ngrams import RowTexts
 from tests.each_case import each_case
+from tests.meteor15_data import write_data
 from tests.oracles import triangle_rank_loop
 from tests.refusals import assert_refused
 
-SIZES = st.lists(st.integers(5, 8), min_size=2, max_size=4)
 NAMES = ("trm_bert", "mmd_bert", "fid_bert")
+WORDS = "a the dog cat runs red".split()
+ROWS = st.lists(st.lists(st.lists(st.sampled_from(WORDS), max_size=8), min_size=2, max_size=5), min_size=2, max_size=4)
+SIZES = st.lists(st.integers(5, 8), min_size=2, max_size=4)
+
+
+class SuffixLexicon:
+    """Stems without an s, and no synonyms."""
+
+    def stem(self, word):
+        return word.removesuffix("s")
+
+    def synonyms(self, stem):
+        return frozenset()
 
 
 def rows_of(sizes, seed=0):
     """Token rows and vectors of them."""
     rng = np.random.default_rng(seed)
-    words = np.array("a the dog cat runs red".split())
-    tokens = [[list(rng.choice(words, rng.integers(1, 7))) for _ in range(size)] for size in sizes]
+    tokens = [[list(rng.choice(WORDS, rng.integers(1, 7))) for _ in range(size)] for size in sizes]
     return tokens, [rng.normal(size=(size, 3)) for size in sizes]
 
 
-def scored(tokens, vectors, metrics, drawn, estimator="unbiased"):
-    tables = scored_texts(tokens, metrics, Sources(None, None, lambda: vectors, estimator))
-    return iteration_values(tables, RowTexts(map(len, tokens)), drawn)
+def scored(tokens, vectors, metrics, drawn, estimator="unbiased", meteor15=None):
+    sources = Sources(SuffixLexicon, lambda: meteor15, lambda: vectors, estimator)
+    return iteration_values(scored_texts(tokens, metrics, sources), RowTexts(map(len, tokens)), drawn)
 
 
-def drawn_of(tokens, n_iterations, n_references, n_hypotheses, seed=0):
+def scored_once(tokens, draw, metrics, meteor15=None):
+    """Values of one iteration by metrics of tokens."""
+    values = scored(tokens, None, metrics, [draw], meteor15=meteor15)
+    return {key: value for key, (value,) in values.corpus.items()}
+
+
+def drawn_of(tokens, n_iterations, n_references, n_hypotheses=1, seed=0):
     names = [[str(text) for text in row] for row in tokens]
     return list(draws(names, RowTexts(map(len, tokens)), n_iterations, n_references, seed, n_hypotheses))
 
@@ -47,6 +73,12 @@ def places_of(tokens, draw):
         ((draw.hypotheses[i] - texts.first[i]).tolist(), (other[position == i] - texts.first[i]).tolist())
         for i in range(len(tokens))
     ]
+
+
+def as_columns(tokens, draw):
+    """Hypotheses and references of every row of a draw, as token lists."""
+    places = places_of(tokens, draw)
+    return [[[row[j] for j in side[k]] for row, side in zip(tokens, places, strict=True)] for k in (0, 1)]
 
 
 def set_values(vectors, hypotheses, references, estimator):
@@ -101,8 +133,7 @@ def test_several_hypotheses_are_one_corpus(n_references):
     tokens, vectors = rows_of([5, 6, 7], seed=3)
     (draw,) = drawn_of(tokens, 1, n_references, 2)
     found = scored(tokens, vectors, ("bleu", "rouge_l", "cider_d"), [draw])
-    places = places_of(tokens, draw)
-    sides = [[[row[j] for j in side[k]] for row, side in zip(tokens, places, strict=True)] for k in (0, 1)]
+    sides = as_columns(tokens, draw)
     bleu = functional.corpus_bleu(*sides)
     assert [found.corpus[f"bleu_{n}"][0] for n in (1, 2, 3, 4)] == pytest.approx(bleu, abs=1e-12)
     assert found.corpus["rouge_l"][0] == pytest.approx(functional.rouge_l(*sides).mean(), abs=1e-12)
@@ -111,17 +142,120 @@ def test_several_hypotheses_are_one_corpus(n_references):
     assert found.rows["cider_d"] == pytest.approx(np.asarray(cider_d).reshape(3, -1).mean(axis=1), abs=1e-9)
 
 
-def test_hypotheses_are_drawn_without_replacement():
-    tokens = rows_of([5, 6])[0]
-    texts, counts = RowTexts([5, 6]), np.zeros(11)
-    for draw in drawn_of(tokens, 300, 2, 3):
-        references = texts.members(np.arange(2), draw.references)[1].tolist()
-        used = [*draw.hypotheses.ravel().tolist(), *references]
-        assert len(set(used)) == len(used) == 10
+@settings(max_examples=40, deadline=None)
+@given(ROWS, st.sampled_from([None, 1, 2]))
+def test_an_iteration_equals_the_coco_caption_code(rows, n_references):
+    (draw,) = drawn_of(rows, 1, n_references)
+    hypotheses, references = as_columns(rows, draw)
+    assume(any(tokens for row in references for tokens in row))  # else the COCO caption code fails
+    values = scored_once(rows, draw, ("bleu", "rouge_l", "cider_d", "meteor"))
+    theirs = [{i: [" ".join(t) for t in row] for i, row in enumerate(column)} for column in (references, hypotheses)]
+    bleu = Bleu(4).compute_score(*theirs, verbose=0)[0]
+    assert [values[f"bleu_{n}"] for n in (1, 2, 3, 4)] == pytest.approx(bleu, abs=1e-12)
+    assert values["rouge_l"] == pytest.approx(Rouge().compute_score(*theirs)[0], abs=1e-12)
+    assert values["cider_d"] == pytest.approx(Cider().compute_score(*theirs)[0], abs=1e-12)
+    meteor = functional.meteor(hypotheses, references, SuffixLexicon())
+    assert values["meteor"] == pytest.approx(meteor.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("n_references", [None, 2])
+def test_meteor15_and_triangle_ranks_of_an_iteration(tmp_path, n_references):
+    rows = [["a big dog runs", "a large puppy ran", "the dog", "a dog"], ["the movie", "the film", "a film", "films"]]
+    rows = [[text.split() for text in row] for row in rows]
+    data = write_data(tmp_path)
+    (draw,) = drawn_of(rows, 1, n_references, seed=3)
+    values = scored_once(rows, draw, ("meteor15", "trm_meteor", "trm_cider"), load_lexicon(data, tqdm))
+    hypotheses, references = as_columns(rows, draw)
+    # Of two rows with as many words the corpus is not the mean: the module meteor15 has it.
+    columns = {"predictions": hypotheses, "references": references}
+    joined = {name: [[" ".join(tokens) for tokens in row] for row in column] for name, column in columns.items()}
+    expected = manycaps.load("meteor15", meteor15_data=data).compute(**joined)["meteor15"]
+    assert values["meteor15"] == pytest.approx(expected, abs=1e-12)
+    assert expected > 0
+    texts = [[*h, *r] for h, r in zip(hypotheses, references, strict=True)]
+    distances = functional.meteor_distances(texts, SuffixLexicon())
+    each = [triangle_rank_loop.statistic(d, [0], range(1, len(d)), "per_side") for d in distances]
+    assert values["trm_meteor"] == pytest.approx(np.mean(each), abs=1e-12)
+    assert 0 <= values["trm_cider"] <= 4 / 3
+
+
+def test_parts_of_cider_d_do_not_matter(monkeypatch):
+    rows = [[["a", "dog", "runs"], ["a", "dog"], ["the", "dog", "runs"]], [["a", "cat"], ["a", "cat", "runs"]]]
+    (draw,) = drawn_of(rows, 1, None)
+    whole = CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references)
+    monkeypatch.setattr(text_cider_table, "MAX_TERMS", 1)
+    assert CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references) == pytest.approx(whole, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_hypotheses", "n_references", "n_drawn"),
+    [([3, 2], 1, None, [2, 1]), ([6, 2], 1, 3, [3, 1]), ([5, 6], 3, 2, [2, 2])],
+)
+def test_draws_take_every_caption_equally_often_and_none_twice(sizes, n_hypotheses, n_references, n_drawn):
+    rows, texts, n = [[f"{i} {k}" for k in range(size)] for i, size in enumerate(sizes)], RowTexts(sizes), 600
+    hypotheses, others = np.zeros(sum(sizes)), np.zeros(sum(sizes))
+    for draw in draws(rows, texts, n, n_references, 1, n_hypotheses):
+        position, members = texts.members(np.arange(2), draw.references)
+        assert np.bincount(position).tolist() == n_drawn
         assert (texts.row[draw.hypotheses] == [[0], [1]]).all()
-        counts[draw.hypotheses] += 1
-    assert counts[:5] == pytest.approx(180, abs=4 * math.sqrt(300 * 0.24))
-    assert counts[5:] == pytest.approx(150, abs=4 * math.sqrt(300 * 0.25))
+        assert len({*members.tolist(), *draw.hypotheses.ravel().tolist()}) == sum(n_drawn) + 2 * n_hypotheses
+        hypotheses[draw.hypotheses] += 1
+        others[members] += 1
+    for counted, shares in ((hypotheses, [n_hypotheses] * 2), (others, n_drawn)):
+        expected = np.repeat([share / size for share, size in zip(shares, sizes, strict=True)], sizes)
+        assert counted == pytest.approx(n * expected, abs=4 * np.sqrt(n / 4))
+
+
+def test_what_is_drawn_for_a_row_does_not_depend_on_its_place():
+    rows = [["a", "b", "c"], ["d", "e"], ["a", "b", "c"]]
+    first = [d.hypotheses[:, 0] for d in draws(rows, RowTexts([3, 2, 3]), 60, None, 0)]
+    second = [d.hypotheses[:, 0] for d in draws(rows[1:] + rows[:1], RowTexts([2, 3, 3]), 60, None, 0)]
+    places = np.array(first) - [0, 3, 5]
+    assert (places == (np.array(second) - [0, 2, 5])[:, [1, 0, 2]]).all()
+    assert (places[:, 0] != places[:, 2]).any()  # equal rows draw independently
+    other = [d.hypotheses[:, 0] for d in draws(rows, RowTexts([3, 2, 3]), 60, None, 1)]
+    assert not np.array_equal(first, other)
+
+
+def test_one_iteration_has_no_standard_error():
+    assert summary([0.5], 0.95)[:3] == (0.5, 0.5, 0.5)
+    assert np.isnan(summary([0.5], 0.95)[3])
+
+
+TAGS = {"a": "DET", "the": "DET", "red": "ADJ", "dog": "NOUN", "runs": "VERB", "rex": "PROPN", ".": "PUNCT"}
+
+
+def tagged(caption):
+    return [(word, TAGS[word.lower()]) for word in caption.replace(".", " .").split()]
+
+
+def test_nouns_proper_nouns_and_verbs_are_masked_and_nothing_else():
+    rows = [["A dog runs.", "the red dog"], ["Rex runs"]]
+    masked = masked_captions(rows, tagged)
+    tokens = functional.ptb_tokenize([caption for row in masked for caption in row])
+    assert [["unknown" if t.startswith("unknown") else t for t in row] for row in tokens] == [
+        ["a", "unknown", "unknown"],
+        ["the", "red", "unknown"],
+        ["unknown", "unknown"],
+    ]
+    unknown = [token for row in tokens for token in row if token.startswith("unknown")]
+    assert len(set(unknown)) == len(unknown) == 5
+    # No unknown is a word of the captions.
+    words = masked_captions([["unknown0x dog"]], lambda c: [("unknown0x", "ADJ"), ("dog", "NOUN")])
+    assert words == [["unknown0x  unknownq0x "]]
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("attribute_ruler")
+    for word, tag in TAGS.items():
+        ruler.add(patterns=[[{"LOWER": word}]], attrs={"POS": tag})
+    assert masked_captions(rows, pipeline) == masked
+
+
+def test_the_tail_becomes_unknown():
+    rows = [[["a", "dog"], ["a", "cat"]], [["a", "dog"], ["b"]]]
+    # 7 tokens: a (3) and dog (2) make up 5/7; b and cat, once each, are the tail.
+    assert without_tail(rows, 5 / 7) == [[["a", "dog"], ["a", "unknown0x"]], [["a", "dog"], ["unknown1x"]]]
+    assert without_tail(rows, 0.72) == [[["a", "dog"], ["a", "unknown0x"]], [["a", "dog"], ["b"]]]
 
 
 DATA = [
@@ -169,7 +303,7 @@ def test_scores_of_rows_are_means_of_their_captions(module):
 TRM = {"metrics": ["trm_bert"]}
 VECTORS = [np.ones((4, 2)), np.ones((1, 2)), np.ones((4, 2))]
 
-# Options by the message that refuses them; those of a wrong type are a TypeError.
+# Options of a call by the message that refuses them.
 BAD_OPTIONS = {
     "n_hypotheses: expected at least 2 for the metric fid_bert, got 1. Give": {"metrics": ["fid_bert"]},
     "n_hypotheses: expected at least 2 for the metric mmd_bert, got 1. Give n_hypotheses=2, or estimat": {
@@ -184,13 +318,8 @@ BAD_OPTIONS = {
     "data[0]: expected at least 5 captions for bleu, 4 drawn and 1 or more references, got 4 (2 such r": {
         "n_hypotheses": 4
     },
-    "n_hypotheses: expected a whole number of at least 1, got 0. Give a larger": {"n_hypotheses": 0},
-    "estimator: expected one of 'unbiased', 'biased', 'authors', got 'x'. Check": {"estimator": "x"},
     "data_embeddings: expected one of trm_bert, mmd_bert, fid_bert among the metrics, got bleu, rouge_": {
         "data_embeddings": VECTORS[:1]
-    },
-    "data_embeddings: expected a list of arrays of shape (n, d), got int. Give one array per row.": {
-        **TRM, "data_embeddings": 5
     },
     "data_embeddings: expected one array for each of the 3 rows of data, got 1. Row i of both belongs ": {
         **TRM, "data_embeddings": VECTORS[:1]
@@ -208,9 +337,8 @@ BAD_OPTIONS = {
 
 
 @each_case(("message", "options"), BAD_OPTIONS.items(), ids=list(BAD_OPTIONS))
-def test_messages(module, options, message):
-    error = TypeError if isinstance(options.get("data_embeddings"), int) else ValueError
-    assert_refused(error, message, module.compute, data=DATA, **options)
+def test_options_that_do_not_go_together(module, options, message):
+    assert_refused(ValueError, message, module.compute, data=DATA, **options)
 
 
 def test_rows_added_before_are_not_mixed_with_ready_vectors():
@@ -219,3 +347,31 @@ def test_rows_added_before_are_not_mixed_with_ready_vectors():
     message = "data_embeddings: expected all rows in this call, got rows added before"
     vectors = [letters(row) for row in DATA]
     assert_refused(ValueError, message, module.compute, data=DATA, data_embeddings=vectors)
+
+
+# Calls with the message that refuses them.
+REFUSED = {
+    TypeError: [
+        (lambda: check_metrics("bleu"), "metrics: expected a list or tuple of names, got str. Give for"),
+        (lambda: check_interval(None), "confidence_level: expected a number, got None. Give a float such"),
+        (
+            lambda: masked_captions([["a dog"]], lambda c: "NOUN"),
+            "pos: expected a list of (word, tag) pairs for the caption 'a dog', got str",
+        ),
+    ],
+    ValueError: [
+        (lambda: check_metrics(()), "metrics: expected at least one name, got none. Give for example"),
+        (lambda: check_metrics(["spice"]), "metrics[0]: expected one of 'bleu', 'rouge_l', 'cider_d', "),
+        (lambda: check_metrics(["bleu", "bleu"]), "metrics[1]: expected each metric once, got 'bleu' aga"),
+        (lambda: check_numbers(0, None, 1, 0), "n_iterations: expected a whole number of at least 1, got 0."),
+        (
+            lambda: masked_captions([["a dog"]], lambda c: [("cat", "NOUN")]),
+            "pos: expected the words of the caption 'a dog' in their order, got 'cat'. Return them as they are",
+        ),
+    ],
+}
+
+
+@each_case(("error", "call", "message"), [(error, *case) for error, cases in REFUSED.items() for case in cases])
+def test_messages(error, call, message):
+    assert_refused(error, message, call)

@@ -1,6 +1,5 @@
 """The harmonic mean, combined p-values, and the test over the rows of a corpus."""
 
-import collections
 import itertools
 import math
 
@@ -9,8 +8,7 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
-from manycaps.kit.sets_corpus import RowSplits, RowTests, combined_p_value, harmonic_mean_p, survival_function
-from manycaps.kit.sets_corpus import mean_test as corpus_test_of_parts
+from manycaps.kit.sets_corpus import RowSplits, combined_p_value, harmonic_mean_p, survival_function
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from tests.each_case import each_case
 
@@ -124,35 +122,6 @@ def test_smallest_p_values_and_splits_without_mirror_images():
     rows = RowSplits([(3, 3), (3, 2)], EXACT)
     assert rows.n_splits == {(3, 3): 10, (3, 2): 10}
     assert all(rows.n_splits[size] == sum(map(len, splits(4))) for size, splits in rows.splits.items())
-
-
-def test_a_corpus_in_parts_has_the_test_of_the_whole():
-    nulls = np.random.default_rng(0).normal(size=(40, 3)).cumsum(axis=1)
-    keys = [bytes([i % 9]) for i in range(40)]  # equal rows in different parts
-    nulls = nulls[[i % 9 for i in range(40)]]
-    options = EXACT | {"n_resamples": 99}
-    whole = mean_test(nulls, options, keys=keys)
-    sums, tests, smallest = np.zeros(99), [], collections.Counter()
-    for part in (range(5), range(5, 23), range(23, 40)):
-        earlier = collections.Counter(keys[: part.start])
-        rows = RowSplits([(2, 1)] * len(part), options, earlier)
-        placed = nulls[list(part)]
-        blocks = [placed[:, :1], placed[:, 1:]]
-        rows.add(
-            (2, 1),
-            list(range(len(part))),
-            keys[part.start :].__getitem__,
-            placed[:, 0],
-            lambda some, _, blocks=blocks: [block[some] for block in blocks],
-        )
-        sums += rows.drawn_sums
-        tests.append(rows.row_tests(placed[:, 0]))
-        smallest += rows.smallest
-    together = RowTests(*map(list, map(itertools.chain.from_iterable, zip(*tests, strict=True))))
-    result = corpus_test_of_parts(nulls[:, 0].tolist(), together, sums, smallest)
-    assert list(result.p_values) == list(whole.p_values)
-    assert list(result.excesses) == list(whole.excesses)
-    assert result[2:] == whole[2:]
 
 
 @each_case("hidden", [False, True])

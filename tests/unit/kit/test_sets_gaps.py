@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.functional import human_gaps, human_parity_test, triangle_rank_p_values
+from manycaps.functional import human_gaps, human_parity_test
 from manycaps.kit.sets_gaps import gaps_test, row_gaps
 from tests.each_case import each_case
 from tests.refusals import assert_refused
@@ -65,28 +65,6 @@ def test_the_level_is_kept(m, n, n_rows):
     found = p_values(drawn_distances(np.random.default_rng(m), 2_000 * n_rows, m, n), m, n_rows)
     low, high = scipy.stats.binom.interval(0.999, 2_000, 0.05)
     assert low <= np.count_nonzero(found <= 0.05) <= high
-
-
-def wrong(rng, texts):
-    """A tenth of the candidates belong to another scene."""
-    is_wrong = rng.random(texts.shape[:2]) < 0.1
-    return np.where(is_wrong[..., None], texts + rng.normal(0, 3, size=texts.shape), texts)
-
-
-def repeated(rng, texts):
-    """The first candidate stands for two of five."""
-    texts[:, 1] = texts[:, 0]
-    return texts
-
-
-@pytest.mark.parametrize("damage", [wrong, repeated])
-def test_it_finds_more_than_the_triangle_ranks(damage):
-    distances = drawn_distances(np.random.default_rng(1), 100 * 30, 5, 5, damage)
-    found = np.mean(p_values(distances, 5, 30) <= 0.05)
-    ranks = triangle_rank_p_values(distances, 5).reshape(100, 30)
-    fisher = scipy.stats.chi2.sf(-2 * np.log(ranks).sum(axis=1), 60)
-    assert found > 0.75
-    assert found >= np.mean(fisher <= 0.05)
 
 
 def test_clusters_keep_the_level_that_rows_do_not():

@@ -1,4 +1,4 @@
-"""Hand cases, ranges and messages of the named distances of vectors."""
+"""The named distances of vectors beside scipy, and cosines beside a loop: ranges, and what changes nothing."""
 
 import numpy as np
 import pytest
@@ -6,54 +6,24 @@ import scipy.spatial.distance
 
 from manycaps.kit.vectors_distance import (
     DISTANCE_NAMES,
-    check_defined,
-    check_distance_diagonals,
-    check_nonzero,
     cosine_distances,
     cosine_similarities,
     multi_reference_cosine,
     nearest_reference_distance,
     vector_distances,
 )
-from manycaps.kit.vectors_rows import ARRAY_COLUMNS, as_embedding_rows
 from tests.each_case import each_case
-from tests.refusals import assert_refused
 
 ROW = np.array([[[1.0, 2.0, 2.0], [4.0, 0.0, 3.0], [2.0, 4.0, 4.0]]])
 
-# Of the first two vectors.
-BY_HAND = {
-    "cosine": 1 - 10 / 15,
-    "euclidean": np.sqrt(14),
-    "sqeuclidean": 14.0,
-    "cityblock": 6.0,
-    "chebyshev": 3.0,
-    "braycurtis": 6 / 12,
-    "canberra": 3 / 5 + 1 + 1 / 5,
-}
-
 
 @each_case("name", DISTANCE_NAMES)
-def test_every_name_is_one_of_scipy_and_some_are_worked_out_by_hand(name):
+def test_every_name_is_one_of_scipy(name):
     distances = vector_distances(ROW, name)
-    found = getattr(scipy.spatial.distance, name)(*ROW[0, :2])
-    assert distances[0, 0, 1] == pytest.approx(found, rel=1e-12)
-    assert found == pytest.approx(BY_HAND.get(name, found), rel=1e-12)
+    expected = getattr(scipy.spatial.distance, name)(*ROW[0, :2])
+    assert distances[0, 0, 1] == pytest.approx(expected, rel=1e-12)
     assert np.diag(distances[0]).tolist() == [0.0] * 3
     assert distances.tolist() == distances.swapaxes(1, 2).tolist()
-
-
-def test_a_vector_and_its_multiple_have_cosine_distance_0():
-    assert vector_distances(ROW, "cosine")[0, 0, 2] == pytest.approx(0, abs=1e-15)
-    assert vector_distances(ROW, "euclidean")[0, 0, 2] == 3
-
-
-@pytest.mark.parametrize("name", ["correlation", "braycurtis", "jensenshannon"])
-def test_a_distance_that_is_not_defined_is_nan_and_named(name):
-    distances = vector_distances(np.zeros((1, 3, 2)), name)
-    message = f"distance='{name}': expected vectors that have this distance, got "
-    assert_refused(ValueError, message, check_defined, distances, name)
-    check_defined(vector_distances(np.zeros((1, 3, 2)), "euclidean"), "euclidean")
 
 
 def test_the_nearest_reference_counts_for_each_candidate():
@@ -64,12 +34,6 @@ def test_the_nearest_reference_counts_for_each_candidate():
     cosines = np.zeros((1, 4, 4))
     cosines[0, :2, 2:] = [[0.1, 0.5], [0.3, 0.2]]
     assert multi_reference_cosine(cosines, 2) == pytest.approx([0.4])
-
-
-def test_a_diagonal_that_is_not_0_is_named():
-    check_distance_diagonals([np.zeros((2, 2))])
-    message = "distances[1][1][1]: expected 0, the distance of a text from it"
-    assert_refused(ValueError, message, check_distance_diagonals, [np.zeros((2, 2)), np.diag([0.0, 0.5])])
 
 
 def test_cosines_equal_the_loop():
@@ -94,13 +58,3 @@ def test_a_text_is_at_distance_zero_from_itself_and_all_distances_lie_in_the_ran
     assert distances.min() >= 0
     assert distances.max() <= 2
     assert distances[:, 0, 2] == pytest.approx(0, abs=1e-15)
-
-
-def test_a_zero_vector_has_no_cosine():
-    fine, zero = np.eye(2), np.array([[0.0, 1.0], [0.0, 0.0]])
-    check_nonzero(as_embedding_rows([fine], [fine]), ARRAY_COLUMNS)
-    message = (
-        "reference_embeddings[1][1]: expected an embedding that is not all zeros, which has no cosine (2 such texts in"
-    )
-    rows = as_embedding_rows([fine, fine, fine], [fine, zero, zero])
-    assert_refused(ValueError, message, check_nonzero, rows, ARRAY_COLUMNS)

@@ -1,4 +1,4 @@
-"""Moments: those of fractions, in any order, blocks and parts; small directions keep their digits."""
+"""Moments: those of fractions, in blocks of any size; small directions keep their digits."""
 
 from fractions import Fraction
 
@@ -57,21 +57,6 @@ def test_moments_are_those_of_fractions(case, block_size):
     # A mean is rounded to 1e-16 of its size, which moves vectors far from 0 by 1e-8 of their spread.
     rounding = 1e-16 * np.abs(vectors).max() / np.sqrt(scale)
     assert np.abs(moments.factor().T @ moments.factor() - expected).max() <= (3e-15 + 10 * rounding) * scale
-
-
-def test_order_blocks_and_parts_change_nothing():
-    rng = np.random.default_rng(6)
-    vectors, counts = rng.normal(size=(200, 5)).astype(np.float32), rng.integers(0, 4, size=200)
-    whole = moments_of(vectors, counts)
-    order = rng.permutation(200)
-    parts = Moments()
-    for part in np.array_split(order, 9):
-        parts.merge(moments_of(vectors[part], counts[part]).arrays())
-    parts.merge(Moments().arrays())
-    for other in (parts, moments_of(vectors[order], counts[order], block_size=7)):
-        np.testing.assert_allclose(other.mean, whole.mean, rtol=0, atol=1e-15)
-        covariances = [moments.factor().T @ moments.factor() for moments in (other, whole)]
-        np.testing.assert_allclose(*covariances, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("rank", [1, 4, 12])

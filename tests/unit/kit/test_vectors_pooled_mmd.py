@@ -1,6 +1,4 @@
-"""The pooled value beside a plain loop over blocks, and hand cases and messages of CMMD and KID."""
-
-import math
+"""The pooled value beside that of one large row: samples, brackets, and the number of cores."""
 
 import numpy as np
 import pytest
@@ -9,9 +7,7 @@ import manycaps.kit.vectors_pairs as pair_averages
 import manycaps.kit.vectors_pooled_mmd as pooled
 from manycaps.kit.vectors_kernels import squared_distances
 from manycaps.kit.vectors_mmd import mmd_squared
-from manycaps.kit.vectors_pooled_mmd import check_subset_size, cmmd, kid_values
 from tests.each_case import each_case
-from tests.refusals import assert_refused
 
 N_VECTORS = 300
 
@@ -79,15 +75,6 @@ def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, b
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
 
 
-def test_ties_at_the_median():
-    # Corners of a cube: seven different distances, and thousands of pairs at each.
-    rng = np.random.default_rng(1)
-    vectors = rng.integers(0, 2, size=(N_VECTORS, 6)).astype(float)
-    counts = rng.integers(0, 3, size=(2, N_VECTORS))
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=50))
-    assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
-
-
 def test_mostly_equal_texts_have_a_bandwidth_of_zero():
     vectors, *_ = corpus()
     counts = np.ones((2, N_VECTORS), dtype=int)
@@ -113,31 +100,3 @@ def test_the_p_value_takes_its_bandwidth_from_one_visit(monkeypatch):
     values = [as_one_row(vectors, draw.astype(int), 1 - draw.astype(int), sigma) for draw in draws.T]
     n_reached = sum(value >= as_one_row(vectors, *counts, sigma) - 1e-9 for value in values)
     assert p_value == (1 + n_reached) / 21
-
-
-def counts(candidates, references):
-    return np.array(candidates), np.array(references)
-
-
-def test_cmmd_of_equal_sets_is_0_whatever_their_sizes():
-    points = np.random.default_rng(0).normal(size=(5, 3))
-    assert cmmd(points, *counts([1] * 5, [1] * 5)) == pytest.approx(0, abs=1e-10)
-    assert cmmd(points, *counts([2] * 5, [1] * 5)) == pytest.approx(0, abs=1e-10)
-    # Opposite vectors of length 1 have the largest value.
-    points = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    assert cmmd(points, *counts([3, 0], [0, 2])) == pytest.approx(2000 * (1 - math.exp(-1 / 50)), rel=1e-10)
-
-
-def test_subsets_follow_the_seed():
-    candidates, references = np.random.default_rng(0).normal(size=(2, 9, 2))
-    first, again, other = (kid_values(candidates, references, 4, 3, seed).tolist() for seed in (0, 0, 1))
-    assert first == again
-    assert first != other
-    assert len(set(first)) == 4
-
-
-@pytest.mark.parametrize(("n", "m"), [(3, 9), (9, 3)])
-def test_a_subset_larger_than_a_set_is_refused(n, m):
-    check_subset_size(3, n, m)
-    message = "subset_size: expected at most 3, the size of the smaller set, got 4"
-    assert_refused(ValueError, message, check_subset_size, 4, n, m)

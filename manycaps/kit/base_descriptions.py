@@ -1,4 +1,4 @@
-"""What the docstrings of modules that compare two sets have in common: options, results, and the paper's citation."""
+"""What the docstrings of several modules have in common: options, results, and citations of papers."""
 
 CHAN_CITATION = """
 @inproceedings{chan2022distribution,
@@ -11,8 +11,60 @@ CHAN_CITATION = """
 }
 """
 
+WHATS_CITATION = """
+@inproceedings{chan2022whats,
+  title={What's in a Caption? Dataset-Specific Linguistic Diversity and Its Effect on Visual Description Models and
+         Metrics},
+  author={Chan, David M. and Myers, Austin and Vijayanarasimhan, Sudheendra and Ross, David A. and Seybold, Bryan
+          and Canny, John F.},
+  booktitle={CVPR Workshops},
+  year={2022},
+  eprint={2205.06253},
+  archivePrefix={arXiv}
+}
+"""
+
+PAC_CITATION = """
+@inproceedings{sarto2023positive,
+  title={Positive-Augmented Contrastive Learning for Image and Video Captioning Evaluation},
+  author={Sarto, Sara and Barraco, Manuele and Cornia, Marcella and Baraldi, Lorenzo and Cucchiara, Rita},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
+  year={2023}
+}
+"""
+
+COCO_CITATION = """
+@article{chen2015microsoft,
+  title={Microsoft {COCO} Captions: Data Collection and Evaluation Server},
+  author={Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and Gupta, Saurabh and Dollar, Piotr
+          and Zitnick, C. Lawrence},
+  journal={arXiv:1504.00325},
+  year={2015}
+}
+"""
+
 # Parts of a docstring by the line that stands for them; "NAME" is the module's name.
 SHARED_PARTS = {
+    "    <options of PAC>\n": """\
+    long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
+        "window" reads them in runs of whole sentences and takes the mean of these. Both are counted.
+    batch_size: images encoded at once, default 64.
+    n_workers: threads that decode images; default one for each processor core, at most 8.
+    details: True adds per-row lists and the signature; default False.
+    At load time only:
+    variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
+        "clip-vit-b-32", "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out. evaluate's second argument is a
+        short form of it.
+    <load options of CLIP>
+""",
+    "    <load options of CLIP>\n": """\
+    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
+    model: a transformers.CLIPModel, or the folder of one, instead of the published weights.
+    processor: the AutoProcessor of a model in memory, for its mean and deviation of pixels; default those of OpenAI.
+    device: "auto" (default), or for example "cuda:0".
+    dtype: "float32" (default) or "bfloat16".
+    compile: True runs the encoders through torch.compile; default False.
+""",
     "    <statistic>\n": """\
     statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
         of the paper as printed, in which opposite deviations of the two kinds cancel).
