@@ -82,24 +82,6 @@ def test_messages(release, name, text, message):
     assert_refused(ValueError, f".*{message}", expert_rows, release)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "got"),
-    [
-        ("ExpertAnnotations.txt", b"one.jpg\xff", "UnicodeDecodeError ("),
-        ("Flickr8k.token.txt.gz", b"no gzip", "BadGzipFile ("),
-        ("Flickr8k.token.txt.gz", gzip.compress(CAPTIONS.encode())[:-20], "EOFError ("),
-        ("Flickr8k.token.txt.gz", gzip.compress(CAPTIONS.encode())[:10] + b"\xff" * 60, "error (Error -3 while"),
-    ],
-    ids=["no UTF-8", "no gzip", "cut", "damaged"],
-)
-def test_damaged_files(release, name, content, got):
-    if name.endswith(".gz"):
-        (release / "Flickr8k.token.txt").unlink()
-    (release / name).write_bytes(content)
-    message = f"{release / name}: expected lines of UTF-8, got {got}.*. Take the file as it was released.$"
-    assert_refused(ValueError, message, expert_rows, release)
-
-
 def printed(capsys, folder, *options):
     command = ["--benchmark", "flickr8k-expert", "--data", str(folder), *options]
     code = command_line.main(["human-correlation", *command])
