@@ -15,8 +15,6 @@ from manycaps.diversity import measured as engine
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.report import diversity_page
 from manycaps.report.diversity_plots import vocabulary_plot
-from manycaps.report.page_frame import as_report_number
-from tests.each_case import each_case
 from tests.large_packages import datasets
 from tests.refusals import assert_refused
 
@@ -72,28 +70,6 @@ def test_names_of_images_join_lines_and_pixels_do_not(tmp_path):
     pixels.cast_column("image", datasets.Image()).to_parquet(tmp_path / "b.parquet")
     assert load_rows(str(tmp_path / "b.parquet")) == [["a dog"], ["a cat"]]
     assert load_rows(str(tmp_path / "b.parquet"), group_by="n") == [["a dog", "a cat"]]
-
-
-# What else is wrong with a file or its rows: caption_tables/test_source.py.
-@each_case(
-    ("columns", "message"),
-    [
-        ((), ".*refs, got ['image', 'words']. Name the column of the captions with --column."),
-        (("wrods",), ".*expected a column 'wrods', got ['image', 'words']. Check the spelling of --column."),
-        (("words", "video"), ".*expected a column 'video', got ['image', 'words']. Check the spelling of --group-by."),
-    ],
-)
-def test_messages_of_the_loader(tmp_path, columns, message):
-    assert_refused(ValueError, message, load_rows, write_jsonl(tmp_path / "a.jsonl", key="words"), *columns)
-
-
-def test_a_bad_line_is_named_by_its_number(tmp_path):
-    path = write_text(tmp_path / "a.jsonl", '{"captions": ["a dog"]}\n{"captions": []}\n')
-    message = f"{path}: captions[1]: expected at least one caption, got an empty list."
-    assert_refused(ValueError, message, load_rows, str(path))
-    path = write_text(tmp_path / "a.jsonl", '["a dog"]\n["a dog", 3]\n')
-    message = f"{path}: captions[1][1]: expected a caption (a string), got int (3)."
-    assert_refused(ValueError, message, load_rows, str(path))
 
 
 def test_names_are_checked():
@@ -202,11 +178,6 @@ def test_what_a_notebook_gets(tmp_path):
     assert "<b>" not in shown
     found.save(tmp_path / "page.html")
     assert shown in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_numbers_of_the_tables():
-    numbers = ((12345, ",d"), (0.5, ".1%"), (None, ".2f"))
-    assert [as_report_number(value, form) for value, form in numbers] == ["12,345", "50.0%", "–"]
 
 
 def test_the_plot_of_an_empty_vocabulary_says_so():

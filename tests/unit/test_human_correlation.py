@@ -101,10 +101,9 @@ def emscore_options():
     [
         ((), "25.1"),
         (("--config", "references", "--key", "combined_emscore_pac", "--references", 1), "31.4"),
-        (("--config", "references", "--key", "combined_emscore_pac", "--references", 9), "38.1"),
         (("--config", "references", "--key", "combined_emscore_pac"), "38.1"),
     ],
-    ids=["none", "one", "nine", "all"],
+    ids=["none", "one", "all"],
 )
 def test_vatex_eval_by_the_command(vatex, capsys, more, published):
     common = ("--benchmark", "vatex-eval", "--metric", "emscore_pac", "--data", vatex, "--options", emscore_options())

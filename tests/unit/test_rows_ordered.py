@@ -11,13 +11,12 @@ import pytest
 
 from manycaps import command_line, functional
 from manycaps.caption_tables import CaptionRow
-from manycaps.kit.text_cider import document_frequencies, shared_document_frequencies
+from manycaps.kit.text_cider import document_frequencies
 from manycaps.report.rows_page import marked_ends, rows_page
 from manycaps.rows import RowsOptions, rows
 from manycaps.rows.chosen import ChosenRows
 from manycaps.rows.ordered import mean_distances, shown_rows, token_metric
 from tests.each_case import each_case
-from tests.refusals import assert_refused
 
 PEOPLE = [
     ["a dog runs", "a dog runs", "a cat", "birds"],
@@ -188,13 +187,6 @@ def test_what_a_notebook_gets(tmp_path):
     assert shown in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_options_are_checked_before_a_file_is_read():
-    message = "--choose: expected one of 'random', 'first', 'varied', 'alike', 'best', "
-    assert_refused(ValueError, message, RowsOptions, ["a.json"], choose="good")
-    message = "--rows: expected a whole number of at least 1, got 0."
-    assert_refused(ValueError, message, RowsOptions, ["a.json"], rows=0)
-
-
 @pytest.mark.parametrize("metric", ["rouge_l", "cider_d", "bleu_4"])
 @pytest.mark.parametrize("choose", ["varied", "worst"])
 def test_rows_in_chunks_are_those_of_all_at_once(metric, choose, tmp_path, monkeypatch):
@@ -221,15 +213,6 @@ def test_cider_d_is_that_of_the_documents_of_all_rows():
         for each in shown.system:
             expected = functional.cider_d([functional.ptb_tokenize([each.text])], [distinct], table)[0]
             assert each.score == pytest.approx(expected, abs=1e-12), row.id
-
-
-def test_the_documents_of_shared_ngrams():
-    rng = np.random.default_rng(0)
-    documents = [
-        [rng.choice(list("abcdef"), rng.integers(0, 7)).tolist() for _ in range(rng.integers(1, 4))] for _ in range(30)
-    ]
-    counts = document_frequencies(documents)
-    assert shared_document_frequencies(documents) == {ngram: n for ngram, n in counts.items() if n > 1}
 
 
 @pytest.mark.slow

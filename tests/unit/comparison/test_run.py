@@ -7,7 +7,6 @@ import pytest
 
 from manycaps.command_line import main
 from manycaps.comparison import CompareOptions, compare, systems
-from manycaps.comparison.comparison_tables import system_table
 from manycaps.comparison.comparison_text import notes
 from manycaps.kit.base_module import VERSION
 from manycaps.saved_files import sole_output
@@ -125,25 +124,6 @@ def test_a_column_of_images_that_is_asked_for_has_one_in_every_row(options, tmp_
     with pytest.raises(ValueError) as found:
         compare(CompareOptions(systems, references, **options))
     assert "image[0]: expected a path or the bytes of a file, got int (42)." in str(found.value)
-
-
-def test_a_column_of_means_has_equally_many_decimals(tmp_path):
-    rows = caption_rows(6)
-    rows["other"] = [["zebra zebra"] for _ in rows["other"]]  # no word of the references
-    rows["base"] = rows["references"]
-    files = write_captions(tmp_path, rows)
-    table = system_table(compare(options_of(files, metrics=["bleu_rouge"])))
-    for column in range(1, len(table.header)):
-        assert {len(row[column].text.partition(".")[2]) for row in table.rows} == {3}, table.header[column]
-
-
-@each_case(
-    ("images", "labels"),
-    [(("a", "b"), None), (("a", "a"), ["a", "a"]), (("a", "b", "a"), ["a", "b", "a"]), (("a", "a", None), None)],
-)
-def test_rows_of_one_image_are_a_cluster(images, labels):
-    rows = [systems.SystemRow(str(i), {}, image=image) for i, image in enumerate(images)]
-    assert systems.clusters_of(rows, None) == labels
 
 
 def test_clusters_that_never_end_are_stopped(monkeypatch):
