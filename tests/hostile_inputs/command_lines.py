@@ -389,7 +389,7 @@ OTHER_LINES: dict[str, str] = {
     "unknown_option": "list --no-such-option",
 }
 
-# Mistakes with which a command may succeed: WordNet may be there, no metric is the default one, and images need no names.
+# Mistakes with which a command may succeed: WordNet may be there, no metric is the default, images need no names.
 MAY_SUCCEED = {"install-wordnet/in_a_file", "human-correlation/metric_empty"}
 MAY_SUCCEED |= {f"coco-systems/annotations_images_{kind}" for kind in ("none", "of_numbers")}
 
