@@ -17,19 +17,6 @@ IMAGES_NAME = "images"
 
 ADVICE = "Use the format of the COCO caption code."
 
-# Table 7: the scores of each system, by the name of its file.
-PUBLISHED_SYSTEMS: Mapping[str, Mapping[str, float]] = {
-    "show_and_tell": {"pac_score": 0.772, "ref_pac_score": 0.826, "clip_s": 0.572},
-    "show_attend_and_tell": {"pac_score": 0.785, "ref_pac_score": 0.837, "clip_s": 0.582},
-    "up_down": {"pac_score": 0.794, "ref_pac_score": 0.847, "clip_s": 0.592},
-    "sgae": {"pac_score": 0.803, "ref_pac_score": 0.854, "clip_s": 0.600},
-    "aoanet": {"pac_score": 0.805, "ref_pac_score": 0.856, "clip_s": 0.602},
-    "m2_transformer": {"pac_score": 0.806, "ref_pac_score": 0.854, "clip_s": 0.605},
-    "x_transformer": {"pac_score": 0.812, "ref_pac_score": 0.859, "clip_s": 0.610},
-    "vinvl": {"pac_score": 0.821, "ref_pac_score": 0.869, "clip_s": 0.627},
-    "humans": {"pac_score": 0.818, "ref_pac_score": 0.857, "clip_s": 0.626},
-}
-
 
 def system_rows(folder: pathlib.Path) -> dict[str, list[dict[str, Any]]]:
     """Return the captions of each system, by the name of its file, all of the same images in the same order.
