@@ -15,6 +15,7 @@ from manycaps.diversity import measured as engine
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.report import diversity_page
 from manycaps.report.diversity_plots import vocabulary_plot
+from tests.each_case import each_case
 from tests.large_packages import datasets
 from tests.refusals import assert_refused
 
@@ -70,6 +71,19 @@ def test_names_of_images_join_lines_and_pixels_do_not(tmp_path):
     pixels.cast_column("image", datasets.Image()).to_parquet(tmp_path / "b.parquet")
     assert load_rows(str(tmp_path / "b.parquet")) == [["a dog"], ["a cat"]]
     assert load_rows(str(tmp_path / "b.parquet"), group_by="n") == [["a dog", "a cat"]]
+
+
+# What else is wrong with a file or its rows: caption_tables/test_source.py.
+@each_case(
+    ("columns", "message"),
+    [
+        ((), ".*refs, got ['image', 'words']. Name the column of the captions with --column."),
+        (("wrods",), ".*expected a column 'wrods', got ['image', 'words']. Check the spelling of --column."),
+        (("words", "video"), ".*expected a column 'video', got ['image', 'words']. Check the spelling of --group-by."),
+    ],
+)
+def test_messages_of_the_loader(tmp_path, columns, message):
+    assert_refused(ValueError, message, load_rows, write_jsonl(tmp_path / "a.jsonl", key="words"), *columns)
 
 
 def test_names_are_checked():
@@ -159,15 +173,6 @@ def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
     assert "12,697" in text  # nouns of MSR-VTT
     assert "not defined" in text  # no verb anywhere, so no uniqueness
     assert "run again" not in text
-
-
-def test_the_figures_are_printed_with_a_source_a_column(tmp_path, capsys):
-    source = write_jsonl(tmp_path / "a.jsonl")
-    run(source, source, "--names", "one", "two", "--output", tmp_path / "page.html")
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["one", "two"]
-    assert ["Types", "7", "7"] in lines
-    assert len(lines) == 13
 
 
 def test_what_a_notebook_gets(tmp_path):

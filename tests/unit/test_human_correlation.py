@@ -98,12 +98,8 @@ def emscore_options():
 
 @pytest.mark.parametrize(
     ("more", "published"),
-    [
-        ((), "25.1"),
-        (("--config", "references", "--key", "combined_emscore_pac", "--references", 1), "31.4"),
-        (("--config", "references", "--key", "combined_emscore_pac"), "38.1"),
-    ],
-    ids=["none", "one", "all"],
+    [((), "25.1"), (("--config", "references", "--key", "combined_emscore_pac", "--references", 1), "31.4")],
+    ids=["none", "one"],
 )
 def test_vatex_eval_by_the_command(vatex, capsys, more, published):
     common = ("--benchmark", "vatex-eval", "--metric", "emscore_pac", "--data", vatex, "--options", emscore_options())
@@ -113,23 +109,49 @@ def test_vatex_eval_by_the_command(vatex, capsys, more, published):
     assert line.split()[2] == published
 
 
-@each_case("name", ["gts_list", "human_scores"])
-def test_pickles_of_vatex_eval_are_not_read(tmp_path, name):
-    """Neither as they were released nor inside of an array; other bad files: tests/hostile_inputs."""
-    path = write_vatex(tmp_path) / f"{name}.npy"
-    np.save(path, np.array([["a"], None], dtype=object), allow_pickle=True)
-    assert_refused(ValueError, ".*expected an array without objects, got ValueError", vatex_eval_rows, tmp_path)
-    path.rename(path.with_suffix(".pkl"))
-    assert_refused(ValueError, f".*got {name}.pkl, which can run code. Convert the release", vatex_eval_rows, tmp_path)
+NO_ARRAY = "expected an array without objects, got"
+OBJECTS = np.array([["a"], None], dtype=object)
 
 
-def test_too_few_references_or_judges(vatex):
+@each_case(
+    ("change", "message"),
+    [
+        (lambda path: path("gts_list").unlink(), f"gts_list.npy': {NO_ARRAY}"),
+        (
+            lambda path: path("gts_list").rename(path("gts_list").with_suffix(".pkl")),
+            f"{NO_ARRAY} gts_list.pkl, which can run code. Convert the release",
+        ),
+        (lambda path: np.save(path("gts_list"), OBJECTS, allow_pickle=True), f"{NO_ARRAY} ValueError"),
+        (lambda path: np.save(path("video_ids"), np.array(["one"])), "got the shapes (4,), (4, 9), (1,)"),
+        (lambda path: np.save(path("human_scores"), np.ones(4)), "expected 3 finite numbers for each of the 4"),
+    ],
+    ids=["missing", "pickle", "objects", "shape", "judges"],
+)
+def test_bad_files_of_vatex_eval(tmp_path, change, message):
+    folder = write_vatex(tmp_path)
+    change(lambda name: folder / f"{name}.npy")
+    assert_refused(ValueError, f".*{message}", vatex_eval_rows, folder)
+
+
+def test_too_many_references_and_unequal_judges(vatex):
     rows = vatex_eval_rows(vatex)
     message = "--references: expected at most 9, the references of row 0, got 10. Give"
     assert_refused(ValueError, message, first_references, rows, 10)
     rows[2]["human_score"] = [1.0, math.nan, 2.0]
     message = "human_score[2]: expected 3 judgements as in row 0, got [1.0, nan"
     assert_refused(ValueError, message, judge_correlations, rows, by_length)
+
+
+@each_case(
+    ("array", "message"),
+    [
+        (np.ones(3), "expected a floating-point array of shape (n_frames, d), got float64 of shape (3,)"),
+        (np.array([None]), "expected an array of frame features, got ValueError"),
+    ],
+)
+def test_bad_frame_features(tmp_path, array, message):
+    np.save(tmp_path / "v.npy", array, allow_pickle=True)
+    assert_refused(ValueError, f".*{message}", video_value, str(tmp_path / "v.npy"))
 
 
 def test_segments_of_frame_features(tmp_path):
@@ -139,12 +161,6 @@ def test_segments_of_frame_features(tmp_path):
     assert video_value(path, (0.99, 1.0)).ravel().tolist() == [9]
     assert video_value(path, (1.0, 1.0)).ravel().tolist() == [9]
     assert video_value("v.mp4", (0.25, 0.5)) == "v.mp4"
-    for array, message in (
-        (np.ones(3), "of shape (n_frames, d), got"),
-        (np.array([None]), "frame features, got ValueE"),
-    ):
-        np.save(path, array, allow_pickle=True)
-        assert_refused(ValueError, f".*{message}", video_value, path)
 
 
 RIGHT = {"v1": ["a dog runs", "it sleeps"], "v2": ["a man cooks"]}
@@ -214,6 +230,20 @@ def test_activitynet_foil_by_the_command(activitynet, capsys, more, published):
     assert "n_rows               2" in printed.out
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (RIGHT_FILE, {}, "expected videos under 'results', got None."),
+        (FOIL_FILE, {"results": {"v1": []}}, "expected as many foil sentences as right ones (2)"),
+        (FIRST_FILE, [], "expected videos by name, got []."),
+        (FIRST_FILE, {"v1": {"timestamps": [], "duration": 1}}, "got IndexError"),
+    ],
+)
+def test_bad_files_of_activitynet_foil(activitynet, name, content, message):
+    (activitynet / name).write_text(json.dumps(content))
+    assert_refused(ValueError, f".*{message}", activitynet_foil_rows, activitynet)
+
+
 def write_triplets(path, triplets):
     """Write the structure of the release: text in a structure of one field."""
     text = [("d", object)]
@@ -271,16 +301,19 @@ def test_abstract_50s_by_the_command(tmp_path, capsys):
     assert printed.err.startswith("--data: expected the column img for a metric of images, got rows without it. Give a")
 
 
-def test_bad_values_of_abstract_50s(tmp_path):
+@each_case(
+    ("write", "got"),
+    [
+        (lambda path: path.write_bytes(b"no file of MATLAB"), ""),
+        (lambda path: scipy.io.savemat(path, {"other": 1}), "KeyError ('triplets')"),
+        (lambda path: write_triplets(path, [("a", "b", "c", [1, -1])]), "ValueError (2 values in place of one)"),
+    ],
+    ids=["text", "other", "two choices"],
+)
+def test_bad_files_of_abstract_50s(tmp_path, write, got):
     path = tmp_path / "consensus_abstract.mat"
-    for choice, got in (
-        ("first", "ValueError"),
-        ([1, -1], "ValueError (2 values in"),
-        (math.nan, "ValueError (a choice"),
-    ):
-        write_triplets(path, [("a", "b", "c", choice)])
-        message = f".*expected triplets of sentences and a choice, got {got}"
-        assert_refused(ValueError, message, abstract_50s_rows, path)
+    write(path)
+    assert_refused(ValueError, f".*expected triplets of sentences and a choice, got {got}", abstract_50s_rows, path)
 
 
 @pytest.fixture
@@ -314,6 +347,22 @@ def test_systems_by_the_command(systems, capsys):
     status, printed = run(capsys, *common)
     assert status
     assert printed.err.strip() == "--data: expected the folder of the benchmark's files, got none. See --help."
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("second.json", {"annotations": []}, "expected one file of annotations and at least one list of captions in "),
+        ("vinvl.json", [{"image_id": 0}], "vinvl.json: expected a column of predictions"),
+        ("vinvl.json", [{"image_id": 0, "caption": "a"}] * 2, "vinvl.json': expected one caption of each image"),
+        ("vinvl.json", [{"image_id": 0, "caption": "a"}], "expected captions of the 4 images of own.json"),
+        ("captions.json", {"annotations": [{"id": 1}]}, "captions.json: expected a column of references"),
+        ("captions.json", {"annotations": [{"image_id": [0], "caption": "a"}]}, "image_id[0]: expected an id (text or"),
+    ],
+)
+def test_bad_files_of_systems(systems, name, content, message):
+    (systems / name).write_text(json.dumps(content))
+    assert_refused(ValueError, f".*{message}", system_rows, systems)
 
 
 def test_published_values_name_benchmarks():

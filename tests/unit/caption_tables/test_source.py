@@ -328,14 +328,6 @@ def test_a_bad_line_costs_no_other(tmp_path, name, content, reason):
         assert contents(good) == [ROWS[0], ROWS[2]]
 
 
-def test_duplicate_ids_of_lists_are_bad(tmp_path):
-    path = write(tmp_path, "a.json", json.dumps([OBJECTS[0], OBJECTS[1], OBJECTS[0]]))
-    reason = "id[2]: expected a unique id, got that of row 0. Leave one of them out."
-    assert with_bad_row(read([path]))[1] == BadRow(path, 2, "a", reason)
-    paths = [write(tmp_path, name, json.dumps(OBJECTS[:1])) for name in ("b.json", "c.json")]
-    assert f"got that of row 0 of {paths[0]}. Leave" in with_bad_row(read(paths))[1].reason
-
-
 def test_ids_missing_on_one_side(tmp_path):
     ours = write(tmp_path, "a.jsonl", json_lines([{"id": 1, "captions": ["x"]}, {"id": 2, "captions": ["y"]}]))
     theirs = write(tmp_path, "b.jsonl", json_lines([{"id": 2, "captions": ["z"]}, {"id": 3, "captions": ["w"]}]))
@@ -616,13 +608,13 @@ def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
     ("name", "content"),
     [
         ("a.json.gz", " " * (1 << 20)),
-        ("a.csv.gz", "id,caption\n" + "1,a dog\n" * 200_000),
-        ("a.tar.gz", tar_of([("a.txt", "a dog " * 200_000)])),
+        ("a.csv.gz", "id,caption\n" + "1,a dog\n" * 40_000),
+        ("a.tar.gz", tar_of([("a.txt", "a dog " * 40_000)])),
     ],
     ids=["json", "csv", "tar"],
 )
 def test_a_compressed_file_expands_within_a_limit(name, content, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "EXPANSION_BYTES", 1 << 18)
+    monkeypatch.setattr(files, "EXPANSION_BYTES", 1 << 16)
     path = write(tmp_path, name, content)
     with pytest.raises(ValueError) as error:
         list(good_rows(open_source([path]).rows()))

@@ -68,6 +68,22 @@ def test_messages(tmp_path, change, message):
     assert str(found.value).startswith(f"{second}: {message}")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("summary.json", "[1", ": expected a JSON file, got "),
+        ("summary.json", '{"metrics": {"a": 3}}', "/summary.json: expected the values of metrics, got {'a': 3}. Score"),
+        ("rows/part-00000.parquet", "PAR1", ": expected rows with their scores, got ArrowInvalid ("),
+    ],
+    ids=["no_json", "metrics", "rows"],
+)
+def test_messages_of_files_that_hold_something_else(tmp_path, folders, name, content, message):
+    (tmp_path / "b" / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError) as found:
+        read_score_folders(folders)
+    assert message in str(found.value)
+
+
 def test_messages_of_a_folder_alone(tmp_path, folders, capsys):
     twice = write_scores(tmp_path / "twice", scored()[0], [*IDS[:39], "row 0"])
     with pytest.raises(ValueError) as found:

@@ -80,6 +80,18 @@ def test_messages(release, name, text, message):
     assert_refused(ValueError, f".*{message}", expert_rows, release)
 
 
+def test_damaged_files(release):
+    (release / "Flickr8k.token.txt").unlink()
+    path = release / "Flickr8k.token.txt.gz"
+    for content, got in (
+        (gzip.compress(b"one.jpg\xff"), "UnicodeDecodeError ("),
+        (gzip.compress(CAPTIONS.encode())[:-20], "EOFError ("),
+    ):
+        path.write_bytes(content)
+        message = f"{path}: expected lines of UTF-8, got {got}.*. Take the file as it was released.$"
+        assert_refused(ValueError, message, expert_rows, release)
+
+
 def printed(capsys, folder, *options):
     command = ["--benchmark", "flickr8k-expert", "--data", str(folder), *options]
     code = command_line.main(["human-correlation", *command])

@@ -97,7 +97,6 @@ def test_temperature_of_one_choice_by_hand():
     ("speaker", "message"),
     [
         (Speaker(-1.0), "temperature: expected a number from 0, got -1.0. 1 is the people, lower is sharper."),
-        (Speaker(math.nan), "temperature: expected a number from 0, got nan. 1 is the people, lower is sharper."),
         (Speaker(wrong=1.5), "wrong: expected a share from 0 to 1, got 1.5. 0 says nothing wrong."),
         (Speaker(exponent=-0.5), "exponent: expected a number from 0, got -0.5. 0 likes all wordings equally."),
     ],
@@ -109,11 +108,7 @@ def test_messages(speaker, message):
 
 @each_case(
     ("scene", "temperature", "wrong"),
-    [
-        *((scene, temperature, 0.0) for scene in (STAR, STARS) for temperature in (0.0, 0.5, 1.0, 3.0)),
-        (STAR, 0.0, 0.2),
-        (STAR, 1.0, 0.2),
-    ],
+    [*((STARS, temperature, 0.0) for temperature in (0.0, 0.5, 3.0)), (STAR, 1.0, 0.2)],
     ids=lambda value: f"{len(value.groups)} groups" if isinstance(value, Scene) else str(value),
 )
 def test_probabilities_sum_to_one(scene, temperature, wrong):
