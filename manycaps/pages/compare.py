@@ -2,8 +2,6 @@
 
 import functools
 import html
-import importlib.resources
-import json
 import pathlib
 import shutil
 import tempfile
@@ -12,6 +10,7 @@ from collections.abc import Sequence
 
 import gradio as gr
 
+from manycaps import quickstart
 from manycaps.caption_tables.files import source_name
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.compared_systems import OUTPUT_NAMES, ComparedMetric
@@ -19,6 +18,8 @@ from manycaps.comparison.comparison_tables import all_tables, as_written
 from manycaps.comparison.comparison_text import summaries
 from manycaps.comparison.systems import read_systems
 from manycaps.installed_modules import import_evaluate
+from manycaps.quickstart.comparison import sample_files
+from manycaps.quickstart.scenes import read_scenes
 
 from .form import UPLOAD_LIFE, Form, Page
 from .inputs import CaptionLimits, check_at_most, check_caption_limits, check_uploaded, uploaded_file
@@ -147,17 +148,12 @@ def means_of(compared: ComparedMetric) -> Drawing:
 @functools.cache
 def example() -> tuple[str, str, None, str, str]:
     """Write the bundled sample into files, once: a varied system, one that repeats a caption, and people."""
-    sample = json.loads((importlib.resources.files("manycaps") / "quickstart" / "captions.json").read_text("utf-8"))
-    folder, names = pathlib.Path(tempfile.mkdtemp(dir=written().name)), list(sample["scenes"][0]["systems"])[:2]
-    paths = []
-    for name in names:
-        lines = [json.dumps({"id": i, "captions": s["systems"][name]}) for i, s in enumerate(sample["scenes"])]
-        paths.append(folder / f"{name.replace(' ', '_')}.jsonl")
-        paths[-1].write_text("\n".join(lines), encoding="utf-8")
-    people = [json.dumps({"id": i, "references": scene["references"]}) for i, scene in enumerate(sample["scenes"])]
-    paths.append(folder / "references.jsonl")
-    paths[-1].write_text("\n".join(people), encoding="utf-8")
-    return str(paths[0]), str(paths[1]), None, str(paths[2]), next(iter(METRICS))
+    folder = pathlib.Path(tempfile.mkdtemp(dir=written().name))
+    sample = pathlib.Path(quickstart.__file__).with_name("captions.json")
+    for name, text in sample_files(read_scenes(sample)).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    varied, repeating, people = (str(folder / f"{name}.jsonl") for name in ("diverse", "repeating", "references"))
+    return varied, repeating, None, people, next(iter(METRICS))
 
 
 COMPARE = Page(form, megabytes=MAX_MEGABYTES)
