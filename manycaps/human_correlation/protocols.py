@@ -221,15 +221,12 @@ def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
     {'device': 'cpu'}
     """
     try:
-        options = json.loads(text)
+        options, reason = json.loads(text), ""
     except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{argument}: expected an object in JSON, got {shown_value(text)} ({reason_of(error)}). Write for example "
-            """'{"device": "cuda"}'."""
-        ) from error
+        options, reason = text, f" ({reason_of(error)})"
     if not isinstance(options, dict):
         raise ValueError(
-            f"{argument}: expected an object in JSON, got {shown_value(options)}. Write for example "
+            f"{argument}: expected an object in JSON, got {shown_value(options)}{reason}. Write for example "
             """'{"device": "cuda"}'."""
         )
     return options

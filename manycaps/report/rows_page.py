@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from manycaps.report.page_frame import as_document, as_table, picture_of
-from manycaps.rows.ordered import ShownCaption, ShownRow, mean_distance, mean_score
+from manycaps.rows.ordered import ShownCaption, ShownRow, weighted_mean
 
 if TYPE_CHECKING:
     from manycaps.rows.chosen import ChosenRows
@@ -61,7 +61,8 @@ def _section(shown: ShownRow, number: int, chosen: ChosenRows) -> str:
 
 def _means(side: str, captions: Sequence[ShownCaption], metric: str) -> str:
     """Both means of one side of a row, repeated captions included."""
-    return f"{side}: mean distance {mean_distance(captions):.2f}, mean {metric} {mean_score(captions):.{DIGITS}f}"
+    distance, score = weighted_mean(captions, "distance"), weighted_mean(captions, "score")
+    return f"{side}: mean distance {distance:.2f}, mean {metric} {score:.{DIGITS}f}"
 
 
 def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> str:
