@@ -1,9 +1,10 @@
 """Rows of a benchmark: from the public copy, from the user's own table, or from the files of its release."""
 
 import hashlib
+import itertools
 import pathlib
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -28,8 +29,8 @@ NEEDED_COLUMNS = {
 }
 
 
-def load_rows(name: str, data: pathlib.Path | None) -> list[dict[str, Any]]:
-    """Load a benchmark's rows, images undecoded; what a row lacks is None."""
+def load_rows(name: str, data: pathlib.Path | None, limit: int | None) -> list[dict[str, Any]]:
+    """Load a benchmark's first rows, or all, images undecoded; what a row lacks is None."""
     benchmark = BENCHMARKS[name]
     if data is not None and not data.exists():
         raise ValueError(f"--data: expected a folder or a file, got {no_such_path(str(data))}")
@@ -42,10 +43,11 @@ def load_rows(name: str, data: pathlib.Path | None) -> list[dict[str, Any]]:
         if data is None:
             repository, configuration, split = benchmark.hub or ("", None, "")
             parts = datasets.load_dataset(repository, configuration)
-            rows = list(parts[split if split in parts else next(iter(parts))].cast_column("img", UNDECODED))
+            public = parts[split if split in parts else next(iter(parts))].cast_column("img", UNDECODED)
+            rows = list(itertools.islice(public, limit))
         else:
             released = _released_rows(name, data)
-            rows = _load_local(data) if released is None else released
+            rows = list(itertools.islice(_local_rows(data) if released is None else released, limit))
     except Exception as error:  # datasets, huggingface_hub, pandas, pyarrow and gzip each raise their own
         if is_in_house_form(error):
             raise
@@ -156,16 +158,14 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
             )
 
 
-def _load_local(data: pathlib.Path) -> list[dict[str, Any]]:
-    """Load a folder or a file; paths of images and videos are made absolute."""
+def _local_rows(data: pathlib.Path) -> Iterator[dict[str, Any]]:
+    """Read a folder or a file; paths of images and videos are made absolute."""
     is_saved = data.is_dir() and (data / "dataset_info.json").exists()
     found = data.rglob("*") if data.is_dir() else [data]
     files = [data] if is_saved else sorted(path for path in found if path.suffix in (".jsonl", ".parquet"))
     if not files:
         raise ValueError(f"--data: expected .jsonl or .parquet files in {data}, got none. See --help.")
     folder = data if data.is_dir() else data.parent
-    rows = []
     for row in (record for file in files for record in table_records(file)):
         media = {name: str(folder / row[name]) for name in ("img", "video") if isinstance(row.get(name), str)}
-        rows.append({**row, **media})
-    return rows
+        yield {**row, **media}

@@ -381,7 +381,7 @@ def _benchmark_rows(options: CorrelationOptions, benchmark: Benchmark, with_refe
     """Load the rows of a benchmark, with their references as its protocol has them where a metric takes some."""
     if benchmark.kind == "paragraphs":
         return activitynet_foil_rows(_folder(options.data))[: options.limit]
-    rows = load_rows(options.benchmark, options.data)[: options.limit]
+    rows: ProtocolRows = load_rows(options.benchmark, options.data, options.limit)
     if with_references:
         check_references(rows)
         if benchmark.removes_judged_references:

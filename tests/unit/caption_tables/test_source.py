@@ -450,26 +450,17 @@ def test_what_concerns_all_rows_raises(tmp_path, name, content, message):
     ("call", "message"),
     [
         (lambda: table_files(["none.jsonl"]), "expected a file, a folder or a pattern of files, got none. Check the"),
-        (lambda: table_files(["*.parquet"]), "expected a file, a folder or a pattern of files, got none. Check the"),
         (lambda: table_files(["empty"]), ": expected at least one table in the folder, got none."),
         (lambda: table_files(["a.docx"]), r"a.docx: expected a table that ends in .parquet, "),
-        (lambda: table_files(["no-such://x.csv"]), "no-such://x.csv: expected a path, or an address that fsspec can o"),
         (lambda: open_source(["lists.jsonl"], ["ids.jsonl"]), "lists.jsonl: expected a column of ids to join predicti"),
         (lambda: open_source(["caf\udce9.jsonl"]), "'caf\\udce9.jsonl': expected a path in UTF-8, got other bytes"),
         (lambda: open_captions(["both.jsonl"]), "expected one column of captions, got predictions and references. Nam"),
-        (lambda: open_captions(["twice.csv"]), "twice.csv: expected every column name once, got 'caption' 2 times. Gi"),
         (
             lambda: open_captions(["single.csv"], CaptionColumn("caption", needs_group=True)),
             "expected lists of captions in caption, or a column that names the item of",
         ),
         (lambda: list(table_records("both.jsonl")), "both.jsonl: row[3]: expected a line of JSON, got none"),
-        *(
-            (
-                lambda text=text: parsed_columns(text),
-                "--columns: expected a list such as predictions=samples,id=image_i",
-            )
-            for text in ("predictions", "captions=a", "id=")
-        ),
+        (lambda: parsed_columns("captions=a"), "--columns: expected a list such as predictions=samples,id=image_i"),
         (
             lambda: find_layout(["text"], {"id": "x"}, ["predictions"], "a"),
             "a: expected a column 'x' of id, got text. Check --columns.",
@@ -489,7 +480,6 @@ def test_sources_and_options_that_cannot_be_used(tmp_path, monkeypatch, call, me
     write(tmp_path, "ids.jsonl", json_lines([{"id": 1, "captions": ["x"]}]))
     write(tmp_path, "both.jsonl", json_lines(OBJECTS) + "{\n")
     write(tmp_path, "single.csv", "caption\na dog\na cat\n")
-    write(tmp_path, "twice.csv", "id,caption,caption\n1,a dog,two cats\n")
     with pytest.raises(ValueError) as error:
         call()
     assert message in str(error.value)

@@ -23,11 +23,6 @@ def scene(**changes):
     return {**GOOD, **changes}
 
 
-def test_the_bundled_sample_is_read_as_it_is():
-    path = ROOT / "manycaps" / "quickstart" / "captions.json"
-    assert read_scenes(path) == json.loads(path.read_text(encoding="utf-8"))["scenes"]
-
-
 def test_the_help_and_the_site_show_a_file_that_is_read(tmp_path):
     page = (ROOT / "docs" / "index.md").read_text("utf-8")
     [shown] = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)

@@ -212,11 +212,6 @@ def test_messages(tmp_path, changed, message):
         assert_refused(ValueError, message, lambda: sample(options_for(server.url, tmp_path, **changed)))
 
 
-def test_no_server(tmp_path):
-    message = "--url: expected samples from http://localhost:9/v1, got .* after 0 ret"
-    assert_refused(ValueError, message, sample, options_for("http://localhost:9/v1", tmp_path, retries=0))
-
-
 def test_requests_run_side_by_side(tmp_path):
     both = threading.Barrier(2, timeout=5)
 
