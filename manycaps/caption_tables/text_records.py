@@ -362,8 +362,9 @@ def _annotations(content: dict[str, Any]) -> Iterator[Any]:
     files = {
         image["id"]: image["file_name"]
         for image in (images if isinstance(images, list) else [])
-        if isinstance(image, dict) and {"id", "file_name"} <= set(image)
+        if isinstance(image, dict) and isinstance(image.get("id"), str | int) and "file_name" in image
     }
     for annotation in content["annotations"]:
-        name = files.get(annotation.get("image_id")) if isinstance(annotation, dict) else None
+        image = annotation.get("image_id") if isinstance(annotation, dict) else None
+        name = files.get(image) if isinstance(image, str | int) else None
         yield annotation if name is None else {**annotation, "image": name}

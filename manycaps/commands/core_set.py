@@ -48,13 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.caption_tables.columns import parsed_columns
     from manycaps.core_set.core_sets import CoreSetOptions, write_core_sets
 
     given = vars(arguments)
     options = {field.name: given[field.name] for field in dataclasses.fields(CoreSetOptions)}
-    columns = parsed_columns(arguments.columns) if arguments.columns else None
-    core_sets = write_core_sets(CoreSetOptions(**options | {"columns": columns}))
+    core_sets = write_core_sets(CoreSetOptions(**options))
     n_rows = core_sets["n_rows"]
     print("threshold  captions  rows reached")
     for point in core_sets["curve"]:

@@ -105,12 +105,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _options_of(arguments: argparse.Namespace) -> ScoreOptions:
-    from manycaps.caption_tables.columns import parsed_columns
     from manycaps.scoring.run_settings import metric_options
 
     given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(ScoreOptions)}
     given["metrics"] = metric_options(arguments.metrics.split(","), arguments.option, arguments.device)
-    given["columns"] = parsed_columns(arguments.columns) if arguments.columns else None
     return ScoreOptions(**given)
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 # How a terminal writes the letters of systems above the line.
 SUPERSCRIPTS = str.maketrans(LETTERS, "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ")
 
-FORMATS = ("text", "md", "latex")
-
 # Special characters of LaTeX, and their escapes.
 LATEX_SIGNS = {
     "\\": r"\textbackslash{}",

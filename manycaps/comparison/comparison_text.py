@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from manycaps.catalog import SET_MODULES
 from manycaps.comparison.mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
-from manycaps.comparison.parity_text import pair_line, parity_methods, parity_screen, shown_pairs, system_line
+from manycaps.comparison.parity_text import pair_line, parity_methods, parity_screen, system_line
 from manycaps.kit.base_module import VERSION
 from manycaps.kit.base_rows import n_sharing_rows
 from manycaps.kit.sets_parity_words import p_value_digits, shown_p_value
@@ -76,17 +76,16 @@ def _interval(test: PairedTest) -> str:
     return as_interval(low, high)
 
 
-def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
+def summaries(comparison: SystemComparison) -> list[str]:
     """Return the answer in sentences: the systems beside people, and in pairs.
 
-    Where there are no two references, every system beside the baseline by every metric. Without `full`, many
-    pairs are reduced to those with the baseline.
+    Where there are no two references, every system beside the baseline by every metric.
     """
     baseline, parity = comparison.systems[0], comparison.parity
     sentences = notes(comparison)
     if parity is not None:
         sentences += [system_line(parity, system) for system in parity.nearest_first()]
-        return sentences + [pair_line(pair) for pair in shown_pairs(parity, full)] + shared_rows(comparison)
+        return sentences + [pair_line(pair) for pair in parity.pairs] + shared_rows(comparison)
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
     return sentences + [pair_summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)

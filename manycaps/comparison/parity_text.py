@@ -131,13 +131,6 @@ def as_rows_needed(result: Mapping[str, Any]) -> str:
     return f"{rows:,.0f}" if math.isnan(low) else f"{rows:,.0f} [{low:,.0f}, {high:,.0f}]"
 
 
-def shown_pairs(parity: ComparedParity, full: bool) -> Sequence[ParityPair]:
-    """Return the pairs that are printed: all, or those with the baseline where there are many."""
-    if full or len(parity.pairs) <= MOST_PAIRS:
-        return parity.pairs
-    return [pair for pair in parity.pairs if pair.second == parity.systems[0].name]
-
-
 def parity_table(parity: ComparedParity) -> tuple[list[str], list[list[tuple[str, float | None]]]]:
     """Return header and rows of the table of systems beside people; cells are text and the number behind it."""
     header = ["system", "p", "rows needed", "unlike people", "ordinary", "near-duplicates"]
@@ -174,7 +167,6 @@ def parity_screen(
     *,
     warnings: Sequence[str] = (),
     full: bool = False,
-    width: int = WIDTH,
 ) -> str:
     """Return the answer as a terminal shows it: a table, a line for each system, with captions, and one for each pair.
 
@@ -186,15 +178,17 @@ def parity_screen(
     cells = [header, *([text for text, _ in row] for row in of_systems)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     table = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in cells]
-    pairs = shown_pairs(parity, full)
+    pairs = parity.pairs
+    if not full and len(pairs) > MOST_PAIRS:
+        pairs = [pair for pair in pairs if pair.second == parity.systems[0].name]
     of_pairs = [f"- {pair_line(pair)}" for pair in pairs]
     if len(pairs) < len(parity.pairs):
         of_pairs.append(f"- {len(parity.pairs)} pairs in all: --full")
     of_pairs += warnings
-    before = [*table, "", *(line for note in notes for line in _wrapped(note, width))]
-    after = ["", *(line for text in of_pairs for line in _wrapped(text, width))]
+    before = [*table, "", *(line for note in notes for line in _wrapped(note))]
+    after = ["", *(line for text in of_pairs for line in _wrapped(text))]
     systems = parity.nearest_first()
-    sentences = [_wrapped(system_line(parity, system), width) for system in systems]
+    sentences = [_wrapped(system_line(parity, system)) for system in systems]
     n_free = HEIGHT - len(before) - len(after) - sum(map(len, sentences))
     examples = [example_lines(system, rows, MOST_EXAMPLES) for system in systems]
     shown = [len(lines) for lines in examples] if full else _shares(list(map(len, examples)), n_free)
@@ -274,8 +268,8 @@ def _shares(wanted: Sequence[int], n_free: int) -> list[int]:
     return given
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 import os
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,19 +191,14 @@ def _opened(folder: str) -> CaptionSource:
         if state != (n_bytes, modified):
             got = "none" if state is None else "another one"
             raise ValueError(f"{folder}: expected the file {path} that it was scored from, got {got}. {REMEDY}")
-    for columns in _columns(sides):
+    if sides:
         n_main = sides["predictions"]["files"]
+        of_files = [sides["predictions" if i < n_main else "references"]["columns"] for i in range(len(files))]
+        columns = dict(zip(files, of_files, strict=True))
         source = open_source(list(files)[:n_main], list(files)[n_main:], columns, limit=inputs.get("limit"))
         if source.description() == sides:
             return source
     raise ValueError(f"{folder}: expected a record of how its files were read, got none that fits them. {REMEDY}")
-
-
-def _columns(sides: Mapping[str, Any]) -> Iterator[dict[str, str] | None]:
-    """Ways to name the columns: none, and as the run read them."""
-    if sides:
-        yield None
-        yield {role: name for side in sides.values() for role, name in side["columns"].items()}
 
 
 def _state(path: str) -> tuple[int, int | None] | None:

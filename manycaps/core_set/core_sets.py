@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from manycaps.caption_tables import good_rows, open_source
-from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns, columns_of
+from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.core_set.covers import ReachedRows, greedy_cover, reached_rows
 from manycaps.core_set.cross_cider import CrossCider
 from manycaps.kit.base_files import is_regular_file
@@ -55,8 +55,8 @@ class CoreSetOptions:
     thresholds: Sequence[float] | None = None
     # Array with the scores of another metric.
     scores: pathlib.Path | None = None
-    # Names of columns by their roles.
-    columns: ColumnNames | None = None
+    # Names of columns by their roles, or both as text.
+    columns: ColumnNames | str | None = None
     # Number of rows that are read of each side; None: all.
     limit: int | None = None
 
@@ -77,9 +77,10 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     if options.limit is not None:
         check_whole_number("--limit", options.limit, 1)
     check_can_be_written(options.output)
-    check_files_of_columns(options.columns, [*options.train, *options.test])
-    candidates = distinct_captions(read_rows(options.train, options.columns, options.limit), options.tokenizer)
-    tests = [captions for _, captions in read_rows(options.test, options.columns, options.limit)]
+    columns = as_columns(options.columns)
+    check_files_of_columns(columns, [*options.train, *options.test])
+    candidates = distinct_captions(read_rows(options.train, columns, options.limit), options.tokenizer)
+    tests = [captions for _, captions in read_rows(options.test, columns, options.limit)]
     reached = _reached(options, candidates, tests, thresholds)
     curve = [core_set(reached, level, threshold, candidates) for level, threshold in enumerate(thresholds)]
     result: dict[str, Any] = {

@@ -69,7 +69,7 @@ def _of_half(half: Half) -> str:
     )
 
 
-def decoding_screen(compared: ComparedSettings, width: int = WIDTH) -> str:
+def decoding_screen(compared: ComparedSettings) -> str:
     """Return table and sentences, as a terminal shows them."""
     cells = table(compared)
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEADER))]
@@ -77,6 +77,6 @@ def decoding_screen(compared: ComparedSettings, width: int = WIDTH) -> str:
     sentences = [
         line
         for sentence in decoding_sentences(compared)
-        for line in textwrap.wrap(sentence, width, subsequent_indent="  ")
+        for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")
     ]
     return "\n".join([*lines, "", *sentences])

@@ -1,9 +1,10 @@
 """Rows of a benchmark: from the public copy, from the user's own table, or from the files of its release."""
 
 import hashlib
+import itertools
 import pathlib
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -17,8 +18,8 @@ from manycaps.human_correlation.video_benchmarks import is_vatex_eval, vatex_eva
 from manycaps.kit.base_files import is_regular_file, no_such_path
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
 
-# Columns whose values are checked before anything is scored.
-CHECKED_COLUMNS = ("cand", "better", "worse", "refs", "human_score")
+# A column of images as bytes or paths.
+UNDECODED = datasets.Image(decode=False)
 
 # Columns that a user's own table needs, by the kind of benchmark.
 NEEDED_COLUMNS = {
@@ -28,8 +29,8 @@ NEEDED_COLUMNS = {
 }
 
 
-def load_rows(name: str, data: pathlib.Path | None) -> Any:
-    """Load a benchmark's rows, images undecoded."""
+def load_rows(name: str, data: pathlib.Path | None, limit: int | None) -> list[dict[str, Any]]:
+    """Load a benchmark's first rows, or all, images undecoded; what a row lacks is None."""
     benchmark = BENCHMARKS[name]
     if data is not None and not data.exists():
         raise ValueError(f"--data: expected a folder or a file, got {no_such_path(str(data))}")
@@ -42,11 +43,11 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
         if data is None:
             repository, configuration, split = benchmark.hub or ("", None, "")
             parts = datasets.load_dataset(repository, configuration)
-            rows = parts[split if split in parts else next(iter(parts))]
-            rows = rows.cast_column("img", datasets.Image(decode=False))
+            public = parts[split if split in parts else next(iter(parts))].cast_column("img", UNDECODED)
+            rows = list(itertools.islice(public, limit))
         else:
             released = _released_rows(name, data)
-            rows = _load_local(data) if released is None else datasets.Dataset.from_list(released)
+            rows = list(itertools.islice(_local_rows(data) if released is None else released, limit))
     except Exception as error:  # datasets, huggingface_hub, pandas, pyarrow and gzip each raise their own
         if is_in_house_form(error):
             raise
@@ -55,14 +56,14 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
             f"--data: expected rows of {name}, got {type(cause).__name__} ({reason_of(cause)}). Check the files, or "
             "the connection to the Hub."
         ) from error
-    if not len(rows):
+    if not rows:
         raise ValueError("--data: expected at least one row, got none. Give the rows of the benchmark.")
+    names = dict.fromkeys(column for row in rows for column in row)
     needed = NEEDED_COLUMNS[benchmark.kind]
-    if released is None and any(column not in rows.column_names for column in needed):
-        raise ValueError(
-            f"--data: expected the columns {', '.join(needed)}, got {', '.join(rows.column_names)}. Rename them."
-        )
-    for i, row in enumerate(rows.remove_columns([c for c in rows.column_names if c not in CHECKED_COLUMNS])):
+    if released is None and not names.keys() >= set(needed):
+        raise ValueError(f"--data: expected the columns {', '.join(needed)}, got {', '.join(names)}. Rename them.")
+    rows = [dict.fromkeys(names) | row for row in rows]
+    for i, row in enumerate(rows):
         _check_row(row, i)
     return rows
 
@@ -157,22 +158,14 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
             )
 
 
-def _load_local(data: pathlib.Path) -> Any:
-    """Load a folder or a file; image paths are made absolute."""
-    if data.is_dir() and (data / "dataset_info.json").exists():
-        rows = datasets.load_from_disk(str(data))
-    else:
-        files = sorted(p for p in (data.rglob("*") if data.is_dir() else [data]) if p.suffix in (".jsonl", ".parquet"))
-        if not files:
-            raise ValueError(f"--data: expected .jsonl or .parquet files in {data}, got none. See --help.")
-        if files[0].suffix == ".jsonl":
-            rows = datasets.Dataset.from_list([dict(row) for file in files for row in table_records(file)])
-        else:
-            rows = datasets.load_dataset("parquet", data_files=[str(file) for file in files], split="train")
-    if isinstance(rows.features.get("img"), datasets.Image):
-        return rows.cast_column("img", datasets.Image(decode=False))
+def _local_rows(data: pathlib.Path) -> Iterator[dict[str, Any]]:
+    """Read a folder or a file; paths of images and videos are made absolute."""
+    is_saved = data.is_dir() and (data / "dataset_info.json").exists()
+    found = data.rglob("*") if data.is_dir() else [data]
+    files = [data] if is_saved else sorted(path for path in found if path.suffix in (".jsonl", ".parquet"))
+    if not files:
+        raise ValueError(f"--data: expected .jsonl or .parquet files in {data}, got none. See --help.")
     folder = data if data.is_dir() else data.parent
-    for name in ("img", "video"):
-        if name in rows.column_names:
-            rows = rows.map(lambda row, name=name: {name: str(folder / row[name])})
-    return rows
+    for row in (record for file in files for record in table_records(file)):
+        media = {name: str(folder / row[name]) for name in ("img", "video") if isinstance(row.get(name), str)}
+        yield {**row, **media}

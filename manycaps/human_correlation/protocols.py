@@ -221,15 +221,12 @@ def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
     {'device': 'cpu'}
     """
     try:
-        options = json.loads(text)
+        options, reason = json.loads(text), ""
     except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{argument}: expected an object in JSON, got {shown_value(text)} ({reason_of(error)}). Write for example "
-            """'{"device": "cuda"}'."""
-        ) from error
+        options, reason = text, f" ({reason_of(error)})"
     if not isinstance(options, dict):
         raise ValueError(
-            f"{argument}: expected an object in JSON, got {shown_value(options)}. Write for example "
+            f"{argument}: expected an object in JSON, got {shown_value(options)}{reason}. Write for example "
             """'{"device": "cuda"}'."""
         )
     return options
@@ -384,8 +381,7 @@ def _benchmark_rows(options: CorrelationOptions, benchmark: Benchmark, with_refe
     """Load the rows of a benchmark, with their references as its protocol has them where a metric takes some."""
     if benchmark.kind == "paragraphs":
         return activitynet_foil_rows(_folder(options.data))[: options.limit]
-    loaded = load_rows(options.benchmark, options.data)
-    rows = list(loaded.select(range(min(options.limit or len(loaded), len(loaded)))))
+    rows: ProtocolRows = load_rows(options.benchmark, options.data, options.limit)
     if with_references:
         check_references(rows)
         if benchmark.removes_judged_references:

@@ -66,22 +66,8 @@ def made_rows(seed: int, n_rows: int) -> Iterator[dict[str, Any]]:
     return map(functools.partial(made_row, seed), range(n_rows))
 
 
-def write_world(path: pathlib.Path, seed: int, n_rows: int) -> None:
-    """Write the rows as parquet, atomically."""
-    rows = tqdm.tqdm(made_rows(seed, n_rows), total=n_rows, desc=path.name, unit="scene")
-
-    def write(target: pathlib.Path) -> None:
-        options = {"features": FEATURES, "writer_batch_size": ROWS_AT_ONCE, "embed_local_files": True}
-        with datasets.arrow_writer.ParquetWriter(path=str(target), **options) as writer:
-            for row in rows:
-                writer.write(FEATURES.encode_example(row))
-            writer.finalize()
-
-    write_atomically(path, write)
-
-
 def make_world(output: pathlib.Path, *, rows: int, seed: int = 0) -> None:
-    """Write a data set of the made world."""
+    """Write a data set of the made world, atomically."""
     if rows < 1:
         raise ValueError(f"--rows: expected 1 or more, got {rows}. Leave it out for 10,000.")
     if seed < 0:
@@ -89,4 +75,12 @@ def make_world(output: pathlib.Path, *, rows: int, seed: int = 0) -> None:
     if output.suffix != ".parquet":
         raise ValueError(f"output: expected a name ending in .parquet, got {shown_path(output)}. Add the ending.")
     check_can_be_written(output)
-    write_world(output, seed, rows)
+
+    def write(target: pathlib.Path) -> None:
+        options = {"features": FEATURES, "writer_batch_size": ROWS_AT_ONCE, "embed_local_files": True}
+        with datasets.arrow_writer.ParquetWriter(path=str(target), **options) as writer:
+            for row in tqdm.tqdm(made_rows(seed, rows), total=rows, desc=output.name, unit="scene"):
+                writer.write(FEATURES.encode_example(row))
+            writer.finalize()
+
+    write_atomically(output, write)

@@ -2,26 +2,24 @@
 
 import functools
 import html
-import importlib.resources
-import json
 import pathlib
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import gradio as gr
 
+from manycaps import quickstart
 from manycaps.caption_tables.files import source_name
-from manycaps.comparison.caption_scores import CaptionScores
-from manycaps.comparison.compared_systems import ComparedMetric, compared_systems
+from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.compared_systems import OUTPUT_NAMES, ComparedMetric
 from manycaps.comparison.comparison_tables import all_tables, as_written
 from manycaps.comparison.comparison_text import summaries
-from manycaps.comparison.parity import compared_parity
-from manycaps.comparison.parity_scores import can_be_compared, parity_of_captions
-from manycaps.comparison.systems import ReadSystems, read_systems
+from manycaps.comparison.systems import read_systems
 from manycaps.installed_modules import import_evaluate
-from manycaps.report.comparison_page import comparison_page
+from manycaps.quickstart.comparison import sample_files
+from manycaps.quickstart.scenes import read_scenes
 
 from .form import UPLOAD_LIFE, Form, Page
 from .inputs import CaptionLimits, check_at_most, check_caption_limits, check_uploaded, uploaded_file
@@ -67,8 +65,11 @@ def form(_: None) -> Form:
     )
 
 
-def read_uploads(files: Sequence[str | None], references: str | None) -> ReadSystems:
-    """Read two or three systems, within the limits of the page; nothing that a file names is opened."""
+def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[dict[str, str], list[str]]:
+    """Return two or three systems by their names, and the file of people, if they are within the limits of the page.
+
+    Nothing that a file names is opened.
+    """
     paths = [check_uploaded(path, f"system {i}", MAX_MEGABYTES) for i, path in enumerate(files, start=1) if path]
     if len(paths) < 2:
         raise ValueError(f"systems: expected two files or three, got {len(paths)}. Upload the captions of another.")
@@ -80,7 +81,8 @@ def read_uploads(files: Sequence[str | None], references: str | None) -> ReadSys
             )
     names = [source_name(path.name) for path in paths]
     names = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, start=1)]
-    rows, notes = read_files(dict(zip(names, paths, strict=True)), people)
+    systems = dict(zip(names, map(str, paths), strict=True))
+    rows, _ = read_systems(systems, list(map(str, people)))
     check_at_most(len(rows), LIMITS.rows, "systems", "rows")
     for name in names:
         check_caption_limits([row.captions[name] for row in rows], name, LIMITS)
@@ -88,22 +90,7 @@ def read_uploads(files: Sequence[str | None], references: str | None) -> ReadSys
     if len(references_of_rows) < len(rows):
         raise ValueError("references: expected human captions for every row, got none. Upload them, or add a column.")
     check_caption_limits(references_of_rows, "references", LIMITS)
-    return ReadSystems([row._replace(image=None, video=None) for row in rows], notes)
-
-
-def read_files(paths: Mapping[str, pathlib.Path], people: Sequence[pathlib.Path]) -> ReadSystems:
-    """Read files; messages name them as the user does, not by the folder where the server keeps uploads."""
-
-    def named(message: str) -> str:
-        for path in [*paths.values(), *people]:
-            message = message.replace(str(path), path.name)
-        return message
-
-    try:
-        rows, notes = read_systems({name: str(path) for name, path in paths.items()}, list(map(str, people)))
-    except ValueError as error:
-        raise ValueError(named(str(error))) from None
-    return ReadSystems(rows, [named(note) for note in notes])
+    return systems, list(map(str, people))
 
 
 def compare_uploads(
@@ -111,22 +98,28 @@ def compare_uploads(
 ) -> tuple[str | Drawing | pathlib.Path, ...]:
     """Compare the uploads: sentences and tables, the means as drawings, and the report as a file."""
     import_evaluate()
-    rows, notes = read_uploads([first, second, third], references)
-    scores = CaptionScores(rows, [METRICS[metric]], {}, n_resamples=N_RESAMPLES)
-    systems = scores.systems(lambda: None)
-    parity = None
-    if can_be_compared(rows):
-        parity_scores = parity_of_captions(rows, {"distance": DISTANCE})
-        parity = compared_parity(parity_scores.rows, None, distance=DISTANCE, n_resamples=N_RESAMPLES, seed=0)
-    exchanges = list(scores.exchanges(lambda: None))
-    compared = compared_systems(systems, rows, None, exchanges, parity=parity, of_files=notes, n_resamples=N_RESAMPLES)
-    report = new_folder() / "index.html"
-    report.write_text(comparison_page(compared), encoding="utf-8")
+    uploads = [pathlib.Path(path) for path in (first, second, third, references) if path]
+
+    def named(message: str) -> str:
+        """Name files as the user does, not by the folder where the server keeps uploads."""
+        for path in uploads:
+            message = message.replace(str(path), path.name)
+        return message
+
+    try:
+        systems, people = check_uploads([first, second, third], references)
+        chosen = list(systems.values()), people, [METRICS[metric]], list(systems)
+        compared = compare(CompareOptions(*chosen, full=True, distance=DISTANCE, n_resamples=N_RESAMPLES))
+    except ValueError as error:
+        raise ValueError(named(str(error))) from None
+    compared = compared._replace(of_files=[named(note) for note in compared.of_files])
+    report = new_folder()
+    compared.save(report)
     # Names of files may hold marks of HTML.
     sentences = "\n".join(f"- {html.escape(sentence, quote=False)}" for sentence in summaries(compared))
     tables = "\n\n".join(as_written(table, "md") for table in all_tables(compared))
     drawings = [means_of(metric_values) for metric_values in compared.metrics]
-    return f"{sentences}\n\n{tables}", *drawings, report
+    return f"{sentences}\n\n{tables}", *drawings, report / OUTPUT_NAMES[0]
 
 
 @functools.cache
@@ -155,17 +148,12 @@ def means_of(compared: ComparedMetric) -> Drawing:
 @functools.cache
 def example() -> tuple[str, str, None, str, str]:
     """Write the bundled sample into files, once: a varied system, one that repeats a caption, and people."""
-    sample = json.loads((importlib.resources.files("manycaps") / "quickstart" / "captions.json").read_text("utf-8"))
-    folder, names = pathlib.Path(tempfile.mkdtemp(dir=written().name)), list(sample["scenes"][0]["systems"])[:2]
-    paths = []
-    for name in names:
-        lines = [json.dumps({"id": i, "captions": s["systems"][name]}) for i, s in enumerate(sample["scenes"])]
-        paths.append(folder / f"{name.replace(' ', '_')}.jsonl")
-        paths[-1].write_text("\n".join(lines), encoding="utf-8")
-    people = [json.dumps({"id": i, "references": scene["references"]}) for i, scene in enumerate(sample["scenes"])]
-    paths.append(folder / "references.jsonl")
-    paths[-1].write_text("\n".join(people), encoding="utf-8")
-    return str(paths[0]), str(paths[1]), None, str(paths[2]), next(iter(METRICS))
+    folder = pathlib.Path(tempfile.mkdtemp(dir=written().name))
+    sample = pathlib.Path(quickstart.__file__).with_name("captions.json")
+    for name, text in sample_files(read_scenes(sample)).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    varied, repeating, people = (str(folder / f"{name}.jsonl") for name in ("diverse", "repeating", "references"))
+    return varied, repeating, None, people, next(iter(METRICS))
 
 
 COMPARE = Page(form, megabytes=MAX_MEGABYTES)

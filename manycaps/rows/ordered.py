@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -52,22 +52,17 @@ class ShownRow(NamedTuple):
     @property
     def mean_distance(self) -> float:
         """Mean over the human captions, repeated ones included."""
-        return mean_distance(self.people)
+        return weighted_mean(self.people, "distance")
 
     @property
     def mean_score(self) -> float:
         """Mean over the captions of the system, of people without one; repeated ones included."""
-        return mean_score(self.system or self.people)
+        return weighted_mean(self.system or self.people, "score")
 
 
-def mean_distance(captions: Sequence[ShownCaption]) -> float:
-    """Mean distance of captions, repeated ones included."""
-    return _mean([caption.distance for caption in captions], [caption.n for caption in captions])
-
-
-def mean_score(captions: Sequence[ShownCaption]) -> float:
-    """Mean score of captions, repeated ones included."""
-    return _mean([caption.score for caption in captions], [caption.n for caption in captions])
+def weighted_mean(captions: Sequence[ShownCaption], number: Literal["distance", "score"]) -> float:
+    """Mean distance or score of captions, repeated ones included."""
+    return math.fsum(getattr(caption, number) * caption.n for caption in captions) / sum(each.n for each in captions)
 
 
 def shown_rows(
@@ -182,7 +177,3 @@ def _embedded(texts: Sequence[Sequence[str]], embed: Embedder) -> list[np.ndarra
     distinct = list(dict.fromkeys(text for row in texts for text in row))
     vectors = dict(zip(distinct, np.asarray(embed(distinct), dtype=np.float64), strict=True))
     return [np.stack([vectors[text] for text in row]) for row in texts]
-
-
-def _mean(values: Sequence[float], counts: Sequence[int]) -> float:
-    return math.fsum(value * n for value, n in zip(values, counts, strict=True)) / sum(counts)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_message, open_source
+from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
 from manycaps.kit.base_module import VERSION
@@ -121,7 +122,7 @@ def run_settings_of(options: "ScoreOptions") -> RunSettings:
     source = open_source(
         options.inputs,
         options.references,
-        options.columns,
+        as_columns(options.columns),
         options.images,
         options.videos,
         options.limit,

@@ -32,8 +32,8 @@ class ScoreOptions:
     output: str | os.PathLike[str]
     # Files of references, joined by id.
     references: Sequence[str] = ()
-    # Names of columns by their roles: predictions, references, id, image, video.
-    columns: "ColumnNames | None" = None
+    # Names of columns by their roles (predictions, references, id, image, video), or both as text.
+    columns: "ColumnNames | str | None" = None
     # Folders where the images and videos of a column or id lie.
     images: str | None = None
     videos: str | None = None

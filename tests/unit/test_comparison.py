@@ -1,6 +1,5 @@
 """Comparison of scored systems: ranking, tables, sentences, and every message."""
 
-import json
 import math
 import re
 import shutil
@@ -11,7 +10,7 @@ import pytest
 
 from manycaps.catalog import ROW_VALUES, known_values
 from manycaps.comparison.compared_systems import compared_systems
-from manycaps.comparison.comparison_tables import FORMATS, Cell, FormattedTable, all_tables, as_written, system_table
+from manycaps.comparison.comparison_tables import Cell, FormattedTable, all_tables, as_written, system_table
 from manycaps.comparison.comparison_text import comparison_methods, notes, pair_summary, summaries
 from manycaps.comparison.systems import ScoredSystem, SystemRow, named_systems
 from manycaps.functional import paired_test
@@ -158,15 +157,6 @@ def test_systems_of_different_sizes_are_not_ranked_by_sets():
     assert_refused(ValueError, message, compared_systems, sets_alone, comparison().rows)
 
 
-def test_numbers_are_json_and_whole():
-    numbers = comparison().to_dict()
-    assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
-    assert list(numbers["metrics"][ZERO]["systems"]) == list(NAMES)
-    assert len(numbers["metrics"][ZERO]["per_row"][NAMES[0]]) == len(numbers["ids"]) == 40
-    identical = comparison(shifts=(0.0, 0.0), names=("a", "b"), n_rows=1).to_dict()
-    assert identical["metrics"][ZERO]["pairs"][0]["test"]["rows_to_detect"] is None
-
-
 def test_text_table():
     written = as_written(system_table(comparison()), "text")
     header, *lines = written.split("\n")[2:]
@@ -199,16 +189,6 @@ def test_latex_has_minus_signs_in_numbers_alone():
     cells = [Cell("a gpt-4 -2"), Cell("-0.020"), Cell("[-0.1, -1.5e-05]"), Cell("1e-05"), Cell("21/0/9")]
     line = as_written(FormattedTable("", [], [cells]), "latex").split("\n")[7]
     assert line.strip() == r"a gpt-4 -2 & $-$0.020 & [$-$0.1, $-$1.5e-05] & 1e-05 & 21/0/9 \\"
-
-
-def test_every_table_of_every_format_has_all_rows():
-    tables = all_tables(comparison())
-    assert len(tables) == 4
-    for table in tables:
-        for form in FORMATS:
-            written = as_written(table, form)
-            assert len(written.split("\n")) >= len(table.rows) + 3
-            assert all(len(row) == len(table.header) for row in table.rows)
 
 
 def test_latex_compiles(tmp_path):
@@ -276,12 +256,10 @@ def test_correlations():
 
 
 MESSAGES = [
-    ("systems: expected two or more, got one (base). Add the captions", lambda: compared_systems(scored()[:1], [])),
     (
         "a: expected a metric that all systems were scored by, got none. Score them by the same metrics.",
         lambda: compared_systems([ScoredSystem("a", {}, {}), ScoredSystem("b", {}, {})], []),
     ),
-    ("systems: expected two or more, got one (a.csv).", lambda: named_systems(["a.csv"], None, None)),
     ("systems: expected at most 16, got 17.", lambda: named_systems(["a"] * 17, None, None)),
     ("--names: expected 2 names, got 1.", lambda: named_systems(["a", "b"], ["x"], None)),
     ("--names: expected different names, got ['a'", lambda: named_systems(["a", "d/a"], None, None)),

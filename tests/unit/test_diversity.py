@@ -167,15 +167,6 @@ def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
     assert "run again" not in text
 
 
-def test_the_figures_are_printed_with_a_source_a_column(tmp_path, capsys):
-    source = write_jsonl(tmp_path / "a.jsonl")
-    run(source, source, "--names", "one", "two", "--output", tmp_path / "page.html")
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["one", "two"]
-    assert ["Types", "7", "7"] in lines
-    assert len(lines) == 13
-
-
 def test_what_a_notebook_gets(tmp_path):
     found = diversity(DiversityOptions([write_jsonl(tmp_path / "a.jsonl")], names=["<b>"]))
     assert found.to_dict()["<b>"]["n_types"] == 7

@@ -17,7 +17,6 @@ from manycaps.rows import RowsOptions, rows
 from manycaps.rows.chosen import ChosenRows
 from manycaps.rows.ordered import mean_distances, shown_rows, token_metric
 from tests.each_case import each_case
-from tests.refusals import assert_refused
 
 PEOPLE = [
     ["a dog runs", "a dog runs", "a cat", "birds"],
@@ -186,13 +185,6 @@ def test_what_a_notebook_gets(tmp_path):
     shown = found._repr_html_()
     assert "&lt;1&gt;" in shown
     assert shown in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_options_are_checked_before_a_file_is_read():
-    message = "--choose: expected one of 'random', 'first', 'varied', 'alike', 'best', "
-    assert_refused(ValueError, message, RowsOptions, ["a.json"], choose="good")
-    message = "--rows: expected a whole number of at least 1, got 0."
-    assert_refused(ValueError, message, RowsOptions, ["a.json"], rows=0)
 
 
 @pytest.mark.parametrize("metric", ["rouge_l", "cider_d", "bleu_4"])

@@ -187,17 +187,6 @@ def test_coco_results_and_annotations(tmp_path):
     assert [row.image for row in rows] == ["photos/COCO_5.jpg", "photos/9.jpg"]
 
 
-def test_named_columns(tmp_path):
-    objects = ({"name": name, "samples": ours, "candidates": [], "gold": theirs} for name, ours, theirs in ROWS)
-    columns = parsed_columns("predictions=samples,references=gold,id=name")
-    assert contents(read([write(tmp_path, "a.jsonl", json_lines(objects))], columns=columns)) == ROWS
-
-
-def test_a_quoted_cell_may_hold_newlines(tmp_path):
-    path = write(tmp_path, "a.csv", 'id,caption\n1,"a\ndog"\n2,a cat\n')
-    assert contents(read([path])) == [("1", ["a\ndog"], None), ("2", ["a cat"], None)]
-
-
 @pytest.mark.parametrize("n_bytes", [1, 60, 300, 10_000])
 def test_pieces_hold_every_row_once(tmp_path, n_bytes):
     many = [{"id": str(i), "captions": ["x" * (i % 7), f'a "{i}",\n dog'], "n": i} for i in range(40)]
@@ -314,29 +303,20 @@ CELLS = "row[1]: expected 2 cells, got {}. Put a caption with separators into do
             "references[1]: expected captions, got none. Write them, or leave the row out.",
         ),
         ("id.jsonl", second_object(id=None), NO_ID.format("none")),
-        ("id_type.jsonl", second_object(id=[1]), NO_ID.format("list ([1])")),
         (
             "bytes.jsonl", json_lines(OBJECTS).encode().replace(b"a cat", b"a c\xff\xfet"),
             "predictions[1]: expected UTF-8 text, got the byte 0xff. Save the file as UTF-8, or leave the row out.",
         ),
         ("half.jsonl", second_object(id="a\ud800"), HALF.format("id")),
-        ("half.json", json.dumps([OBJECTS[0], OBJECTS[1] | {"id": "a\ud800"}, OBJECTS[2]]), HALF.format("id")),
-        (
-            "images.jsonl",
-            json_lines(each | {"image": name} for each, name in zip(OBJECTS, ("a", "a\ud800", "b"), strict=True)),
-            HALF.format("image"),
-        ),
         (
             "quote.csv", table_with('b,"a cat'),
             "row[1]: expected cells, got unexpected end of data. Fix the quotes of this line.",
         ),
-        ("one_cell.csv", table_with("b"), CELLS.format(1)),
         ("three_cells.csv", table_with("b,a cat, sleeping"), CELLS.format(3)),
         (
             "no_caption.csv", table_with("b,"),
             "caption[1]: expected captions, got none. Write them, or leave the row out.",
         ),
-        ("no_id.csv", table_with(",a cat"), NO_ID.format("none")),
     ],
 )  # fmt: skip
 def test_a_bad_line_costs_no_other(tmp_path, name, content, reason):
@@ -346,14 +326,6 @@ def test_a_bad_line_costs_no_other(tmp_path, name, content, reason):
     assert [row.id for row in good] == ["a", "7"]
     if not name.endswith("csv"):
         assert contents(good) == [ROWS[0], ROWS[2]]
-
-
-def test_duplicate_ids_of_lists_are_bad(tmp_path):
-    path = write(tmp_path, "a.json", json.dumps([OBJECTS[0], OBJECTS[1], OBJECTS[0]]))
-    reason = "id[2]: expected a unique id, got that of row 0. Leave one of them out."
-    assert with_bad_row(read([path]))[1] == BadRow(path, 2, "a", reason)
-    paths = [write(tmp_path, name, json.dumps(OBJECTS[:1])) for name in ("b.json", "c.json")]
-    assert f"got that of row 0 of {paths[0]}. Leave" in with_bad_row(read(paths))[1].reason
 
 
 def test_ids_missing_on_one_side(tmp_path):
@@ -458,9 +430,7 @@ NAME = "id,caption\n"
         ("a.csv", "id,cap\rtion\n1,a dog\n", ": expected column names in the first line, got new-line"),
         ("a.txt", "a dog\ra cat\r", ": row[0]: expected lines that end in a line feed, got carriage returns al"),
         ("a.arrow", b"no Arrow at all", ": expected an Arrow file, got one that cannot be read ("),
-        ("a.csv", NAME.encode("utf-32"), ENCODINGS.format("UTF-32")),
         ("a.csv", NAME.encode("utf-16-le"), ENCODINGS.format("UTF-16 without one")),
-        ("a.csv", NAME.encode("utf-16-be"), ENCODINGS.format("UTF-16 without one")),
         ("a.csv", ("\ufeff" + NAME).encode("gb18030"), ENCODINGS.format("GB 18030")),
         (
             "a.csv", "id,caption,caption\n1,a dog,two cats\n",
@@ -480,26 +450,17 @@ def test_what_concerns_all_rows_raises(tmp_path, name, content, message):
     ("call", "message"),
     [
         (lambda: table_files(["none.jsonl"]), "expected a file, a folder or a pattern of files, got none. Check the"),
-        (lambda: table_files(["*.parquet"]), "expected a file, a folder or a pattern of files, got none. Check the"),
         (lambda: table_files(["empty"]), ": expected at least one table in the folder, got none."),
         (lambda: table_files(["a.docx"]), r"a.docx: expected a table that ends in .parquet, "),
-        (lambda: table_files(["no-such://x.csv"]), "no-such://x.csv: expected a path, or an address that fsspec can o"),
         (lambda: open_source(["lists.jsonl"], ["ids.jsonl"]), "lists.jsonl: expected a column of ids to join predicti"),
         (lambda: open_source(["caf\udce9.jsonl"]), "'caf\\udce9.jsonl': expected a path in UTF-8, got other bytes"),
         (lambda: open_captions(["both.jsonl"]), "expected one column of captions, got predictions and references. Nam"),
-        (lambda: open_captions(["twice.csv"]), "twice.csv: expected every column name once, got 'caption' 2 times. Gi"),
         (
             lambda: open_captions(["single.csv"], CaptionColumn("caption", needs_group=True)),
             "expected lists of captions in caption, or a column that names the item of",
         ),
         (lambda: list(table_records("both.jsonl")), "both.jsonl: row[3]: expected a line of JSON, got invalid JSON"),
-        *(
-            (
-                lambda text=text: parsed_columns(text),
-                "--columns: expected a list such as predictions=samples,id=image_i",
-            )
-            for text in ("predictions", "captions=a", "id=")
-        ),
+        (lambda: parsed_columns("captions=a"), "--columns: expected a list such as predictions=samples,id=image_i"),
         (
             lambda: find_layout(["text"], {"id": "x"}, ["predictions"], "a"),
             "a: expected a column 'x' of id, got text. Check --columns.",
@@ -519,7 +480,6 @@ def test_sources_and_options_that_cannot_be_used(tmp_path, monkeypatch, call, me
     write(tmp_path, "ids.jsonl", json_lines([{"id": 1, "captions": ["x"]}]))
     write(tmp_path, "both.jsonl", json_lines(OBJECTS) + "{\n")
     write(tmp_path, "single.csv", "caption\na dog\na cat\n")
-    write(tmp_path, "twice.csv", "id,caption,caption\n1,a dog,two cats\n")
     with pytest.raises(ValueError) as error:
         call()
     assert message in str(error.value)
@@ -540,18 +500,6 @@ def test_names_of_files():
         assert hub_file(name, None, "train") is not None
     for name in ("a.csv", "/a", "a/b/c", "../a", "s3://a", "{a,b}", "", "a" * 5000):
         assert hub_file(name, None, "train") is None
-
-
-def test_description_says_how_files_are_understood(tmp_path):
-    path = write(tmp_path, "single.csv", cells(ROWS))
-    assert open_source([path]).description() == {
-        "predictions": {
-            "files": 1,
-            "bytes": os.path.getsize(path),
-            "columns": {"predictions": "candidate", "references": "reference", "id": "image_id"},
-            "one_caption_a_line": True,
-        }
-    }
 
 
 def test_references_alone_will_do_where_either_side_does(tmp_path):
@@ -598,14 +546,6 @@ def test_folders_that_datasets_saved(tmp_path):
     write(saved, "train/state.json", '{"_data_files": [{"filename": "../a.arrow"}]}')
     with pytest.raises(ValueError, match=r"state\.json: expected the names of files, got \['\.\./a\.arrow'\]\. Save"):
         open_source([str(saved / "train")])
-
-
-def test_captions_of_one_column_and_tables_of_anything(tmp_path):
-    path = write(tmp_path, "a.jsonl", json_lines(OBJECTS))
-    assert list(caption_lists(open_captions([path], CaptionColumn("references")))) == [row[2] for row in ROWS]
-    single = write(tmp_path, "b.csv", "caption\na dog\na cat\n")
-    assert list(caption_lists(open_captions([single]))) == [["a dog"], ["a cat"]]
-    assert list(table_records(write(tmp_path, "c.csv", "img,score\n1.jpg,3\n"))) == [{"img": "1.jpg", "score": "3"}]
 
 
 IN_UTF_16 = {
@@ -658,13 +598,13 @@ def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
     ("name", "content"),
     [
         ("a.json.gz", " " * (1 << 20)),
-        ("a.csv.gz", "id,caption\n" + "1,a dog\n" * 200_000),
-        ("a.tar.gz", tar_of([("a.txt", "a dog " * 200_000)])),
+        ("a.csv.gz", "id,caption\n" + "1,a dog\n" * 40_000),
+        ("a.tar.gz", tar_of([("a.txt", "a dog " * 40_000)])),
     ],
     ids=["json", "csv", "tar"],
 )
 def test_a_compressed_file_expands_within_a_limit(name, content, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "EXPANSION_BYTES", 1 << 18)
+    monkeypatch.setattr(files, "EXPANSION_BYTES", 1 << 16)
     path = write(tmp_path, name, content)
     with pytest.raises(ValueError) as error:
         list(good_rows(open_source([path]).rows()))

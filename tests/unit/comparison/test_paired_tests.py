@@ -13,7 +13,7 @@ from manycaps.comparison.mean_intervals import (
     standard_errors,
 )
 from manycaps.comparison.paired_tests import clustered_differences, sign_flip_tests
-from manycaps.functional import combined_p_value, harmonic_mean_p, holm_p_values, paired_test
+from manycaps.functional import combined_p_value, holm_p_values, paired_test
 from tests.each_case import each_case
 
 
@@ -26,15 +26,6 @@ def test_three_rows_by_hand():
     # The differences 1, 2, 4 have the variance 7/3 as well.
     assert result.effect_size == pytest.approx(math.sqrt(7 / 3), abs=1e-15)
     assert (result.n_larger, result.n_equal, result.n_smaller) == (3, 0, 0)
-
-
-@pytest.mark.parametrize("n_rows", [1, 5, 300])
-def test_identical_systems(n_rows):
-    values = np.random.default_rng(0).normal(size=n_rows)
-    result = paired_test(values, values)
-    assert (result.difference, result.p_value, result.n_equal) == (0.0, 1.0, n_rows)
-    assert result.rows_to_detect == (math.inf if n_rows > 1 else pytest.approx(math.nan, nan_ok=True))
-    assert math.isnan(result.effect_size)
 
 
 def test_identical_systems_of_other_rounding():
@@ -144,36 +135,18 @@ def test_rows_needed_for_a_difference():
     ("call", "error", "message"),
     [
         (lambda: paired_test([[1.0]], [[1.0]]), ValueError, "first: expected an array of shape (n_rows,), got (1, 1)."),
-        (lambda: paired_test([], []), ValueError, "first: expected an array of shape (n_rows,), got (0,)."),
         (lambda: paired_test([1.0], [1.0, 2.0]), ValueError, "second: expected shape (1,), that of first, got (2,)."),
         (lambda: paired_test([1.0, np.nan], [1, 2]), ValueError, "first[1]: expected a finite number, got NaN or"),
         (lambda: paired_test([1.0], [1.0], []), ValueError, "clusters: expected as many labels as rows (1), got 0."),
         (lambda: paired_test([1.0], [1.0], "a"), TypeError, "clusters: expected a label for each row, got str. Give"),
-        (
-            lambda: paired_test([1.0], [1.0], [math.nan]),
-            ValueError,
-            "clusters[0]: expected a string or a number, got nan",
-        ),
         (lambda: paired_test([1.0], [1.0], np.full(1, np.nan)), ValueError, "clusters[0]: expected a string or a num"),
         (lambda: paired_test([1.0], [1.0], [None]), ValueError, "clusters[0]: expected a string or a number, got None"),
         (lambda: paired_test([1.0], [1.0], [[1]]), TypeError, "clusters"),
         (lambda: paired_test([1.0], [1.0], confidence_level=95), ValueError, "confidence_level: expected a number bet"),
-        (lambda: paired_test([1.0], [1.0], confidence_level=None), TypeError, "confidence_level: expected a number, g"),
         (lambda: paired_test([1.0], [1.0], n_resamples=0), ValueError, "n_resamples: expected a whole number of at le"),
         (lambda: paired_test([1.0], [1.0], seed=-1), ValueError, "seed: expected a whole number of at least 0, got -1"),
         (lambda: holm_p_values([0.5, 1.5]), ValueError, "p_values[1]: expected a number from 0 to 1, got 1.5."),
         (lambda: combined_p_value([2.0]), ValueError, "p_values[0]: expected a number above 0 and at most 1, got 2.0."),
-        (
-            lambda: harmonic_mean_p([0.5, 0]),
-            ValueError,
-            "p_values[1]: expected a number above 0 and at most 1, got 0.0.",
-        ),
-        (
-            lambda: combined_p_value([]),
-            ValueError,
-            "p_values: expected an array of shape (n,), n at least 1, got (0,).",
-        ),
-        (lambda: holm_p_values(0.5), ValueError, "p_values: expected an array of shape (n,), got ()."),
     ],
 )
 def test_messages(call, error, message):

@@ -46,15 +46,6 @@ def page_of(folder):
     return (folder / "report" / "index.html").read_text(encoding="utf-8")
 
 
-def test_tables_of_every_layout_are_compared_as_one(capsys):
-    assert run("system.jsonl wide.csv numpy.csv json.csv") == 0
-    said = capsys.readouterr()
-    values = {line.split("  ", 1)[1].strip() for line in said.out.splitlines()[1:5]}
-    assert len(values) == 1, said.out
-    assert (said.out + said.err).count("cells hold lists of captions, and each item is read as a caption.") == 1
-    assert said.err.lstrip("\r").startswith("rows of system: 0row")  # progress, while files are read
-
-
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [

@@ -147,17 +147,6 @@ def test_a_budget_drops_what_is_clearly_farther():
     assert len(rows["1#1"]) > len(rows["3#2"])
 
 
-def test_the_lowest_energy_is_chosen_more_often_among_those_near_people_than_that_nearest_to_zero():
-    # The estimate is unbiased and the distance at least 0: one below 0 says "near", one above 0 "somewhat farther".
-    rng, lowest, zero = np.random.default_rng(26), 0, 0
-    for _ in range(100):
-        rows = speakers(rng, (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4), n_rows=40)
-        means = {name: float(values.mean()) for name, values in energies_of(rows).items()}
-        lowest += 0.9 <= float(nearest_of(means, ()).partition("#")[0]) <= 1.1
-        zero += 0.9 <= float(min(means, key=lambda name: abs(means[name])).partition("#")[0]) <= 1.1
-    assert lowest > zero
-
-
 def test_halves_are_of_whole_clusters():
     labels = [i // 3 for i in range(30)]
     first, second = halves_of(30, labels, 0)

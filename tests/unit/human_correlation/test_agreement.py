@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.human_correlation import agreement
-from manycaps.human_correlation.agreement import Agreement, Coefficient, difference, kendall, spearman
+from manycaps.human_correlation.agreement import Agreement, difference, kendall, spearman
 from tests.each_case import each_case
 
 RNG = np.random.default_rng(5)
@@ -104,8 +103,3 @@ def test_a_metric_differs_from_itself_by_nothing():
     assert found.p_value < 0.001
     one = Agreement({"accuracy": 100.0}, {"accuracy": np.zeros(3)}, range(3))
     assert np.isnan(difference(one, one._replace(figures={"accuracy": 0.0}), "accuracy").p_value)
-
-
-def test_a_mean_over_judges():
-    mean = agreement.mean_coefficient([Coefficient(0.2, np.array([1.0, -1])), Coefficient(0.4, np.array([3.0, -3]))])
-    assert (mean.value, mean.influences.tolist()) == (pytest.approx(0.3), [2.0, -2.0])

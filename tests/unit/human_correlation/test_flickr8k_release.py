@@ -65,13 +65,11 @@ def test_captions_may_be_compressed(release):
     [
         ("Flickr8k.token.txt", None, ": expected Flickr8k.token.txt or Flickr8k.token.txt.gz, got neither. Put"),
         ("Flickr8k.token.txt", "one.jpg#0 A dog\n", "token.txt, line 1: expected 2 fields with tabs between them"),
-        ("ExpertAnnotations.txt", "a\tb\n", "ExpertAnnotations.txt, line 1: expected 5 fields with tabs between them,"),
         (
             "ExpertAnnotations.txt",
             JUDGEMENTS + "one.jpg\ttwo.jpg#9\t1\t1\t1\n",
             "line 4: expected an image and a caption of Flickr8k.token.txt and ratings from 1 to 4, got 'one.jpg two",
         ),
-        ("ExpertAnnotations.txt", "no.jpg\ttwo.jpg#0\t1\t1\t1\n", "line 1: expected an image and a caption of"),
         ("ExpertAnnotations.txt", "one.jpg\ttwo.jpg#0\t1\t1\t5\n", "got 'one.jpg two.jpg#0 1 1 5'. Take the files as"),
     ],
 )
@@ -82,22 +80,16 @@ def test_messages(release, name, text, message):
     assert_refused(ValueError, f".*{message}", expert_rows, release)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "got"),
-    [
-        ("ExpertAnnotations.txt", b"one.jpg\xff", "UnicodeDecodeError ("),
-        ("Flickr8k.token.txt.gz", b"no gzip", "BadGzipFile ("),
-        ("Flickr8k.token.txt.gz", gzip.compress(CAPTIONS.encode())[:-20], "EOFError ("),
-        ("Flickr8k.token.txt.gz", gzip.compress(CAPTIONS.encode())[:10] + b"\xff" * 60, "error (Error -3 while"),
-    ],
-    ids=["no UTF-8", "no gzip", "cut", "damaged"],
-)
-def test_damaged_files(release, name, content, got):
-    if name.endswith(".gz"):
-        (release / "Flickr8k.token.txt").unlink()
-    (release / name).write_bytes(content)
-    message = f"{release / name}: expected lines of UTF-8, got {got}.*. Take the file as it was released.$"
-    assert_refused(ValueError, message, expert_rows, release)
+def test_damaged_files(release):
+    (release / "Flickr8k.token.txt").unlink()
+    path = release / "Flickr8k.token.txt.gz"
+    for content, got in (
+        (gzip.compress(b"one.jpg\xff"), "UnicodeDecodeError ("),
+        (gzip.compress(CAPTIONS.encode())[:-20], "EOFError ("),
+    ):
+        path.write_bytes(content)
+        message = f"{path}: expected lines of UTF-8, got {got}.*. Take the file as it was released.$"
+        assert_refused(ValueError, message, expert_rows, release)
 
 
 def printed(capsys, folder, *options):

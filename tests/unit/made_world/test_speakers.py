@@ -2,13 +2,12 @@
 
 import math
 
-import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 
 from manycaps.made_world.caption_probabilities import caption_probabilities, caption_probability
-from manycaps.made_world.captions import ONE_GROUP, PERSON_HABITS, TWO_GROUPS, Habits, draw_caption, every_word
+from manycaps.made_world.captions import ONE_GROUP, TWO_GROUPS, Habits, draw_caption, every_word
 from manycaps.made_world.scenes import Group, Scene, draw_scene, n_errors
 from manycaps.made_world.speakers import (
     N_SPEAKER_DRAWS,
@@ -69,22 +68,10 @@ def test_without_preferences_people_speak_as_ever():
     assert_drawn_from(captions, caption_probabilities(Speaker(exponent=0.0), ALONE))
 
 
-@hypothesis.given(SEEDS)
-def test_the_boldest_always_says_the_same_and_the_wrong_one_something_else(seed):
-    rng = np.random.default_rng(seed)
-    scene, draws = draw_scene(rng), rng.random(N_SPEAKER_DRAWS)
-    boldest = speak(Speaker(0.0), scene, draws)
-    assert all(speak(Speaker(0.0), scene, rng.random(N_SPEAKER_DRAWS)) == boldest for _ in range(3))
-    assert speak(Speaker(0.0, wrong=1.0), scene, draws) != boldest
-
-
-def test_share_of_wrong_attributes():
-    captions = draw_captions(Speaker(0.0, wrong=0.3), ALONE, 3_000, np.random.default_rng(0))
-    assert np.mean(["red" in caption for caption in captions]) == pytest.approx(0.7, abs=0.03)
+def test_a_wrong_relation_is_the_opposite_one():
     captions = draw_captions(Speaker(0.0, wrong=0.3), PAIR, 300, np.random.default_rng(0))
-    assert all("left" in caption or "right" in caption for caption in captions)  # a wrong relation is the opposite one
-    opposite = Scene(PAIR.groups, "right", "brown")
-    assert n_errors(opposite, PAIR) == 1
+    assert all("left" in caption or "right" in caption for caption in captions)
+    assert n_errors(Scene(PAIR.groups, "right", "brown"), PAIR) == 1
 
 
 def test_neighbouring_temperatures_share_their_captions():
@@ -110,7 +97,6 @@ def test_temperature_of_one_choice_by_hand():
     ("speaker", "message"),
     [
         (Speaker(-1.0), "temperature: expected a number from 0, got -1.0. 1 is the people, lower is sharper."),
-        (Speaker(math.nan), "temperature: expected a number from 0, got nan. 1 is the people, lower is sharper."),
         (Speaker(wrong=1.5), "wrong: expected a share from 0 to 1, got 1.5. 0 says nothing wrong."),
         (Speaker(exponent=-0.5), "exponent: expected a number from 0, got -0.5. 0 likes all wordings equally."),
     ],
@@ -122,11 +108,7 @@ def test_messages(speaker, message):
 
 @each_case(
     ("scene", "temperature", "wrong"),
-    [
-        *((scene, temperature, 0.0) for scene in (STAR, STARS) for temperature in (0.0, 0.5, 1.0, 3.0)),
-        (STAR, 0.0, 0.2),
-        (STAR, 1.0, 0.2),
-    ],
+    [*((STARS, temperature, 0.0) for temperature in (0.0, 0.5, 3.0)), (STAR, 1.0, 0.2)],
     ids=lambda value: f"{len(value.groups)} groups" if isinstance(value, Scene) else str(value),
 )
 def test_probabilities_sum_to_one(scene, temperature, wrong):
@@ -169,12 +151,3 @@ def test_a_temperature_of_zero_says_the_likeliest_caption_of_people():
     for scene in [STAR, STARS, *(draw_scene(rng) for _ in range(4))]:
         people = caption_probabilities(Speaker(), scene)
         assert speak(Speaker(0.0), scene, rng.random(N_SPEAKER_DRAWS)) == max(people, key=people.get)
-
-
-def test_a_sharpened_choice_is_a_share_of_the_captions():
-    """By hand: people leave the background out in 30 of 100 captions; at 1/2 in 9 of 9 + 49."""
-    for temperature, expected in ((1.0, 0.3), (0.5, 9 / 58)):
-        probabilities = caption_probabilities(Speaker(temperature), STAR)
-        assert sum(p for caption, p in probabilities.items() if "brown" not in caption) == pytest.approx(expected)
-    assert at_temperature(np.array([0.7, 0.3]), 0.5)[1] == pytest.approx(9 / 58)
-    assert PERSON_HABITS.leaves_out["background"] == 0.3

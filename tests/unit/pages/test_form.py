@@ -21,7 +21,7 @@ from manycaps.pages.inputs import (
     rows_of_text_box,
     uploaded_file,
 )
-from manycaps.pages.results import Drawing, as_table_cell, result_table
+from manycaps.pages.results import Drawing
 
 LIMITS = CaptionLimits(rows=2, captions_per_row=3, characters_per_caption=10)
 
@@ -32,12 +32,6 @@ def test_messages_quote_input_as_text():
     assert error.value.message == "got &#x27;&lt;img src=x onerror=alert(1)&gt;&#x27; &amp; more"
     with pytest.raises(ZeroDivisionError), house_messages():
         raise ZeroDivisionError  # a fault of the page, not of the input
-
-
-def test_the_table_shows_what_the_result_has():
-    table = result_table({"n_rows": 1200, "score": 0.123456}, {"score": "a", "n_rows": "b", "other": "c"})
-    assert table.splitlines()[2:] == ["| `score` | 0.1235 | a |", "| `n_rows` | 1,200 | b |"]
-    assert as_table_cell(-0.0001) == "-1.0e-04"
 
 
 def test_a_page_is_built(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.pages.plots import caption_bars, histogram_figure, mean_intervals, shortened
+from manycaps.pages.plots import caption_bars, histogram_figure, mean_intervals
 from manycaps.pages.verdict import SIGNIFICANCE, UNUSUALLY_NEAR, verdict
 
 # matplotlib would take some of these for formulas.
@@ -40,12 +40,6 @@ def test_drawings_of_any_captions():
 def test_bars_are_as_long_as_their_values():
     one, half = (colors(caption_bars({"score": [value]}, ["a dog"]))[(0x1F, 0x5F, 0xA8)] for value in (1.0, 0.5))
     assert half / one == pytest.approx(0.5, abs=0.02)
-
-
-def test_captions_beside_a_drawing_are_short():
-    assert all(len(shortened(caption)) <= 44 for caption in CAPTIONS)
-    assert shortened("") == "(empty)"
-    assert shortened("x" * 300).endswith("x...")
 
 
 INTERVAL = {"trm_excess_ci_low": -0.0104, "trm_excess_ci_high": 0.25}

@@ -23,11 +23,6 @@ def scene(**changes):
     return {**GOOD, **changes}
 
 
-def test_the_bundled_sample_is_read_as_it_is():
-    path = ROOT / "manycaps" / "quickstart" / "captions.json"
-    assert read_scenes(path) == json.loads(path.read_text(encoding="utf-8"))["scenes"]
-
-
 def test_the_help_and_the_site_show_a_file_that_is_read(tmp_path):
     page = (ROOT / "docs" / "index.md").read_text("utf-8")
     [shown] = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -51,20 +46,14 @@ def scenes(*given):
     ("content", "message"),
     [
         (None, ": expected a JSON file, got PATH (No such file or directory). Write {"),
-        (b"\xff", ": expected a JSON file, got PATH ('utf-8' codec can't decode byte 0xff in position 0: invalid"),
-        (b'{"scenes":\n[}', ": expected a JSON file, got PATH (Expecting value: line 2 column 2 (char 12)). Write {"),
-        (b"[" * 100_000, ": expected a JSON file, got PATH (brackets nested too deeply). Write {"),
         (b"[]", ': expected an object with the key "scenes", got list ([]). Write {'),
-        (b'{"captions": []}', ': expected an object with the key "scenes", got an object with the keys captions. Wri'),
         (b'{"scenes": {}}', ", scenes: expected a list of scenes, got an empty object. Write {"),
-        (scenes(), ", scenes: expected at least 2 scenes, got 0. Add images with captions."),
         (scenes(GOOD), ", scenes: expected at least 2 scenes, got 1. Add images with captions."),
         (scenes(GOOD, "beach"), ", scenes[1]: expected an object with references and systems, got str (beach)."),
         (
             scenes(GOOD, {"scene": "beach", "systems": {}}),
             ', scenes[1] (beach): expected the key "references", got an object with the keys scene, systems. Write {',
         ),
-        (scenes({"references": ["a"]}, GOOD), ', scenes[0]: expected the key "systems", got an object with the'),
         (
             scenes(GOOD, scene(scene="beach", systems={"mine": ["a puppy"], "theirs": ["a cat"]})),
             ", scenes[1] (beach), systems: expected those of the first scene, mine, other, got mine, theirs. Give",
@@ -75,27 +64,18 @@ def test_files_of_another_kind(tmp_path, content, message):
     assert_refused(tmp_path / "a.json", content, message)
 
 
-# Changes of a scene that are refused, with the message from the key on.
+# Changes of a scene that are refused, with the message from the key on; those of a caption are every module's.
 WRONG = {
     TypeError: [
         ({"systems": ["a dog"]}, "systems: expected an object from names to captions, got list (['a dog']). Write {"),
-        ({"references": None}, "references: expected a list of captions, got None."),
         ({"references": "a dog"}, "references: expected a list of captions, got a string. Wrap it in a list: ['a"),
-        (
-            {"references": ["a dog", 3]},
-            "references[1]: expected a caption (a string), got int (3). Decode or drop this",
-        ),
+        ({"references": ["a dog", 3]}, "references[1]: expected a caption (a string), got int (3). Decode or drop"),
     ],
     ValueError: [
         ({"systems": {}}, "systems: expected at least one system, got none. Add the"),
-        ({"references": []}, "references: expected at least one caption, got an empty list. Add captions."),
         (
             {"systems": {"mine": [], "other": ["a cat"]}},
             "systems.mine: expected at least one caption, got an empty list. Add captions.",
-        ),
-        (
-            {"systems": {"mine": ["a cat", "\ud83d"], "other": ["a cat"]}},
-            "systems.mine[1]: expected valid Unicode, got the lone surrogate '\\ud83d' at character 0.",
         ),
         ({"references": ["a dog"]}, "systems.mine: expected at least 3 captions with the references, got 2. Add"),
         (

@@ -47,9 +47,8 @@ def test_samples_are_equal_in_every_batch_shard_and_order_and_after_a_stop(folde
     assert [row["id"] for row in rows_of(whole)] == [f"{i}.png" if takes_images else f"q{i}" for i in range(N_ROWS)]
     assert all(len(row["captions"]) == 4 for row in rows_of(whole))
     assert len({caption for row in rows_of(whole) for caption in row["captions"]}) > 2 * N_ROWS
-    for batch_size in (3, 8):
-        other = sample(options_for(folder, kind, tmp_path / f"{batch_size}.jsonl", batch_size=batch_size))
-        assert other.read_bytes() == whole.read_bytes()
+    other = sample(options_for(folder, kind, tmp_path / "3.jsonl", batch_size=3))
+    assert other.read_bytes() == whole.read_bytes()
     shards = [sample(options_for(folder, kind, tmp_path / f"s{k}.jsonl", shard=(k, 2))) for k in (1, 2)]
     together = b"".join(path.read_bytes() for path in shards)
     assert sorted(together.splitlines()) == sorted(whole.read_bytes().splitlines())
@@ -78,12 +77,6 @@ def stop_after(n_batches, monkeypatch):
         return add(self, rows)
 
     monkeypatch.setattr(CaptionsFile, "add", stopping)
-
-
-def test_samples_of_fewer_are_the_first_of_more(folder, tmp_path):
-    few = SampleOptions(**{**vars(options_for(folder, "gpt2", tmp_path / "few.jsonl")), "n": 2})
-    more = rows_of(sample(options_for(folder, "gpt2", tmp_path / "more.jsonl")))
-    assert [row["captions"] for row in rows_of(sample(few))] == [row["captions"][:2] for row in more]
 
 
 @each_case(("setting", "n_distinct"), [(Setting(greedy=True), 1), (Setting(num_beams=4), 4), (Setting(diverse=2.0), 4)])

@@ -3,8 +3,6 @@
 import contextlib
 import inspect
 
-import pytest
-
 from tests.each_case import each_case
 
 
@@ -61,8 +59,3 @@ def test_fixtures_are_asked_for_and_a_case_has_its_own_folder_and_patches(tmp_pa
     test(subtests, tmp_path=tmp_path, monkeypatch=monkeypatch)
     assert (subtests.names, subtests.failed) == (["1", "2"], [])
     assert len(list(tmp_path.rglob("file"))) == 2
-
-
-def test_a_case_with_too_few_values_is_refused():
-    with pytest.raises(AssertionError, match=r"case 0: 1 values for \['a', 'b'\]"):
-        each_case("a, b", [(1,)])
