@@ -12,7 +12,7 @@ import pyarrow
 
 from tests.hostile_inputs.rule import Case, beside, third
 from tests.large_packages import datasets, torch
-from tests.modules.sample_inputs import ODD_CAPTIONS, SAMPLE_INPUTS
+from tests.modules.sample_inputs import SAMPLE_INPUTS
 
 # Every column of captions of every module, and of which rows: of lists of captions, or of single ones.
 COLUMNS = [
@@ -85,7 +85,17 @@ GOOD_COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 # Captions that are strange and legal: a finite number comes out.
-STRANGE_CAPTIONS = ODD_CAPTIONS | {
+STRANGE_CAPTIONS = {
+    "empty": "",
+    "blank": " \t\n ",
+    "punctuation only": "...!?",
+    "emoji": "a dog \U0001f436\u200d\U0001f9ba runs",
+    "right to left": "\u05db\u05dc\u05d1 \u05e8\u05e5 \u0643\u0644\u0628",
+    "combining": "cafe\u0301 nai\u0308ve",
+    "NUL": "a\x00dog",
+    "one very long word": "x" * 20_000,
+    "many words": "a dog runs " * 1_800,
+    "one letter that stemmers recurse on": "y" * 20_000,
     "turned_direction": "\u202eנבח כלב",
     "byte_order": "\ufeffa dog",
     "tag": "<end_of_text> a dog <start_of_text>",

@@ -62,7 +62,7 @@ def test_the_values_of_the_record_are_in_the_result(folder):
 def test_score_takes_a_module_or_says_why_not(folder):
     scorer = Scorer(folder.name, load_options(folder.name))
     if MODULES[folder.name].scored_with_table:
-        with pytest.raises(ValueError, match=r"^--option .*document_frequency: expected a table, got none, with"):
+        with pytest.raises(ValueError, match=r"^--option .*document_frequency: expected a table, got none; "):
             scorer.check_reducible()
         scorer.options["document_frequency"] = "table.json"
     not_scored = MODULES[folder.name].not_scored
