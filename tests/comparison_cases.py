@@ -1,10 +1,11 @@
 """Small systems for the tests of comparisons."""
 
+import json
+
 import numpy as np
 
 from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
-from tests.user_files import write_lines
 
 WORDS = "a the red small dog cat child man runs sleeps plays eats on in near grass beach house".split()
 
@@ -30,10 +31,14 @@ def caption_rows(n_rows=12, n_captions=3, seed=0):
 
 def write_captions(folder, rows, ids=None):
     """Write each list of rows as NAME.jsonl, and return the paths by name."""
-    return {
-        name: write_lines(folder / f"{name}.jsonl", lists, ids or [f"image {i}" for i in range(len(lists))])
-        for name, lists in rows.items()
-    }
+    paths = {}
+    for name, lists in rows.items():
+        key = "references" if name == "references" else "captions"
+        names = ids or [f"image {i}" for i in range(len(lists))]
+        lines = [json.dumps({"id": i, key: captions}) + "\n" for i, captions in zip(names, lists, strict=True)]
+        paths[name] = folder / f"{name}.jsonl"
+        paths[name].write_text("".join(lines), encoding="utf-8")
+    return {name: str(path) for name, path in paths.items()}
 
 
 def scored(n_rows=40, shifts=(0.0, 0.3, 0.0), names=NAMES, seed=0):
