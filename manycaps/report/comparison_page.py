@@ -25,7 +25,6 @@ from manycaps.comparison.comparison_tables import (
 from manycaps.comparison.comparison_text import as_digits, comparison_methods, notes, shared_rows, summaries
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
 from manycaps.report.page_frame import as_caption_cell, as_document, as_figure, as_plot_section, as_table, picture_of
-from manycaps.report.parity_section import STYLE as PARITY_STYLE
 from manycaps.report.parity_section import examples_section, parity_section
 
 if TYPE_CHECKING:
@@ -33,44 +32,6 @@ if TYPE_CHECKING:
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24
-
-STYLE = """
-.best { font-weight: 700; } .best::after { content: " \\2605"; color: var(--soft); }
-td sup { color: var(--soft); }
-.above::before { content: "\\25B2\\00A0"; } .below::before { content: "\\25BC\\00A0"; }
-.nearer::before { color: var(--series-2); } .farther::before { color: var(--series-1); }
-td.captions { white-space: normal; text-align: left; min-width: 11rem; vertical-align: top; }
-th.left { text-align: left; } .rows img { width: 7.5rem; height: auto; }
-td.captions ul { margin: 0; padding-left: 1.1rem; } td.captions li { max-width: 22rem; }
-.rows td, .rows th { vertical-align: top; } .rows { max-height: 44rem; overflow-y: auto; }
-.rows thead th { position: sticky; top: 0; background: var(--panel); z-index: 1; }
-figure + figure { margin-top: .75rem; }
-thead button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
-thead button::after { content: " \\21C5"; } th[aria-sort=ascending] button::after { content: " \\2191"; }
-th[aria-sort=descending] button::after { content: " \\2193"; }
-blockquote { margin: 0; padding: .8rem 1rem; background: var(--panel); border-left: 3px solid var(--series-0); }
-code { overflow-wrap: anywhere; font-size: .85rem; }
-@media (max-width: 34rem) { .rows img { width: 4rem; } .examples td.captions { min-width: 7.5rem; }
-  .rows th:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 5.8rem; } }
-@media print { :root { color-scheme: light; } main { max-width: none; padding: 0; }
-  figure, tr { break-inside: avoid; } thead button::after { content: ""; }
-  .table { overflow: visible; max-height: none; } }
-"""
-
-# Sorts a table by the column whose button was pressed: numbers by `data-sort` or `data-value`, the largest first, else
-# by text.
-SCRIPT = """
-for (const button of document.querySelectorAll("thead button")) button.addEventListener("click", () => {
-  const head = button.closest("th"), body = head.closest("table").tBodies[0];
-  const falls = head.getAttribute("aria-sort") !== "descending";
-  for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", falls ? "descending" : "ascending");
-  const cell = row => row.cells[head.cellIndex];
-  const value = row => cell(row).dataset.sort ?? cell(row).dataset.value ?? cell(row).textContent;
-  const compare = (a, b) => isNaN(a) || isNaN(b) ? String(a).localeCompare(String(b), "en", {numeric: true}) : a - b;
-  [...body.rows].sort((a, b) => (falls ? -1 : 1) * compare(value(a), value(b))).forEach(row => body.append(row));
-});
-"""
 
 
 def comparison_page(comparison: SystemComparison) -> str:
@@ -98,7 +59,7 @@ def comparison_page(comparison: SystemComparison) -> str:
         title = "All metrics, row by row"
         metrics = f'<details id="metrics"><summary>{title}</summary>{metrics}</details>'
     body = "\n".join([_answer(comparison), metrics, _methods_section(comparison)])
-    return as_document("Comparison of captioning systems", names, lead, body, PARITY_STYLE + STYLE, SCRIPT)
+    return as_document("Comparison of captioning systems", names, lead, body, "comparison.css", "comparison.js")
 
 
 def _answer(comparison: SystemComparison) -> str:

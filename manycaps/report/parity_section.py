@@ -19,14 +19,6 @@ from manycaps.kit.sets_tails import TAIL
 from manycaps.report.inline_svg import INK, MARKS, SERIES, SETTINGS, Plot, as_plot
 from manycaps.report.page_frame import as_caption_cell, as_figure, as_table, picture_of
 
-STYLE = """
-.answer { list-style: none; padding: 0; margin: 0; } .answer li { display: flex; gap: .8rem; align-items: center;
-  padding: .45rem 0; border-top: 1px solid var(--line); max-width: 62rem; }
-.answer svg { flex: none; width: 4.6rem; height: 2.2rem; } .answer b { font-weight: 700; }
-.pairs li { margin: .2rem 0; max-width: 62rem; }
-figure svg[data-plot=map] { min-width: 0; max-width: 40rem; }
-"""
-
 # Width and height of a small histogram, in units of its drawing.
 BAR_WIDTH, BAR_HEIGHT = 60, 26
 

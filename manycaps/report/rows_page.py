@@ -18,28 +18,14 @@ DIGITS = 3
 # Digits of a distance.
 DISTANCE_DIGITS = 2
 
-STYLE = """
-.row { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; align-items: start; }
-.row.pictured { grid-template-columns: 160px minmax(0, 1fr); }
-.row img { max-width: 160px; height: auto; border-radius: 6px; display: block; }
-.row h3 { font-size: 1rem; margin: .9rem 0 .4rem; } .row h3:first-child { margin-top: 0; }
-td.caption { white-space: normal; text-align: left; overflow-wrap: anywhere; min-width: 9rem; width: 100%; }
-th.left { text-align: left; } tbody th.number { position: static; }
-.mark { white-space: nowrap; font-size: .8rem; font-weight: 600; margin-left: .45rem; }
-.nearest { color: var(--series-0); } .best { color: var(--series-2); } .worst { color: var(--series-1); }
-.nearest::before { content: "\\25CF\\00A0"; } .best::before { content: "\\25B2\\00A0"; }
-.worst::before { content: "\\25BC\\00A0"; }
-tr.nearest-row td { font-weight: 600; }
-@media (max-width: 34rem) { .row.pictured { grid-template-columns: minmax(0, 1fr); } th, td { padding: .35rem .4rem; } }
-@media print { :root { color-scheme: light; } main { max-width: none; padding: 0; } section { break-inside: avoid; } }
-"""
-
 
 def rows_page(chosen: ChosenRows) -> str:
     """Return the whole page, as HTML."""
     rows = chosen.rows
     n_rows = f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}"
-    return as_document("Rows of captions", chosen.name, f"{n_rows}, {chosen.choice}.", rows_sections(chosen), STYLE)
+    return as_document(
+        "Rows of captions", chosen.name, f"{n_rows}, {chosen.choice}.", rows_sections(chosen), "rows.css"
+    )
 
 
 def rows_sections(chosen: ChosenRows) -> str:
