@@ -305,7 +305,8 @@ def test_the_space_of_a_module_gets_the_files_of_its_page_alone(versions):
     files = push_to_hub.space_files(push_to_hub.space_folders()["trm_cider"])
     pages = {name.removeprefix("manycaps/") for name in files if name.startswith("manycaps/")}
     others = {"examples", "form", "inputs", "results", "verdict", "weights"}
-    assert pages == {"__init__.py", *(f"pages/{name}.py" for name in ("__init__", "module_page", *others))}
+    programs = {"__init__.py", *(f"pages/{name}.py" for name in ("__init__", "module_page", *others))}
+    assert pages == {*programs, "pages/examples.json", "pages/form.css"}
     assert push_to_hub.page_files("import gradio\n") == {}
 
 
