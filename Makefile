@@ -53,14 +53,12 @@ check: $(VENV)/test.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m scripts.repository.sync_kit --check
-	$(BIN)/python -m scripts.repository.module_table --check
 	$(MAKE) test
 
 format: $(VENV)/test.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python -m scripts.repository.sync_kit
-	$(BIN)/python -m scripts.repository.module_table
 
 # The notice of mkdocs-material on its successor is no fault of the site.
 docs: $(VENV)/test.installed

@@ -1,7 +1,6 @@
 """Files that are written completely or not at all, also by an interrupted program."""
 
 import contextlib
-import errno
 import os
 import pathlib
 import shutil
@@ -93,24 +92,6 @@ def check_can_be_written(path: pathlib.Path) -> None:
         )
 
 
-def check_folder_can_be_made(path: pathlib.Path) -> None:
-    """Raise if a path cannot be an output folder; nothing is created, so that a failed run leaves no trace."""
-    try:
-        os.lstat(path)
-    except OSError as error:  # nothing is there, which is as it should be
-        if error.errno == errno.ENAMETOOLONG:
-            raise
-    nearest = next(folder for folder in (path.absolute(), *path.absolute().parents) if os.path.lexists(folder))
-    if not nearest.is_dir():
-        raise OSError(
-            f"{shown_path(path)}: expected a folder for output, got {shown_path(nearest)}, a file. Choose another name."
-        )
-    if not os.access(nearest, os.W_OK):
-        raise PermissionError(
-            f"{shown_path(path)}: expected a folder that can be written, got {shown_path(nearest)}. Choose another one."
-        )
-
-
 @contextlib.contextmanager
 def sole_output(path: pathlib.Path) -> Iterator[None]:
     """Make a folder for output, and lock it: no other program writes into it until this one is done.
@@ -147,11 +128,15 @@ def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
 
 
 def made_folder(path: pathlib.Path) -> pathlib.Path:
-    """Make a folder for output, unless it exists, and return it."""
+    """Make a folder for output, unless it exists, and return it; raise if it cannot be made or written."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
             f"{shown_path(path)}: expected a folder for output, got {error.strerror}. Choose another name."
         ) from error
+    if not os.access(path, os.W_OK):
+        raise PermissionError(
+            f"{shown_path(path)}: expected a folder that can be written, got one that cannot. Choose another one."
+        )
     return path

@@ -21,19 +21,9 @@ WORDNET_FILES = [
     *(name for part in ("adj", "adv", "noun", "verb") for name in (f"data.{part}", f"index.{part}", f"{part}.exc")),
 ]
 
-# Lexicographer files in the order of their numbers (WordNet 3.0, manual page lexnames(5WN)); Debian leaves out
-# `lexnames`, the file that lists them.
-LEXICOGRAPHER_FILES = """
-    adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition
-    noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person
-    noun.phenomenon noun.plant noun.possession noun.process noun.quantity noun.relation noun.shape noun.state
-    noun.substance noun.time verb.body verb.change verb.cognition verb.communication verb.competition verb.consumption
-    verb.contact verb.creation verb.emotion verb.motion verb.perception verb.possession verb.social verb.stative
-    verb.weather adj.ppl
-""".split()
-
-# Number of a syntactic category in lexnames (same source).
-CATEGORY_NUMBERS = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
+# Number, name and category of each lexicographer file, tab-separated (WordNet 3.0, manual page lexnames(5WN)): the file
+# `lexnames`, which Debian leaves out.
+LEXNAMES = pathlib.Path(__file__).with_name("wordnet_lexnames.tsv")
 
 
 def has_wordnet() -> bool:
@@ -45,18 +35,6 @@ def has_wordnet() -> bool:
             continue
         return True
     return False
-
-
-def lexnames() -> str:
-    r"""Return the text of WordNet's file `lexnames`: number, name and category of each lexicographer file.
-
-    >>> lexnames().splitlines()[3]
-    '03\tnoun.Tops\t1'
-    """
-    return "".join(
-        f"{number:02d}\t{name}\t{CATEGORY_NUMBERS[name.split('.')[0]]}\n"
-        for number, name in enumerate(LEXICOGRAPHER_FILES)
-    )
 
 
 def build_corpus(source: pathlib.Path, nltk_data: pathlib.Path) -> pathlib.Path:
@@ -74,7 +52,7 @@ def build_corpus(source: pathlib.Path, nltk_data: pathlib.Path) -> pathlib.Path:
         folder.mkdir()
         for name in WORDNET_FILES:
             shutil.copyfile(source / name, folder / name)
-        (folder / "lexnames").write_text(lexnames(), encoding="utf-8")
+        shutil.copyfile(LEXNAMES, folder / "lexnames")
         folder.rename(corpora / "wordnet")
     return corpora / "wordnet"
 

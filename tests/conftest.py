@@ -1,6 +1,5 @@
-"""Give evaluate an empty cache and tests their golden values, and say at the end what was skipped."""
+"""Give evaluate an empty cache and tests their golden values."""
 
-import collections
 import gzip
 import json
 import os
@@ -49,18 +48,6 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_unconfigure():
     """Delete the cache of this process: tens of megabytes for each, run after run."""
     shutil.rmtree(EMPTY_CACHE, ignore_errors=True)
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Say how many tests were skipped and why."""
-    reasons = collections.Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", []))
-    if not reasons:
-        return
-    terminalreporter.section(f"{reasons.total()} skipped")
-    for reason, n in reasons.most_common():
-        terminalreporter.line(f"{n} x {reason.removeprefix('Skipped: ')}")
-    if not REAL_GOLDEN.is_dir():
-        terminalreporter.line("Golden values were compared on the captions and pictures of this project alone.")
 
 
 @pytest.fixture(scope="session")

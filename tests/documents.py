@@ -1,10 +1,10 @@
 """What documents hold: blocks of code, commands and links; and the sample in files, as documents name them."""
 
-import json
 import re
 import shlex
 
 from tests.tools import ROOT
+from tests.user_files import SCENES, write_lines
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
@@ -39,10 +39,8 @@ def broken_links(path):
 
 def write_sample(folder):
     """Write the systems of the bundled sample and people as the files that documents compare."""
-    scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
-    columns = {name: [scene["systems"][name] for scene in scenes] for name in scenes[0]["systems"]}
-    columns |= {"references": [scene["references"] for scene in scenes]}
+    columns = {name: [scene["systems"][name] for scene in SCENES] for name in SCENES[0]["systems"]}
+    columns |= {"references": [scene["references"] for scene in SCENES]}
     columns |= {"baseline": columns["repeating"], "mine": columns["diverse"], "system": columns["diverse"]}
     for name, rows in columns.items():
-        lines = [json.dumps({"id": f"{i}.jpg", "captions": row}) + "\n" for i, row in enumerate(rows)]
-        (folder / f"{name}.jsonl").write_text("".join(lines))
+        write_lines(folder / f"{name}.jsonl", rows, [f"{i}.jpg" for i in range(len(rows))])

@@ -4,64 +4,17 @@ Five languages are those of METEOR 1.5, with forms of words that stemmers join, 
 abbreviations and numbers; the others are for tokenizers.
 """
 
+import json
+import pathlib
 import random
 
+CONTENT = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+
 # By language: who (singular and plural, with an article), what they do (both), where, how, and what a scene ends with.
-PARTS = {
-    "de": (
-        [("ein brauner Hund", "zwei braune Hunde"), ("eine alte Frau", "die alten Frauen"), ("das Kind", "die Kinder"),
-         ("der Verkäufer", "mehrere Verkäuferinnen"), ("ein Mann namens Dr. Weiß", "Männer in Anzügen"),
-         ("die Straßenbahn Nr. 5", "die Straßenbahnen"), ("ein großes Ereignis", "große Ereignisse")],
-        [("läuft", "laufen"), ("spielt Fußball", "spielen mit Fußbällen"), ("isst 3,5 kg Äpfel", "aßen viele Äpfel"),
-         ("liest die „Zeitung“", "lasen Zeitungen"), ("schläft", "schliefen"), ("verkauft Obst", "verkauften Obst")],
-        ["am Strand", "auf der Straße", "in der Nähe des Hauses", "vor dem Bahnhof, d.h. draußen", "im Schnee", ""],
-        ["schnell", "z.B. heute", "mit großer Freude", "bei guten Verhältnissen", "wie's scheint", ""],
-    ),
-    "fr": (
-        [("un chien brun", "deux chiens bruns"), ("l'enfant", "les enfants"), ("une joueuse", "les joueuses"),
-         ("l’homme d'affaires", "des hommes d’affaires"), ("la vieille dame", "les vieilles dames"),
-         ("M. Dupont", "les voyageurs yougoslaves"), ("une voiture bleue", "des voitures bleues")],
-        [("court", "courent"), ("joue au football", "jouaient au ballon"), ("mange 2,5 kg de pommes", "mangèrent"),
-         ("s'assoit", "se sont assis"), ("regarde continuellement la mer", "regardaient"), ("échoue", "échouaient")],
-        ["sur la plage", "dans la rue", "à l'arrêt de l'autobus", "près de l’eau", "devant la « gare »", "aujourd'hui"],
-        ["rapidement", "très heureuse", "p. ex. le matin", "avec une ambition aiguë", "qu'il aime", ""],
-    ),
-    "es": (
-        [("un perro marrón", "dos perros marrones"), ("la niña", "las niñas"), ("el jugador", "los jugadores"),
-         ("una mujer mayor", "unas mujeres mayores"), ("el Sr. López", "los señores"), ("un coche", "coches azules"),
-         ("la constitucion", "las constituciones")],
-        [("corre", "corren"), ("juega al fútbol", "jugaban al fútbol"), ("come 1.000 manzanas", "comieron manzanas"),
-         ("está leyendo", "leíamos"), ("camina", "caminando"), ("mira la televisión", "miraron")],
-        ["en la playa", "por la calle", "cerca del agua", "delante de la estación", "¡en la nieve!", ""],
-        ["rápidamente", "con mucha alegría", "¿por qué?", "según la informacion", "p.ej. hoy", ""],
-    ),
-    "cs": (
-        [("hnědý pes", "dva hnědí psi"), ("malé dítě", "děti"), ("stará žena", "staré ženy"), ("pan Novák", "muži"),
-         ("modré auto", "modrá auta"), ("hráč č. 5", "hráči")],
-        [("běží", "běhají"), ("hraje fotbal", "hráli fotbal"), ("jí 2,5 kg jablek", "jedli jablka"), ("čte", "četli"),
-         ("spí", "spali")],
-        ["na pláži", "na ulici", "u vody", "před „nádražím“", "ve sněhu", ""],
-        ["rychle", "s velkou radostí", "např. dnes", "d'Artagnan", ""],
-    ),
-    "ru": (
-        [("коричневая собака", "две коричневые собаки"), ("ребёнок", "дети"), ("её подруга", "подруги"),
-         ("пожилой мужчина", "пожилые мужчины"), ("г. Иванов", "игроки"), ("синяя машина", "синие машины")],
-        [("бежит", "бегут"), ("играет в футбол", "играли в футбол"), ("ест 2,5 кг яблок", "ели яблоки"),
-         ("читает «газету»", "читали газеты"), ("идёт", "идут"), ("воюет", "воюющие")],
-        ["на пляже", "по улице", "у воды", "перед вокзалом", "в снегу", ""],
-        ["быстро", "с большой радостью", "т.е. сегодня", "ещё раз", ""],
-    ),
-}  # fmt: skip
+PARTS = {language: tuple(parts.values()) for language, parts in CONTENT["parts"].items()}
 
 # Captions without blanks between words, or with punctuation of their own.
-SENTENCES = {
-    "zh": ["一只棕色的狗，在沙滩上奔跑。", "两个孩子在公园里踢足球！", "老人坐在长椅上看报纸；旁边有３只猫"],
-    "ja": ["茶色の犬が、砂浜を走っています。", "二人の子供がサッカーをしている！", "ﾒｶﾞﾈの男性が「新聞」を読む"],
-    "ko": ["갈색 개가 해변을 달린다.", "두 아이가 공원에서 축구를 한다!", "안경을 쓴 남자가 '신문'을 읽는다"],
-    "th": ["สุนัขสีน้ำตาลวิ่งบนชายหาด", "เด็กสองคนเล่นฟุตบอลในสวน ๓ ใบ", "ชายชรานั่งอ่านหนังสือพิมพ์"],
-    "hi": ["एक भूरा कुत्ता समुद्र तट पर दौड़ता है।", "दो बच्चे पार्क में फुटबॉल खेलते हैं॥", "बूढ़ा आदमी, अखबार!"],
-    "de": ["Ein Hund läuft am Strand, z.B. heute.", "„Zwei Kinder“ spielen Fußball!", "Der Mann liest 3,5 Seiten."],
-}  # fmt: skip
+SENTENCES = CONTENT["sentences"]
 
 
 def caption(language: str, who: int, generator: random.Random) -> str:

@@ -119,13 +119,12 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison.comparison_tables import all_tables, as_written, metric_tables
     from manycaps.comparison.comparison_text import answer_text
     from manycaps.installed_modules import import_evaluate
-    from manycaps.saved_files import check_can_be_written, check_folder_can_be_made, sole_output
+    from manycaps.saved_files import check_can_be_written, sole_output
 
     import_evaluate()
     given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(CompareOptions)}
     options = CompareOptions(**{**given, "metrics": arguments.metrics.split(",") if arguments.metrics else None})
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
-    check_folder_can_be_made(arguments.output)
     with sole_output(arguments.output):
         for path in outputs:
             check_can_be_written(path)

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.decoding import DecodingOptions, decoding
     from manycaps.decoding.text import decoding_screen
     from manycaps.installed_modules import import_evaluate
-    from manycaps.saved_files import check_folder_can_be_made, sole_output
+    from manycaps.saved_files import sole_output
 
     import_evaluate()
     names = arguments.names
@@ -78,7 +78,6 @@ def run(arguments: argparse.Namespace) -> None:
     given = {name: getattr(arguments, name) for name in ("references", "output", "budget", "distance", "encoder")}
     given |= {"n_resamples": arguments.n_resamples, "seed": arguments.seed, "columns": arguments.reference_columns}
     options = DecodingOptions(**given, **chosen)
-    check_folder_can_be_made(options.output)
     with sole_output(options.output):
         compared = decoding(options)
         compared.save(options.output)

@@ -25,30 +25,6 @@ USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
 # Least width of an input in pixels: on a phone they stand below each other.
 INPUT_WIDTH = 260
 
-# A table of key, value and meaning has the meaning below on a phone; a wider table scrolls sideways.
-STYLE = """
-.gradio-container { max-width: min(1180px, 100%) !important; margin: 0 auto !important; }
-.result table { width: auto; font-variant-numeric: tabular-nums; }
-.result td:nth-child(2) { text-align: right; font-weight: 600; white-space: nowrap; }
-.result table:has(td:nth-child(4)), #card table { display: block; overflow-x: auto; border: none !important; }
-.result table:has(td:nth-child(4)) :is(th, td) {
-    text-align: left; font-weight: inherit; white-space: nowrap; overflow-wrap: normal; word-break: normal; }
-.result h3 { border-left: 4px solid var(--primary-500); padding-left: 0.75em; }
-#card th, #card td { overflow-wrap: normal; word-break: normal; }
-.file-preview .download { width: auto !important; min-width: 0 !important; }
-@media (max-width: 640px) {
-    .result table:not(:has(td:nth-child(4))) thead { display: none; }
-    .result table:not(:has(td:nth-child(4))), .result table:not(:has(td:nth-child(4))) :is(tbody, td) {
-        display: block; border: none !important; }
-    .result tbody tr:not(:has(td:nth-child(4))) {
-        display: grid; grid-template-columns: 1fr auto; border-width: 1px 0 0 !important; }
-    .result tbody tr:not(:has(td:nth-child(4))) td { overflow-wrap: anywhere; padding: 0.3em 0 !important; }
-    .result tbody tr:not(:has(td:nth-child(4))) td:nth-child(3) { grid-column: 1 / 3; }
-    .drawing .image-frame { max-width: 100%; overflow-x: auto; justify-content: flex-start; }
-    .drawing img { flex: none; width: 640px !important; max-width: none !important; }
-}
-"""
-
 
 class Form(NamedTuple):
     """Inputs and outputs of a page; `build_page` lays it out."""
@@ -113,7 +89,7 @@ class Page(NamedTuple):
             theme=gr.themes.Default(
                 primary_hue="blue", font=("system-ui", "sans-serif"), font_mono=("ui-monospace", "monospace")
             ),
-            css=STYLE,
+            css_paths=pathlib.Path(__file__).with_suffix(".css"),
             footer_links=["api", "gradio"],
         )
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import matplotlib.ticker
 import numpy as np
 
 from manycaps.comparison.comparison_text import as_digits
 from manycaps.kit.sets_parity_words import shown_p_value
-from manycaps.report.inline_svg import MARKS, MUTED, SERIES, SETTINGS, Plot, as_plot, line_of, new_figure
+from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
@@ -24,9 +23,7 @@ def metric_plot(compared: ComparedMetric) -> Plot:
     """Means of the systems, and differences to the first one, with their intervals."""
     metric, names = compared.metric, list(compared.means)
     pairs = [pair for pair in compared.pairs if pair.second == names[0]]
-    with matplotlib.rc_context(SETTINGS | {"axes.grid.axis": "x"}):
-        figure = new_figure(1.5 + 0.36 * len(names))
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1))
+    with new_figure(1.5 + 0.36 * len(names), 1, 2, grid="x") as (figure, (left, right)):
         for i, mean in enumerate(compared.means.values()):
             _draw_interval(left, i, i, mean.mean, mean.ci_low, mean.ci_high)
         left.set(yticks=range(len(names)), yticklabels=names, xlabel=f"{metric.measures}\n({metric.direction})")
@@ -60,9 +57,8 @@ def _draw_interval(axes: Any, height: int, series: int, mean: float, low: float,
 def difference_plot(compared: ComparedMetric) -> Plot:
     """Differences to the first system, row by row in falling order."""
     metric, names = compared.metric, list(compared.values)
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(3.2)
-        axes, descriptions = figure.subplots(), []
+    descriptions = []
+    with new_figure(3.2) as (figure, axes):
         for i, name in enumerate(names[1:], start=1):
             differences = np.sort(compared.values[name] - compared.values[names[0]])[::-1]
             places = np.unique(np.linspace(0, len(differences) - 1, MOST_POINTS).astype(int))
@@ -90,10 +86,8 @@ def people_plot(comparison: SystemComparison, module: str) -> Plot | None:
     tested = [system for system in tested if math.isfinite(system.z) and system.z != 0 and system.excess / system.z > 0]
     if not tested:
         return None
-    with matplotlib.rc_context(SETTINGS | {"axes.grid": False}):
-        figure = new_figure(0.6 + 1.1 * len(tested))
-        grid = figure.subplots(len(tested), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, system in zip(grid, tested, strict=True):
+    with new_figure(0.6 + 1.1 * len(tested), len(tested), sharex=True, squeeze=False) as (figure, panels):
+        for axes, system in zip(panels[:, 0], tested, strict=True):
             series = list(comparison.systems).index(system.system)
             center, width = system.statistic - system.excess, system.excess / system.z
             points = np.linspace(center - 4 * width, center + 4 * width, 121)
@@ -104,9 +98,10 @@ def people_plot(comparison: SystemComparison, module: str) -> Plot | None:
             axes.set_title(
                 f"{system.system}: z {as_digits(system.z)}, {shown_p_value(system.p_value)}", loc="left", fontsize=11
             )
+            axes.grid(visible=False)
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
-        grid[-1].set_xlabel(f"{tested[0].title}, mean over rows (lower is better)")
+        panels[-1, 0].set_xlabel(f"{tested[0].title}, mean over rows (lower is better)")
         descriptions = [
             f"{system.system} lies {as_digits(system.z)} standard deviations above chance" for system in tested
         ]
@@ -126,9 +121,7 @@ def diversity_plot(comparison: SystemComparison) -> Plot | None:
     if quality is None or not comparison.rows[0].captions:
         return None
     shares = {name: distinct_share([row.captions[name] for row in comparison.rows]) for name in comparison.systems}
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(3.6)
-        axes = figure.subplots()
+    with new_figure(3.6) as (figure, axes):
         for i, (name, share) in enumerate(shares.items()):
             mean = quality.means[name]
             if not math.isnan(mean.ci_low):

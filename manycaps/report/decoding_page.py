@@ -10,7 +10,7 @@ import matplotlib
 
 from manycaps.decoding.text import decoding_sentences, table
 from manycaps.kit.sets_tails import TAIL
-from manycaps.report.inline_svg import MARKS, MUTED, SERIES, SETTINGS, Plot, as_plot, line_of, new_figure
+from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
 from manycaps.report.page_frame import as_document, as_plot_section, as_table
 from manycaps.sampling.decoding_setting import Setting
 
@@ -78,9 +78,7 @@ def _shared(setting: Setting) -> str:
 def curves(compared: ComparedSettings) -> Plot:
     """Draw every panel: a curve for each family, searches and people as lines."""
     members = families(compared)
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(6)
-        grid = figure.subplots(2, 3)
+    with new_figure(6, 2, 3) as (figure, grid):
         for (title, key), axes in zip(PANELS.items(), grid.flat, strict=True):
             for k, (label, family) in enumerate(members.items()):
                 _draw_family(axes, key, compared, family, k, label)

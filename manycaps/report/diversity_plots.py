@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib
 import matplotlib.ticker
 import numpy as np
 
 from manycaps.diversity.leave_one_out import ReferenceCurves
-from manycaps.report.inline_svg import MARKS, MUTED, SERIES, SETTINGS, Plot, as_plot, line_of, new_figure
+from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
 
 # Marks of published data sets on the vocabulary plot.
 PUBLISHED_MARKS = ("o", "s", "^", "D")
@@ -18,9 +17,7 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
 
     `curves` has the tokens per type of each data set, `published` the vocabulary heads at 90 % of the tokens.
     """
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(4.2)
-        axes = figure.subplots()
+    with new_figure(4.2) as (figure, axes):
         descriptions = []
         for i, (name, counts) in enumerate(curves.items()):
             shares = np.cumsum(np.sort(counts)[::-1]) / max(counts.sum(), 1)
@@ -50,16 +47,14 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
 def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping[str, float]], n_measured: int) -> Plot:
     """Bars of shares by panel and data set; the first `n_measured` data sets are the user's, the others published."""
     names = list(next(iter(panels.values())))
-    with matplotlib.rc_context(SETTINGS | {"axes.grid.axis": "x"}):
-        figure = new_figure(0.9 + 0.34 * len(names))
-        grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        for axes, (label, shares) in zip(grid, panels.items(), strict=True):
+    with new_figure(0.9 + 0.34 * len(names), 1, len(panels), grid="x", sharey=True, squeeze=False) as (figure, grid):
+        for axes, (label, shares) in zip(grid[0], panels.items(), strict=True):
             colors = [SERIES[i % 6] if i < n_measured else MUTED for i in range(len(names))]
             bars = axes.barh(range(len(names)), [shares[n] for n in names], color=colors, height=0.66)
             axes.bar_label(bars, [f"{shares[n]:.1%}" for n in names], padding=3, fontsize=10)
             axes.set(title=label, yticks=range(len(names)), yticklabels=names, xlim=(0, 1.25))
             axes.set_xticks([0, 0.5, 1], ["0%", "50%", "100%"])
-        grid[0].invert_yaxis()
+        grid[0, 0].invert_yaxis()
         descriptions = [
             f"{label}: " + ", ".join(f"{n} {s:.1%}" for n, s in shares.items()) for label, shares in panels.items()
         ]
@@ -75,9 +70,7 @@ def histogram_plot(
     histograms: Mapping[str, tuple[Sequence[int], Sequence[float]]],
 ) -> Plot:
     """Histograms, (counts, edges) with equal edges, each as shares of its total; `unit` names what is counted."""
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(3.4)
-        axes = figure.subplots()
+    with new_figure(3.4) as (figure, axes):
         descriptions, first, last = [], np.inf, 0.0
         for i, (series, (counts, edges)) in enumerate(histograms.items()):
             shares = np.array(counts) / max(sum(counts), 1)
@@ -100,11 +93,9 @@ def histogram_plot(
 def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
     """Scores of held-out captions by the number of references, a panel for each metric."""
     metrics = list(next(iter(curves.values())).values)
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(3.2)
-        grid = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+    with new_figure(3.2, 1, len(metrics), sharey=True, squeeze=False) as (figure, grid):
         descriptions = []
-        for axes, metric in zip(grid, metrics, strict=True):
+        for axes, metric in zip(grid[0], metrics, strict=True):
             for i, (name, curve) in enumerate(curves.items()):
                 values = np.array(curve.values[metric])
                 shares = values / values.max() if values.max() > 0 else values
@@ -114,8 +105,8 @@ def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
                 )
             axes.set(title=metric, xlabel="references", ylim=(0, 1.05))
             axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))
-        grid[0].set_ylabel("share of the largest mean score")
-        grid[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        grid[0, 0].set_ylabel("share of the largest mean score")
+        grid[0, -1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         n_rows = ", ".join(f"{curve.n_rows:,} rows of {name}" for name, curve in curves.items())
         return as_plot(
             "references",
@@ -132,9 +123,7 @@ def variance_plot(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Plot:
 
     `curves` has (variance, BLEU-4) of groups of rows of each data set.
     """
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(3.4)
-        axes = figure.subplots()
+    with new_figure(3.4) as (figure, axes):
         descriptions = []
         for i, (name, points) in enumerate(curves.items()):
             variances, scores = zip(*points, strict=True)

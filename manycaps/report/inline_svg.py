@@ -4,9 +4,11 @@ matplotlib writes plain colours; each placeholder below is replaced by a CSS var
 light and on dark pages.
 """
 
+import contextlib
 import html
 import io
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import matplotlib.figure
@@ -57,9 +59,17 @@ class Plot(NamedTuple):
     svg: str
 
 
-def new_figure(height: float) -> matplotlib.figure.Figure:
-    """Return an empty figure as wide as the page, `height` in units of 1.1 inches."""
-    return matplotlib.figure.Figure(figsize=(11, 1.1 * height), layout="constrained")
+@contextlib.contextmanager
+def new_figure(
+    height: float, n_rows: int = 1, n_columns: int = 1, *, grid: str = "both", **of_subplots: Any
+) -> Iterator[tuple[matplotlib.figure.Figure, Any]]:
+    """Draw in the style of the reports: a figure as wide as the page, and its axes as `subplots` of matplotlib does.
+
+    `height` is in units of 1.1 inches, `grid` the axes with lines across: "x", "y" or "both".
+    """
+    with matplotlib.rc_context(SETTINGS | {"axes.grid.axis": grid}):
+        figure = matplotlib.figure.Figure(figsize=(11, 1.1 * height), layout="constrained")
+        yield figure, figure.subplots(n_rows, n_columns, **of_subplots)
 
 
 def line_of(series: int) -> dict[str, Any]:

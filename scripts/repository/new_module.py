@@ -79,10 +79,6 @@ def create(name: str, kind: str) -> list[pathlib.Path]:
     CATALOG.write_text(f"{before}\n{record}{end}{after}", encoding="utf-8", newline="\n")
     for problem in sync_kit.sync_all(check=False):
         raise AssertionError(problem)
-    # Imported here: the catalog has the new record now.
-    from scripts.repository import module_table
-
-    module_table.main(check=False)
     return [*written, CATALOG]
 
 

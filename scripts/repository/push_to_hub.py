@@ -114,15 +114,16 @@ def package_files() -> dict[str, bytes]:
 
 
 def page_files(app: str) -> dict[str, bytes]:
-    """Return the files of manycaps/pages that the text of an `app.py` imports, and those that these import."""
+    """Return the files of manycaps/pages that an `app.py` imports, those that these import, and those beside them."""
     files: dict[str, bytes] = {}
     waiting = re.findall(r"^ *from manycaps\.pages\.(\w+) import", app, re.MULTILINE)
     waiting += ["__init__"] if waiting else []
     while waiting:
-        name = f"manycaps/pages/{waiting.pop()}.py"
-        if name not in files:
-            files[name] = (sync_kit.KIT.parents[1] / name).read_bytes()
-            waiting += re.findall(r"^from \.(\w+) import", files[name].decode(), re.MULTILINE)
+        stem = f"manycaps/pages/{waiting.pop()}"
+        if f"{stem}.py" not in files:
+            # Beside its code a file may have a style, or captions.
+            files |= {f"manycaps/pages/{path.name}": path.read_bytes() for path in sync_kit.ROOT.glob(f"{stem}.*")}
+            waiting += re.findall(r"^from \.(\w+) import", files[f"{stem}.py"].decode(), re.MULTILINE)
     return files
 
 

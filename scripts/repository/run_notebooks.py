@@ -37,25 +37,14 @@ def executed(path: pathlib.Path) -> nbformat.NotebookNode:
     """Return a notebook with what its cells print now; progress and warnings are left out."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        client = nbclient.NotebookClient(notebook, timeout=TIMEOUT, resources={"metadata": {"path": folder}})
-        client.execute()
+        resources = {"metadata": {"path": folder}}
+        nbclient.NotebookClient(notebook, timeout=TIMEOUT, resources=resources, coalesce_streams=True).execute()
     for cell in notebook.cells:
         cell.metadata = {}
         if cell.cell_type == "code":
-            cell.outputs = joined(cell.outputs)
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
     notebook.metadata = {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
     return notebook
-
-
-def joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Return outputs without standard error, and what was printed piece by piece as one."""
-    kept: list[nbformat.NotebookNode] = []
-    for each in outputs:
-        if each.get("name") == "stdout" and kept and kept[-1].get("name") == "stdout":
-            kept[-1].text += each.text
-        elif each.get("name") != "stderr":
-            kept.append(each)
-    return kept
 
 
 def main(check: bool) -> int:

@@ -6,7 +6,8 @@ python -m scripts.repository.sync_kit --check   change nothing; exit 1 and list 
 A module folder works alone once its links are files: as a Space, in a wheel, or exported. Its links are the files that
 its main script imports, and those that these import. evaluate's loader copies only the files that the main script
 names: what it does not import itself is named in a block of imports that this tool writes. In the kit every main script
-has a link, so that `manycaps.load` finds it beside the files that it imports.
+has a link, so that `manycaps.load` finds it beside the files that it imports. The tables of CONTRIBUTING.md and
+docs/metrics.md are written out of the files of the kit and the records of manycaps/catalog.py.
 """
 
 import argparse
@@ -16,14 +17,15 @@ import os
 import pathlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "manycaps" / "kit"
 REPAIR = "Run `make format`."
 
-# Around the table of files in CONTRIBUTING.md.
-TABLE_MARKS = ("<!-- kit: written by scripts/repository/sync_kit.py -->", "<!-- end of kit -->")
+# Around the table of files in CONTRIBUTING.md, and around that of modules in docs/metrics.md.
+KIT_MARKS = ("<!-- kit: written by scripts/repository/sync_kit.py -->", "<!-- end of kit -->")
+MODULE_MARKS = ("<!-- modules: written by scripts/repository/sync_kit.py -->", "<!-- end of modules -->")
 
 # First lines of the block of imports that this tool writes into a main script.
 BLOCK = (
@@ -196,30 +198,39 @@ def kit_table() -> str:
     return "\n".join(rows)
 
 
-def with_part(text: str, marks: tuple[str, str], part: str) -> str:
-    """Return a text with another part between two marks."""
-    before, _, rest = text.partition(marks[0])
-    return f"{before}{marks[0]}\n{part}\n{marks[1]}{rest.partition(marks[1])[2]}"
+def module_table() -> str:
+    """Return the table of docs/metrics.md: what every module compares, with what, and its card."""
+    # Imported when it is needed: a new module has its record by then.
+    from manycaps.catalog import MODULES
+
+    rows = ["| module | compares | with | card |", "|---|---|---|---|"]
+    for record in MODULES.values():
+        card = f"[card](../{record.kind}/{record.slug}/README.md)"
+        rows.append(f"| `{record.slug}` | {record.compares} | {record.computes} | {card} |")
+    return "\n".join(rows)
 
 
-def sync_table(check: bool) -> Iterator[str]:
-    """Bring the table of CONTRIBUTING up to date, where there is one, and yield what is wrong with it."""
-    page = ROOT / "CONTRIBUTING.md"
+def sync_table(name: str, marks: tuple[str, str], table: Callable[[], str], check: bool) -> Iterator[str]:
+    """Bring the table between two marks of a page up to date, where there is this page, and yield what is wrong."""
+    page = ROOT / name
     text = page.read_text(encoding="utf-8") if page.exists() else ""
-    expected = with_part(text, TABLE_MARKS, kit_table()) if text else ""
+    before, _, rest = text.partition(marks[0])
+    expected = f"{before}{marks[0]}\n{table()}\n{marks[1]}{rest.partition(marks[1])[2]}" if text else ""
     if text != expected and check:
-        yield f"CONTRIBUTING.md: the table of the kit is not that of the files. {REPAIR}"
+        yield f"{name}: the table is not up to date. {REPAIR}"
     elif text != expected:
         page.write_text(expected, encoding="utf-8", newline="\n")
 
 
 def sync_all(check: bool) -> list[str]:
-    """Sync or check every module folder, the kit and its table, and return what is wrong."""
+    """Sync or check every module folder, the kit and both tables, and return what is wrong."""
     folders = module_folders()
     scripts = {main_script(folder).name: main_script(folder) for folder in folders}
     own = {path.name for path in kit_files()} | {"__init__.py"}
     problems = [problem for folder in folders for problem in sync_folder(folder, check)]
-    return [*problems, *sync_links(KIT, scripts, own, check), *unused_files(), *sync_table(check)]
+    problems += [*sync_links(KIT, scripts, own, check), *unused_files()]
+    problems += sync_table("CONTRIBUTING.md", KIT_MARKS, kit_table, check)
+    return [*problems, *sync_table("docs/metrics.md", MODULE_MARKS, module_table, check)]
 
 
 def main(check: bool) -> int:

@@ -91,7 +91,7 @@ def test_commands_take_a_new_module(repository, tmp_path):
     commands = {
         "Word Share: a scores higher than b": ["compare", first, second, *given, "-o", str(tmp_path / "report")],
         '"word_share": 0.66666': ["score", "-i", first, *given, "-o", str(tmp_path / "scores")],
-        "word_count  (measurements)\n    Word Count: how many words": ["list"],
+        "word_count  (measurements)\n    Word Count: how many words all captions": ["list"],
     }
     for expected, command in commands.items():
         code, printed = run(repository, "-m", "manycaps", *command)

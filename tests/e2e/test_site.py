@@ -18,7 +18,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from manycaps import command_line
 from manycaps.catalog import MODULES
-from scripts.repository.module_table import with_table
 from tests.browser_pages import WIDTHS, requested_addresses
 from tests.documents import PAGES, blocks, broken_links, commands, write_sample
 from tests.each_case import each_case
@@ -76,11 +75,6 @@ def test_every_program_has_the_options_that_pages_name():
         said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         options = {word for words in found if words[2] == program for word in words[3:] if word.startswith("--")}
         assert [option for option in options if option not in said] == [], program
-
-
-def test_the_table_names_every_module():
-    text = (DOCS / "metrics.md").read_text(encoding="utf-8")
-    assert with_table(text) == text, "run `make format`"
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,7 @@ def test_a_missing_package_is_one_line_with_the_requirements_file(path):
 
 @pytest.mark.slow
 def test_the_other_tools_need_no_package():
-    assert [path.stem for path in BARE_TOOLS] == ["module_table", "new_module", "sync_kit"]
+    assert [path.stem for path in BARE_TOOLS] == ["new_module", "sync_kit"]
     assert run_without_packages("-m", "scripts.repository.sync_kit", "--check").stdout == "all links are right\n"
     assert run_without_packages("-m", "scripts.repository.new_module", "Bad").stderr.startswith(
         "name: expected lower-case words joined by _"

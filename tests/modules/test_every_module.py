@@ -191,7 +191,7 @@ def test_requirements_list_every_third_party_import(space):
     lines = (space / "requirements.txt").read_text(encoding="utf-8").splitlines()
     listed = {re.split(r"[<>=~!\[; ]", line)[0].lower().replace("_", "-") for line in lines if line.strip()}
     pages = push_to_hub.page_files((space / "app.py").read_text(encoding="utf-8"))
-    for path in [*space.glob("*.py"), *(ROOT / name for name in pages)]:
+    for path in [*space.glob("*.py"), *(ROOT / name for name in pages if name.endswith(".py"))]:
         names = third_party_imports(path.resolve())
         if path.name == "app.py" or path.parent != space:
             names = names - GIVEN_TO_PAGES

@@ -38,8 +38,9 @@ def app_text(space):
 
 
 def pages_imported(space):
-    """Name and text of every file of manycaps/pages that a folder's page needs."""
-    return {name: content.decode() for name, content in push_to_hub.page_files(app_text(space)).items()}
+    """Name and text of every program of manycaps/pages that a folder's page needs."""
+    files = push_to_hub.page_files(app_text(space))
+    return {name: content.decode() for name, content in files.items() if name.endswith(".py")}
 
 
 def compute_event(page):

@@ -1,20 +1,22 @@
-"""New Slug: how many words the captions of an image have."""
+"""New Slug: how many words all captions of an image share."""
 
 import math
 
 import evaluate
 
 from .base_module import About, CollectionModule, check_flag, signature
-from .text_new_slug import mean_caption_length
+from .text_new_slug import word_overlap
 
 _DESCRIPTION = """
-New Slug measures how many words the captions of an image have on average.
+New Slug measures the share of all words of an image's captions that each of them uses.
 """
 
 _CITATION = """
-@misc{manycaps,
-  title={manycaps},
-  year={2026}
+@article{jaccard1912distribution,
+  title={The Distribution of the Flora in the Alpine Zone},
+  author={Jaccard, Paul},
+  journal={New Phytologist},
+  year={1912}
 }
 """
 
@@ -24,19 +26,19 @@ Args:
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
-    new_slug: mean over rows of the mean number of words, 0 or more.
+    new_slug: mean over rows, 0 (no common word) to 1 (the same words).
     n_rows: number of rows.
     new_slug_per_row, signature: with details.
 Examples:
     >>> new_slug = evaluate.load("measurements/new_slug")  # on the Hub: "manycaps/new_slug"
-    >>> new_slug.compute(data=[["a dog", "two dogs run"], ["a cat"]])
-    {'new_slug': 2.25, 'n_rows': 2}
+    >>> new_slug.compute(data=[["a dog", "a wet dog runs"], ["a cat"]])
+    {'new_slug': 0.75, 'n_rows': 2}
 """
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class NewSlug(CollectionModule, evaluate.Measurement):
-    """Mean number of words of a set of captions, as an evaluate module."""
+    """Overlap of the words of a set of captions, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION)
     OWN_COLUMNS = ("data",)
@@ -47,7 +49,7 @@ class NewSlug(CollectionModule, evaluate.Measurement):
         check_flag("details", options["details"])
 
     def _compute(self, data, options):
-        per_row = [mean_caption_length(row) for row in data]
+        per_row = [word_overlap(row) for row in data]
         # fsum is exact, so the order of the rows cannot change the last digit.
         result = {"new_slug": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}
         if options["details"]:

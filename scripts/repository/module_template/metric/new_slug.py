@@ -51,7 +51,8 @@ class NewSlug(CollectionModule, evaluate.Metric):
         check_flag("details", options["details"])
 
     def _compute(self, predictions, references, options):
-        per_row = [word_overlap(*row) for row in zip(predictions, references, strict=True)]
+        rows = zip(predictions, references, strict=True)
+        per_row = [word_overlap([" ".join(side) for side in row]) for row in rows]
         # fsum is exact, so the order of the rows cannot change the last digit.
         result = {"new_slug": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}
         if options["details"]:
