@@ -132,9 +132,8 @@ def made_folder(path: pathlib.Path) -> pathlib.Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OSError(
-            f"{shown_path(path)}: expected a folder for output, got {error.strerror}. Choose another name."
-        ) from error
+        got = "a file" if isinstance(error, FileExistsError) else error.strerror
+        raise OSError(f"{shown_path(path)}: expected a folder for output, got {got}. Choose another name.") from error
     if not os.access(path, os.W_OK):
         raise PermissionError(
             f"{shown_path(path)}: expected a folder that can be written, got one that cannot. Choose another one."
