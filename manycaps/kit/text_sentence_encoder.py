@@ -4,7 +4,6 @@ The only file that runs a sentence model; torch and the model are loaded at the 
 """
 
 import collections
-import functools
 import importlib.util
 import logging
 import math
@@ -439,18 +438,12 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
 
 def _check_weights(path: pathlib.Path) -> None:
     """Raise OSError unless the file is the default model's weights."""
-    digest = _sha256(path, path.stat().st_mtime_ns, path.stat().st_size)
+    digest = file_sha256(path)
     if digest != DEFAULT_SHA256:
         raise OSError(
             f"encoder: expected the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...), got "
             f"{digest[:12]}... Delete the file and fetch the model again."
         )
-
-
-@functools.lru_cache(maxsize=8)
-def _sha256(path: pathlib.Path, _modified: int, _size: int) -> str:
-    """Digest of a file, cached in this process by its time and size."""
-    return file_sha256(path)
 
 
 class EncodingModule(CollectionModule):
