@@ -17,7 +17,6 @@ import numpy as np
 from .base_feature_memory import SharedModel, SharedModels
 from .base_files import (
     HUB_PREFIX,
-    check_installed,
     file_sha256,
     is_folder,
     is_path,
@@ -27,7 +26,7 @@ from .base_files import (
     path_state,
     read_json,
 )
-from .base_messages import reason_of, shown_path, shown_value
+from .base_messages import check_installed, reason_of, shown_path, shown_value
 from .base_module import CollectionModule, check_choice, check_whole_number
 from .text_windows import LONG_TEXTS, mean_of_windows, sentence_windows, warn_of_unread
 from .vectors_checks import as_encoder_output

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from manycaps.kit import text_rouge
 from manycaps.kit.text_ngrams import word_ids
-from manycaps.kit.text_rouge import common_lengths, rouge_l_scores
+from manycaps.kit.text_reference_ngrams import ReferenceNgrams
+from manycaps.kit.text_rouge import common_lengths, rouge_l_of_ngrams
 from tests.oracles import bleu_rouge_loop
 
 TEXT = st.lists(st.sampled_from("abcd"), max_size=9)
@@ -13,12 +14,14 @@ TEXT = st.lists(st.sampled_from("abcd"), max_size=9)
 
 def test_precision_and_recall_come_from_different_references():
     # P = 1 from the long reference, R = 1 from the short one; no single reference has both.
-    assert rouge_l_scores([["a", "b"]], [[["a"], ["a", "b", "c", "d"]]]).tolist() == [1.0]
+    texts = ReferenceNgrams.of_rows([[["a", "b"]]], [[["a"], ["a", "b", "c", "d"]]])
+    assert rouge_l_of_ngrams(texts).tolist() == [1.0]
 
 
 def test_texts_without_tokens_count_as_one_empty_token():
-    assert rouge_l_scores([[], [], ["a"]], [[[]], [["a"]], [[]]]).tolist() == [1.0, 0.0, 0.0]
-    assert rouge_l_scores([], []).shape == (0,)
+    texts = ReferenceNgrams.of_rows([[[]], [[]], [["a"]]], [[[]], [["a"]], [[]]])
+    assert rouge_l_of_ngrams(texts).tolist() == [1.0, 0.0, 0.0]
+    assert rouge_l_of_ngrams(ReferenceNgrams.of_rows([], [])).shape == (0,)
 
 
 def test_batches_do_not_matter(monkeypatch):
