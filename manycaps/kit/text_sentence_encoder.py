@@ -369,12 +369,6 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
     """A model's folder in the hub's cache, downloaded if needed; OSError if that fails."""
     import huggingface_hub
 
-    def snapshot(only_cached: bool) -> pathlib.Path:
-        folder = huggingface_hub.snapshot_download(
-            name, revision=revision, allow_patterns=FETCHED_FILES, local_files_only=only_cached
-        )
-        return _checked_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
-
     cause: Exception | None = None
     # A fixed revision never changes, so the cache comes first; else the cache is for when the hub does not answer.
     for only_cached in (True, False) if revision else (False, True):
@@ -383,7 +377,10 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
                 # Asked once, without the retries of a download, which take half a minute on a machine without internet.
                 url = huggingface_hub.hf_hub_url(name, "modules.json", revision=revision)
                 huggingface_hub.get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
-            return snapshot(only_cached)
+            folder = huggingface_hub.snapshot_download(
+                name, revision=revision, allow_patterns=FETCHED_FILES, local_files_only=only_cached
+            )
+            return _checked_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
         except Exception as error:  # the hub's errors are of many kinds, those of httpx are no OSErrors
             cause = error if cause is None or not only_cached else cause
     raise OSError(
