@@ -1,6 +1,5 @@
 """Where CLIP checkpoints come from: local files, the Hub, and published weights, downloaded once and checked."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -238,9 +237,9 @@ def _download_and_convert(name: str, path: pathlib.Path, progress: Any) -> None:
         raise _download_error(name, "HF_HUB_OFFLINE is set, so nothing was downloaded")
     download = path.with_name("download.incomplete")
     try:
-        sha256 = _download(name, download, progress)
-        size = download.stat().st_size
-        facts = variant.treatment._asdict() | {"source": variant.source, "sha256": sha256, "size": size}
+        _download(name, download, progress)
+        facts = variant.treatment._asdict() | {"source": variant.source, "sha256": file_sha256(download)}
+        facts["size"] = download.stat().st_size
         try:
             convert_checkpoint(download, path, facts)
         except ValueError as error:
@@ -249,19 +248,23 @@ def _download_and_convert(name: str, path: pathlib.Path, progress: Any) -> None:
         download.unlink(missing_ok=True)
 
 
-def _download(name: str, target: pathlib.Path, progress: Any) -> str:
-    """Write a variant's file to `target` and return its hash; raise if it is not what was expected."""
+def _download(name: str, target: pathlib.Path, progress: Any) -> None:
+    """Write a variant's file to `target`; raise if it is not what was expected."""
     try:
         with _answer(name, DOWNLOAD_TIMEOUT) as answer, target.open("wb") as file:
             stated = answer.headers.get("Content-Length")
             total = int(stated) if stated else None
-            _check_answer(name, answer.headers.get_content_type(), first := answer.read(CHUNK_SIZE))
-            received, sha256 = _copy(first, answer, file, progress(total=total, unit="B", unit_scale=True, desc=name))
+            _check_answer(name, answer.headers.get_content_type(), chunk := answer.read(CHUNK_SIZE))
+            with progress(total=total, unit="B", unit_scale=True, desc=name) as bar:
+                while chunk:
+                    file.write(chunk)
+                    bar.update(len(chunk))
+                    chunk = answer.read(CHUNK_SIZE)
     except OSError as error:
         raise _connection_error(name, error) from error
+    received = target.stat().st_size
     if total is not None and received != total:
         raise _download_error(name, f"{received} of {total} bytes")
-    return sha256
 
 
 def try_download(name: str) -> None:
@@ -294,19 +297,6 @@ def _check_answer(name: str, content_type: str, first: bytes) -> None:
         raise _download_error(name, f"a web page ({words[:60]}), as for too many downloads or missing permission")
     if not first.startswith(CHECKPOINT_STARTS):
         raise _download_error(name, f"{content_type} that begins with {first[:8]!r}")
-
-
-def _copy(first: bytes, answer: Any, file: Any, bar: Any) -> tuple[int, str]:
-    """Write a response to a file; return its length and hash."""
-    digest, received, chunk = hashlib.sha256(), 0, first
-    with bar:
-        while chunk:
-            file.write(chunk)
-            digest.update(chunk)
-            received += len(chunk)
-            bar.update(len(chunk))
-            chunk = answer.read(CHUNK_SIZE)
-    return received, digest.hexdigest()
 
 
 def _download_error(name: str, got: str, advice: str = IN_A_BROWSER) -> ValueError:
