@@ -23,7 +23,6 @@ from .functional_checks import (
     check_candidates,
     check_token_rows,
     counted_documents,
-    each_candidate,
     joint_rows,
     joint_vectors,
     plain_arguments,
@@ -71,7 +70,8 @@ from .kit.text_cider import cider_d_scores, cider_distances, multi_reference_cid
 from .kit.text_meteor import Lexicon, meteor_scores, multi_reference_meteor, wordnet_lexicon
 from .kit.text_meteor import meteor_distances as _meteor_distances
 from .kit.text_ptb_tokenizer import tokenize_captions
-from .kit.text_rouge import rouge_l_scores
+from .kit.text_reference_ngrams import ReferenceNgrams
+from .kit.text_rouge import rouge_l_of_ngrams
 from .kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
 from .kit.vectors_distance import cosine_distances as _cosine_distances
 from .kit.vectors_distance import cosine_similarities
@@ -403,8 +403,8 @@ def rouge_l(candidates: TokenRows, references: TokenRows) -> Floats:
     >>> rouge_l([[["a", "red", "dog"]]], [[["a", "dog"]]]).round(4).tolist()
     [0.8299]
     """
-    texts, own_references, sizes = each_candidate(candidates, references)
-    return np.array(row_means(rouge_l_scores(texts, own_references), sizes))
+    sizes = joint_rows(candidates, references)[1]
+    return np.array(row_means(rouge_l_of_ngrams(ReferenceNgrams.of_rows(candidates, references)), sizes))
 
 
 def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any]) -> list[Floats]:

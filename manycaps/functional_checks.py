@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -12,9 +12,9 @@ from .kit.base_module import as_plain, check_whole_number
 from .kit.base_rows import without_torch
 from .kit.base_types import Floats, TokenList, TokenRows
 from .kit.sets_splits import SplitsOfRow, exact_splits, random_splits
-from .kit.text_bleu import bleu_statistics
 from .kit.text_cider import document_frequencies
 from .kit.text_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
+from .kit.text_reference_ngrams import ReferenceNgrams
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -153,16 +153,7 @@ def counted_documents(
     return counts, n_documents
 
 
-def each_candidate(
-    candidates: TokenRows, references: TokenRows
-) -> tuple[list[TokenList], list[Sequence[TokenList]], list[int]]:
-    """All candidates in one line, the references of each, and the number of candidates of each row."""
-    sizes = joint_rows(candidates, references)[1]
-    texts = [tokens for row in candidates for tokens in row]
-    return texts, [own for own, size in zip(references, sizes, strict=True) for _ in range(size)], sizes
-
-
 def bleu_rows(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Statistics of all candidates in one line, and the number of candidates of each row."""
-    texts, own_references, sizes = each_candidate(candidates, references)
-    return bleu_statistics(texts, own_references), sizes
+    sizes = joint_rows(candidates, references)[1]
+    return ReferenceNgrams.of_rows(candidates, references).bleu_statistics(), sizes

@@ -1,12 +1,11 @@
 """Files and models that a caller names: regular files within a limit, any JSON, names on the Hub."""
 
 import hashlib
-import importlib.util
 import json
 import os
 import pathlib
 import stat
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import IO, Any, TypeGuard
 
 from .base_messages import reason_of, shown_path, shown_value
@@ -176,13 +175,6 @@ WEIGHT_SUFFIXES = (".bin", ".pt", ".pth", ".safetensors")
 
 # Prefix of a name on the Hub that looks like a path.
 HUB_PREFIX = "hub:"
-
-
-def check_installed(packages: Sequence[str], where: str, advice: str) -> None:
-    """Raise before anything is fetched for a package that is not installed."""
-    for name in packages:
-        if importlib.util.find_spec(name) is None:
-            raise ModuleNotFoundError(f"{where}: expected the package {name}, got none. {advice}", name=name)
 
 
 def is_path(name: str) -> bool:

@@ -60,8 +60,8 @@ def reason_of(error: BaseException) -> str:
     return short.encode("ascii", "backslashreplace").decode() or type(error).__name__
 
 
-def check_packages(packages: Iterable[str], requirement: str, wanted_by: str) -> None:
+def check_installed(packages: Iterable[str], wanted_by: str, advice: str) -> None:
     """Raise unless optional packages are installed; nothing is imported."""
-    missing = next((name for name in packages if importlib.util.find_spec(name) is None), None)
-    if missing is not None:
-        raise ImportError(f"{wanted_by}: expected the package {missing}, got none. Run `pip install '{requirement}'`.")
+    for name in packages:
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(f"{wanted_by}: expected the package {name}, got none. {advice}", name=name)

@@ -138,30 +138,27 @@ class CollectionModule:
     def compute(self, /, **given: Any) -> dict[str, Any] | None:
         """Check the options of this call, then compute; after an error the rows added before it are kept."""
         with self.lock:
-            return self._computed(given)
-
-    def _computed(self, given: dict[str, Any]) -> dict[str, Any] | None:
-        columns = {name: given.pop(name) for name in COLUMNS if name in given}
-        options = self.call_options(given)
-        names = self._feature_names()
-        has_rows = any(columns.get(name) is not None for name in names)
-        if not has_rows and not len(self):
-            raise ValueError(f"{names[0]}: expected at least one row, got none. Add rows before computing.")
-        checked = [self._checked(columns, options)] if has_rows else []
-        if self.num_process > 1:
-            # evaluate gathers the rows of all processes in files.
-            of_evaluate: Any = super()
-            for rows in checked:
-                of_evaluate.add_batch(**rows)
-            gathered: dict[str, Any] | None = of_evaluate.compute(options=options)
-            return gathered
-        batches = self.added + checked
-        rows = {name: [row for batch in batches for row in batch[name]] for name in names}
-        for name, of_column in rows.items():
-            warn_of_empty_captions(of_column, name)
-        result = self._compute(**rows, options=options)
-        self.added = []
-        return result
+            columns = {name: given.pop(name) for name in COLUMNS if name in given}
+            options = self.call_options(given)
+            names = self._feature_names()
+            has_rows = any(columns.get(name) is not None for name in names)
+            if not has_rows and not len(self):
+                raise ValueError(f"{names[0]}: expected at least one row, got none. Add rows before computing.")
+            checked = [self._checked(columns, options)] if has_rows else []
+            if self.num_process > 1:
+                # evaluate gathers the rows of all processes in files.
+                of_evaluate: Any = super()
+                for rows in checked:
+                    of_evaluate.add_batch(**rows)
+                gathered: dict[str, Any] | None = of_evaluate.compute(options=options)
+                return gathered
+            batches = self.added + checked
+            rows = {name: [row for batch in batches for row in batch[name]] for name in names}
+            for name, of_column in rows.items():
+                warn_of_empty_captions(of_column, name)
+            result = self._compute(**rows, options=options)
+            self.added = []
+            return result
 
     def _info(self) -> Any:
         """Return the module's description and the forms of its columns: first that in which they are stored."""

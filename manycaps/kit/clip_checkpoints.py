@@ -1,6 +1,5 @@
 """Where CLIP checkpoints come from: local files, the Hub, and published weights, downloaded once and checked."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -61,7 +60,7 @@ class Checkpoint(NamedTuple):
     """A checkpoint on this disk, and how to use it."""
 
     path: pathlib.Path
-    # Name in `VARIANTS`, or "custom" if the file is not known to be one of them.
+    # Name in `VARIANTS`, or "custom" for the user's own weights.
     variant: str
     # File name, Hub repository or address.
     source: str
@@ -112,19 +111,19 @@ def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) ->
 
 
 def _local(path: pathlib.Path, name: str) -> Checkpoint:
-    sha256 = file_sha256(path)
-    known = [other for other, variant in VARIANTS.items() if variant.sha256 == sha256]
-    variant = VARIANTS[known[0] if known else name]
-    treatment, heads = _settings_of(path, path.with_name(CONFIG_NAME), variant)
+    treatment, heads = _settings_of(path, path.with_name(CONFIG_NAME), VARIANTS[name])
     source = path.parent.resolve().name if heads else path.name  # transformers calls all files the same
-    return Checkpoint(path, known[0] if known else "custom", source, sha256, treatment, heads)
+    return Checkpoint(path, "custom", source, file_sha256(path), treatment, heads)
 
 
 def _published(name: str, progress: Any) -> Checkpoint:
     variant = VARIANTS[name]
     if variant.source.startswith("hub:"):
         return _from_hub(variant.source.removeprefix("hub:"), name, variant)
-    path = downloaded_weights(name, progress)
+    path = cached_weights_path(name)
+    with filelock.FileLock(path.with_suffix(".lock")):  # two processes: the second finds what the first has made
+        if not path.is_file():
+            _download_and_convert(name, path, progress)
     return Checkpoint(path, name, variant.source, read_facts(path).get("sha256", ""), variant.treatment)
 
 
@@ -212,15 +211,6 @@ def _weights_of(folder: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def downloaded_weights(name: str, progress: Any) -> pathlib.Path:
-    """Return the converted weights of a variant, downloaded if need be."""
-    path = cached_weights_path(name)
-    with filelock.FileLock(path.with_suffix(".lock")):  # two processes: the second finds what the first has made
-        if not path.is_file():
-            _download_and_convert(name, path, progress)
-    return path
-
-
 def cached_weights_path(name: str) -> pathlib.Path:
     """Path of the converted weights of a downloaded variant, in the Hub's cache folder for other assets."""
     folder = huggingface_hub.cached_assets_path("manycaps", namespace="checkpoints", subfolder=name)
@@ -247,9 +237,9 @@ def _download_and_convert(name: str, path: pathlib.Path, progress: Any) -> None:
         raise _download_error(name, "HF_HUB_OFFLINE is set, so nothing was downloaded")
     download = path.with_name("download.incomplete")
     try:
-        sha256 = _download(name, download, progress)
-        size = download.stat().st_size
-        facts = variant.treatment._asdict() | {"source": variant.source, "sha256": sha256, "size": size}
+        _download(name, download, progress)
+        facts = variant.treatment._asdict() | {"source": variant.source, "sha256": file_sha256(download)}
+        facts["size"] = download.stat().st_size
         try:
             convert_checkpoint(download, path, facts)
         except ValueError as error:
@@ -258,24 +248,23 @@ def _download_and_convert(name: str, path: pathlib.Path, progress: Any) -> None:
         download.unlink(missing_ok=True)
 
 
-def _download(name: str, target: pathlib.Path, progress: Any) -> str:
-    """Write a variant's file to `target` and return its hash; raise if it is not what was expected."""
-    variant = VARIANTS[name]
+def _download(name: str, target: pathlib.Path, progress: Any) -> None:
+    """Write a variant's file to `target`; raise if it is not what was expected."""
     try:
         with _answer(name, DOWNLOAD_TIMEOUT) as answer, target.open("wb") as file:
             stated = answer.headers.get("Content-Length")
-            total = int(stated) if stated else variant.size
-            _check_answer(name, answer.headers.get_content_type(), first := answer.read(CHUNK_SIZE))
-            received, sha256 = _copy(first, answer, file, progress(total=total, unit="B", unit_scale=True, desc=name))
+            total = int(stated) if stated else None
+            _check_answer(name, answer.headers.get_content_type(), chunk := answer.read(CHUNK_SIZE))
+            with progress(total=total, unit="B", unit_scale=True, desc=name) as bar:
+                while chunk:
+                    file.write(chunk)
+                    bar.update(len(chunk))
+                    chunk = answer.read(CHUNK_SIZE)
     except OSError as error:
         raise _connection_error(name, error) from error
+    received = target.stat().st_size
     if total is not None and received != total:
         raise _download_error(name, f"{received} of {total} bytes")
-    if variant.size is not None and received != variant.size:
-        raise _download_error(name, f"a file of {received} bytes instead of {variant.size}")
-    if variant.sha256 is not None and sha256 != variant.sha256:
-        raise _download_error(name, f"a file with sha256 {sha256} instead of {variant.sha256}")
-    return sha256
 
 
 def try_download(name: str) -> None:
@@ -308,19 +297,6 @@ def _check_answer(name: str, content_type: str, first: bytes) -> None:
         raise _download_error(name, f"a web page ({words[:60]}), as for too many downloads or missing permission")
     if not first.startswith(CHECKPOINT_STARTS):
         raise _download_error(name, f"{content_type} that begins with {first[:8]!r}")
-
-
-def _copy(first: bytes, answer: Any, file: Any, bar: Any) -> tuple[int, str]:
-    """Write a response to a file; return its length and hash."""
-    digest, received, chunk = hashlib.sha256(), 0, first
-    with bar:
-        while chunk:
-            file.write(chunk)
-            digest.update(chunk)
-            received += len(chunk)
-            bar.update(len(chunk))
-            chunk = answer.read(CHUNK_SIZE)
-    return received, digest.hexdigest()
 
 
 def _download_error(name: str, got: str, advice: str = IN_A_BROWSER) -> ValueError:

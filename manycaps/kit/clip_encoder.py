@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .base_feature_memory import RememberedFeatures, SharedModel, SharedModels
-from .base_files import check_installed, is_folder, local_path, path_state
-from .base_messages import shown_value
+from .base_files import is_folder, local_path, path_state
+from .base_messages import check_installed, shown_value
 from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
 from .clip_model import ClipModel, ClipTokens, FeatureError, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt

@@ -100,15 +100,12 @@ class PacModule(CollectionModule):
         """Return the features that stand in place of the images in evaluate's table: float32 array, shape (n, d)."""
         return np.concatenate(features_of_rows(images, self.encoder.model.n_features))
 
-    def encode_captions(self, captions: Sequence[str], options: Mapping[str, Any]) -> TextFeatures:
-        """Encode captions behind the prompt, each distinct one once."""
-        return self.encoder.encode_captions(options["prompt"], captions, options)
-
     def caption_result(
         self, sides: Sequence[Sequence[Sequence[str]]], images: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Encode the columns of captions, score the candidates, and return the result."""
-        texts = self.encode_captions([caption for side in sides for row in side for caption in row], options)
+        captions = [caption for side in sides for row in side for caption in row]
+        texts = self.encoder.encode_captions(options["prompt"], captions, options)
         settings = {**self.encoder.signature_parts(), "prompt": repr(options["prompt"])}
         sizes = [[len(row) for row in side] for side in sides]
         return self._result(texts, self.image_features(images), sizes, options, settings)

@@ -40,14 +40,9 @@ class Treatment(NamedTuple):
 class Variant(NamedTuple):
     """A published set of weights."""
 
-    # Vision transformer: size / patch.
-    architecture: str
     treatment: Treatment
     # Address of the file, or "hub:<repository>".
     source: str
-    # Bytes and hash of the file where the source states them; None where nothing does.
-    size: int | None = None
-    sha256: str | None = None
 
 
 def _drive(file_id: str) -> str:
@@ -62,13 +57,13 @@ _PAC_PLUS = "https://ailb-web.ing.unimore.it/publicfiles/pac++/"
 # PAC: https://github.com/aimagelab/pacscore (its README gives the first Drive id for both files). Plain CLIP:
 # open_clip's copies on the Hub, as named in its pretrained.py. Nothing states sizes or hashes of the authors' files.
 VARIANTS: Mapping[str, Variant] = {
-    "pac-vit-b-32": Variant("ViT-B/32", _OPENAI, _drive("1F-0Pma-vfJPAiDzeyl-iEdSXZIO1cDae")),
-    "pac-openclip-vit-l-14": Variant("ViT-L/14", _OPENCLIP, _drive("1G1DAGQf5fW2U3u7K3Dn-eCC6koMDyvsU")),
-    "pac++-vit-b-32": Variant("ViT-B/32", _OPENAI, _PAC_PLUS + "PAC++_clip_ViT-B-32.pth"),
-    "pac++-vit-l-14": Variant("ViT-L/14", _OPENAI, _PAC_PLUS + "PAC++_clip_ViT-L-14.pth"),
-    "clip-vit-b-32": Variant("ViT-B/32", _OPENAI, "hub:timm/vit_base_patch32_clip_224.openai"),
-    "clip-vit-l-14": Variant("ViT-L/14", _OPENAI, "hub:timm/vit_large_patch14_clip_224.openai"),
-    "clip-vit-l-14-336": Variant("ViT-L/14", _OPENAI, "hub:timm/vit_large_patch14_clip_336.openai"),
+    "pac-vit-b-32": Variant(_OPENAI, _drive("1F-0Pma-vfJPAiDzeyl-iEdSXZIO1cDae")),
+    "pac-openclip-vit-l-14": Variant(_OPENCLIP, _drive("1G1DAGQf5fW2U3u7K3Dn-eCC6koMDyvsU")),
+    "pac++-vit-b-32": Variant(_OPENAI, _PAC_PLUS + "PAC++_clip_ViT-B-32.pth"),
+    "pac++-vit-l-14": Variant(_OPENAI, _PAC_PLUS + "PAC++_clip_ViT-L-14.pth"),
+    "clip-vit-b-32": Variant(_OPENAI, "hub:timm/vit_base_patch32_clip_224.openai"),
+    "clip-vit-l-14": Variant(_OPENAI, "hub:timm/vit_large_patch14_clip_224.openai"),
+    "clip-vit-l-14-336": Variant(_OPENAI, "hub:timm/vit_large_patch14_clip_336.openai"),
 }
 
 DEFAULT_VARIANT = "pac-vit-b-32"

@@ -222,18 +222,14 @@ def join_positions(weights: Weights) -> Weights:
 def check_shape_keys(weights: Weights) -> None:
     """Raise unless the weights whose shapes give the architecture exist, each with its number of dimensions."""
     missing = [name for name in SHAPE_KEYS if name not in weights]
-    if missing:
-        raise _weights_error(missing, [], [])
     no_floats = [f"{name} of {tensor.dtype}" for name, tensor in weights.items() if not tensor.is_floating_point()]
-    if no_floats:
-        raise _weights_error([], no_floats, [])
     misshapen = [
         f"{name} {tuple(weights[name].shape)} instead of {n_dimensions} dimensions, none of them 0"
         for name, n_dimensions in SHAPE_KEYS.items()
-        if weights[name].ndim != n_dimensions or not weights[name].numel()
+        if name in weights and (weights[name].ndim != n_dimensions or not weights[name].numel())
     ]
-    if misshapen:
-        raise _weights_error([], [], misshapen)
+    if missing or no_floats or misshapen:
+        raise _weights_error(missing, no_floats, misshapen)
 
 
 def check_architecture(weights: Weights, n_layers: Sequence[int], heads: tuple[int, int] | None) -> None:

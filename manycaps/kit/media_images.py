@@ -32,7 +32,7 @@ FILE_FORMATS = tuple(
 )
 
 # A telephone's MPO file is a photograph followed by previews of it; the first picture is the photograph.
-FORMATS_LED_BY_THE_PHOTOGRAPH = frozenset({"MPO"})
+LED_BY_THE_PHOTOGRAPH = frozenset({"MPO"})
 
 # Largest image file: many times a photograph of 100 million pixels.
 LARGEST_IMAGE_FILE = 1 << 29
@@ -44,9 +44,6 @@ MAX_SCALED_SIDE = 16_384
 # 11.2.1).
 PNG_MARK = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-
-# Bytes of a PNG's pixels that are held at once where they are counted.
-INFLATED_AT_ONCE = 1 << 20
 
 # Brightest value of 16-bit pixels, per level of 8-bit ones: 65535 / 255.
 SIXTEEN_BIT_STEP = 257
@@ -142,7 +139,7 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
             "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it."
         )
     with _damage_named(image, where):
-        has_more_frames = _has_more_frames(image)
+        has_more_frames = image.format not in LED_BY_THE_PHOTOGRAPH and getattr(image, "is_animated", False)
     if has_more_frames:
         raise ValueError(
             f"{where}: expected a still image, got {image.format} with several frames. Give one frame, for example "
@@ -233,19 +230,6 @@ def _damage_named(image: PIL.Image.Image, where: str) -> Iterator[None]:
         ) from error
 
 
-def _has_more_frames(image: PIL.Image.Image) -> bool:
-    """Whether there is a second frame; they are not counted, which takes long where there are many."""
-    if image.format in FORMATS_LED_BY_THE_PHOTOGRAPH:
-        return False
-    frame = image.tell()
-    try:
-        image.seek(frame + 1)
-    except EOFError:
-        return frame > 0
-    image.seek(frame)
-    return True
-
-
 def _may_be_short(image: PIL.Image.Image) -> bool:
     """Whether the last row is empty, as it is where pixels are missing; interlaced images are taken as they are."""
     last = image.crop((0, image.height - 1, image.width, image.height))
@@ -257,10 +241,7 @@ def _check_png_rows(content: bytes) -> None:
     width, height, bits, colour = struct.unpack(">IIBB", content[16:26])
     # Each row has a byte for its filter.
     expected = height * (1 + -(-width * bits * PNG_CHANNELS[colour] // 8))
-    pixels, inflater, n_bytes = _png_pixels(content), zlib.decompressobj(), 0
-    while pixels and n_bytes < expected:
-        n_bytes += len(inflater.decompress(pixels, INFLATED_AT_ONCE))
-        pixels = inflater.unconsumed_tail
+    n_bytes = len(zlib.decompressobj().decompress(_png_pixels(content), expected))
     if n_bytes < expected:
         raise ValueError(f"{n_bytes:,} of {expected:,} bytes of pixels")
 

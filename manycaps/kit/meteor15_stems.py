@@ -14,7 +14,7 @@ from typing import Any
 
 from nltk.stem.snowball import EnglishStemmer, GermanStemmer
 
-from .base_messages import check_packages
+from .base_messages import check_installed
 
 # A character that no alphabet holds stands for one that a newer rule must not see.
 HIDDEN = "\ue000"
@@ -74,7 +74,7 @@ def stemmer_version(language: str) -> str | None:
 
 
 def _snowball(name: str) -> Callable[[str], str]:
-    check_packages(["snowballstemmer"], "snowballstemmer>=3.0.1", f"{name.capitalize()} stems")
+    check_installed(["snowballstemmer"], f"{name.capitalize()} stems", "Run `pip install 'snowballstemmer>=3.0.1'`.")
     library: Any = importlib.import_module("snowballstemmer")
     stem_word: Callable[[str], str] = library.stemmer(name).stemWord
     return stem_word

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .base_types import Floats, Ints, Masks, TokenList, TokenRows
+from .base_types import Floats, Ints, Masks, TokenRows
 from .text_ngrams import RowTexts, ngram_ids, word_ids
-from .text_reference_ngrams import MAX_ORDER, ReferenceNgrams
+from .text_reference_ngrams import MAX_ORDER
 
 # What the COCO caption code (pycocoevalcap 1.2, bleu_scorer.py, compute_score) adds to matches and to totals, so that
 # nothing is divided by 0. They belong to the published numbers: BLEU-4 of a caption without a common 4-gram is about
@@ -57,18 +57,6 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
 def corpus_bleu(statistics: npt.NDArray[np.number]) -> Floats:
     """BLEU-1 to BLEU-4 of a corpus, float64, (4,), 0 (worst) to 1 (best): of the summed statistics, not a mean."""
     return bleu_scores(statistics.sum(axis=0)[None])[0]
-
-
-def bleu_statistics(candidates: Sequence[TokenList], references: TokenRows) -> Ints:
-    """Count the statistics of BLEU of each candidate against its own references: int64, shape (n, 10), as `STATISTICS`.
-
-    An n-gram of a candidate matches as often as it occurs in the reference that has it most often; of two references
-    equally near in length the shorter one counts.
-
-    >>> bleu_statistics([["a", "a", "dog"]], [[["a", "dog"], ["a", "red", "dog", "runs"]]])[0].tolist()
-    [2, 1, 0, 0, 3, 2, 1, 0, 3, 2]
-    """
-    return ReferenceNgrams.of_rows([[candidate] for candidate in candidates], references).bleu_statistics()
 
 
 class BleuTable:
@@ -160,7 +148,7 @@ def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
 
 
 def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]:
-    """Count the statistics of BLEU, as `bleu_statistics`, for each caption of a set against all others of it.
+    """Count the statistics of BLEU, as `STATISTICS`, for each caption of a set against all others of it.
 
     For each set an int64 array, shape (n_captions, 10); shape (0, 10) for one caption.
 

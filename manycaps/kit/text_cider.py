@@ -3,7 +3,7 @@
 Follows the COCO caption code, which defines the published numbers, where it differs from the paper.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse
@@ -86,23 +86,37 @@ def cider_d_scores(
     >>> [scores[0, 1].round(4).tolist() for scores in cider_d_scores(rows, {"a": 2, "red": 1, "dog": 1, "cat": 1}, 2)]
     [7.5, 1.7678]
     """
-    n_texts = np.array([len(row) for row in rows])
     # Numbered by the alphabet, so that the sums over n-grams of a row have one order, whatever the other rows are.
     distinct = sorted({word for row in rows for tokens in row for word in tokens})
     vocabulary = {word: number for number, word in enumerate(distinct)}
+    total = summed_cosines(rows, vocabulary, frequencies, n_documents, _clipped_cosines)
+    n_bigrams = np.array([max(len(tokens) - 1, 0) for row in rows for tokens in row])
+    difference = n_bigrams[total.row] - n_bigrams[total.col]
+    values = total.data * np.exp(-(difference**2) / (2 * LENGTH_SIGMA**2)) * (CIDER_D_MAXIMUM / MAX_ORDER)
+    return as_row_matrices(total.row, total.col, values, np.array([len(row) for row in rows]))
+
+
+def summed_cosines(
+    rows: Sequence[Sequence[Sequence[str]]],
+    vocabulary: dict[str, int],
+    frequencies: Mapping[str, int],
+    n_documents: int,
+    cosines: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], scipy.sparse.csr_array],
+) -> scipy.sparse.coo_array:
+    """Add up over the orders of n-grams what `cosines` returns for all pairs of texts: shape (n_texts, n_texts).
+
+    `cosines` gets n-gram and text of every occurrence, the weight of each n-gram, and the row of each text; words that
+    are new to `vocabulary` are added to it.
+    """
     words, lengths = word_ids((tokens for row in rows for tokens in row), vocabulary)
     text_of_word = np.repeat(np.arange(len(lengths)), lengths)
-    row_of_text = np.repeat(np.arange(len(rows)), n_texts)
+    row_of_text = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     line = [token for row in rows for tokens in row for token in tokens]
     total = scipy.sparse.csr_array((len(lengths), len(lengths)))
     for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
-        weights = inverse_document_frequencies(ids, last, order, line, frequencies, n_documents)
-        total += _clipped_cosines(ids, text_of_word[last], weights, row_of_text)
-    total = total.tocoo()
-    n_bigrams = np.maximum(lengths - 1, 0)
-    difference = n_bigrams[total.row] - n_bigrams[total.col]
-    values = total.data * np.exp(-(difference**2) / (2 * LENGTH_SIGMA**2)) * (CIDER_D_MAXIMUM / MAX_ORDER)
-    return _as_row_matrices(total.row, total.col, values, n_texts)
+        weights = _inverse_document_frequencies(ids, last, order, line, frequencies, n_documents)
+        total += cosines(ids, text_of_word[last], weights, row_of_text)
+    return total.tocoo()
 
 
 def cider_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -145,7 +159,7 @@ def multi_reference_cider_d(scores: np.ndarray, n_candidates: int) -> np.ndarray
     return scores[:, :n_candidates, n_candidates:].mean(axis=(1, 2))
 
 
-def inverse_document_frequencies(
+def _inverse_document_frequencies(
     ids: np.ndarray,
     last: np.ndarray,
     order: int,
@@ -185,7 +199,7 @@ def _clipped_cosines(
     return candidate_side @ reference_side.T
 
 
-def _as_row_matrices(i: np.ndarray, j: np.ndarray, values: np.ndarray, n_texts: np.ndarray) -> list[np.ndarray]:
+def as_row_matrices(i: np.ndarray, j: np.ndarray, values: np.ndarray, n_texts: np.ndarray) -> list[np.ndarray]:
     """Sort the values at text numbers (i, j) into one square matrix per row."""
     ends = np.cumsum(n_texts**2)
     width = np.repeat(n_texts, n_texts)

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .base_messages import check_packages, reason_of, shown_value
+from .base_messages import check_installed, reason_of, shown_value
 
 # From a caption to its tokens.
 Split = Callable[[str], Iterable[str]]
@@ -126,7 +126,7 @@ def is_named(tokenizer: str) -> bool:
 def check_named(name: str) -> None:
     """Raise unless the packages of a tokenizer are installed."""
     source = _source(name)
-    check_packages(source.packages, source.requirement, f"tokenizer={name!r}")
+    check_installed(source.packages, f"tokenizer={name!r}", f"Run `pip install '{source.requirement}'`.")
 
 
 def named_tokenizer(name: str) -> Callable[[str], list[str]]:

@@ -328,7 +328,9 @@ def _tokens_of_caption(caption: str, row: int | None = None, *, is_apart: bool =
                 may_lean = False
             known = _tokens_of_word(word)
             if not leans and len(word) <= LONGEST_REMEMBERED_WORD:
-                _remember(word, known)
+                if len(_remembered) >= N_REMEMBERED_WORDS:
+                    _remembered.clear()
+                _remembered[word] = known
         tokens += known
     return tokens
 
@@ -338,12 +340,6 @@ def _tokens_of_word(word: str) -> tuple[str, ...]:
     if word.isascii() and word.isalpha() and word.lower() not in TWO_TOKEN_WORDS:
         return (word.lower(),)
     return tuple(_scan(word))
-
-
-def _remember(word: str, tokens: tuple[str, ...]) -> None:
-    if len(_remembered) >= N_REMEMBERED_WORDS:
-        _remembered.clear()
-    _remembered[word] = tokens
 
 
 def _scan(text: str, *, is_apart: bool = True) -> list[str]:

@@ -114,6 +114,9 @@ class ReferenceNgrams:
     def bleu_statistics(self, max_order: int = MAX_ORDER) -> Ints:
         """Count the statistics of BLEU of every candidate, row after row.
 
+        An n-gram of a candidate matches as often as it occurs in the reference that has it most often; of two
+        references equally near in length the shorter one counts.
+
         Returns:
             int64 array, shape (n_candidates in all, 2 max_order + 2), columns as `text_bleu.STATISTICS`.
 

@@ -39,33 +39,23 @@ def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
     return np.divide(weighted, total, out=np.zeros_like(total), where=(precision > 0) & (recall > 0))
 
 
-def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Floats:
-    """Score each candidate against its own references by ROUGE-L.
+def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
+    """Score every candidate against the references of its row by ROUGE-L: float64, shape (n_candidates,), 0 to 1.
 
     Precision and recall are the best of all references, each for itself, as in the COCO caption code; Lin (2004) takes
-    the best score of a single reference. The score of a corpus is the mean.
+    the best score of a single reference. The score of a corpus is the mean. A text without tokens counts as one empty
+    token, as there.
 
-    Args:
-        candidates: n token lists; a text without tokens counts as one empty token, as in the COCO caption code.
-        references: n lists of at least one token list.
-
-    Returns:
-        float64 array, shape (n,), 0 (worst) to 1 (best).
-
-    >>> rouge_l_scores([["a", "red", "dog"]], [[["a", "dog"], ["cat"]]]).round(4).tolist()
+    >>> texts = ReferenceNgrams.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])
+    >>> rouge_l_of_ngrams(texts).round(4).tolist()
     [0.8299]
     """
-    return rouge_l_of_ngrams(ReferenceNgrams.of_rows([[candidate] for candidate in candidates], references))
-
-
-def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
-    """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered, row after row."""
     candidate, reference = texts.pairs()
     text = texts.candidates[candidate]
     if not len(text):
         return np.zeros(0)
     common = common_lengths(texts.words, texts.lengths, text, reference)
-    filled = np.maximum(texts.lengths, 1)  # a text without tokens counts as one empty token
+    filled = np.maximum(texts.lengths, 1)
     common[(texts.lengths[text] == 0) & (texts.lengths[reference] == 0)] = 1
     first = texts.first_pair()
     precision, recall = (np.maximum.reduceat(common / filled[side], first) for side in (text, reference))
@@ -167,7 +157,7 @@ def candidate_scores(
 
     Returns:
         Float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst) to 1
-        (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
+        (best); and an int64 array, shape (n_candidates, 10), as `text_bleu.STATISTICS`.
 
     >>> scores, _ = candidate_scores([[["a", "red", "dog"]]], [[["a", "red", "dog"], ["a", "cat"]]])
     >>> {key: round(float(values[0]), 4) for key, values in scores.items() if key != "bleu_4"}

@@ -4,7 +4,6 @@ The only file that runs a sentence model; torch and the model are loaded at the 
 """
 
 import collections
-import functools
 import importlib.util
 import logging
 import math
@@ -18,7 +17,6 @@ import numpy as np
 from .base_feature_memory import SharedModel, SharedModels
 from .base_files import (
     HUB_PREFIX,
-    check_installed,
     file_sha256,
     is_folder,
     is_path,
@@ -28,7 +26,7 @@ from .base_files import (
     path_state,
     read_json,
 )
-from .base_messages import reason_of, shown_path, shown_value
+from .base_messages import check_installed, reason_of, shown_path, shown_value
 from .base_module import CollectionModule, check_choice, check_whole_number
 from .text_windows import LONG_TEXTS, mean_of_windows, sentence_windows, warn_of_unread
 from .vectors_checks import as_encoder_output
@@ -371,12 +369,6 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
     """A model's folder in the hub's cache, downloaded if needed; OSError if that fails."""
     import huggingface_hub
 
-    def snapshot(only_cached: bool) -> pathlib.Path:
-        folder = huggingface_hub.snapshot_download(
-            name, revision=revision, allow_patterns=FETCHED_FILES, local_files_only=only_cached
-        )
-        return _checked_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
-
     cause: Exception | None = None
     # A fixed revision never changes, so the cache comes first; else the cache is for when the hub does not answer.
     for only_cached in (True, False) if revision else (False, True):
@@ -385,7 +377,10 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
                 # Asked once, without the retries of a download, which take half a minute on a machine without internet.
                 url = huggingface_hub.hf_hub_url(name, "modules.json", revision=revision)
                 huggingface_hub.get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
-            return snapshot(only_cached)
+            folder = huggingface_hub.snapshot_download(
+                name, revision=revision, allow_patterns=FETCHED_FILES, local_files_only=only_cached
+            )
+            return _checked_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
         except Exception as error:  # the hub's errors are of many kinds, those of httpx are no OSErrors
             cause = error if cause is None or not only_cached else cause
     raise OSError(
@@ -439,18 +434,12 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
 
 def _check_weights(path: pathlib.Path) -> None:
     """Raise OSError unless the file is the default model's weights."""
-    digest = _sha256(path, path.stat().st_mtime_ns, path.stat().st_size)
+    digest = file_sha256(path)
     if digest != DEFAULT_SHA256:
         raise OSError(
             f"encoder: expected the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...), got "
             f"{digest[:12]}... Delete the file and fetch the model again."
         )
-
-
-@functools.lru_cache(maxsize=8)
-def _sha256(path: pathlib.Path, _modified: int, _size: int) -> str:
-    """Digest of a file, cached in this process by its time and size."""
-    return file_sha256(path)
 
 
 class EncodingModule(CollectionModule):

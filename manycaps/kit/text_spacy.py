@@ -1,9 +1,10 @@
 """spaCy, which is optional: its English tokenizer, and pipelines that tag parts of speech."""
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .base_messages import reason_of, shown_value
+from .base_messages import check_installed, reason_of, shown_value
 
 # A word and its part of speech in the Universal Dependencies tag set: "NOUN", "PROPN", "VERB", ...
 TaggedWord = tuple[str, str]
@@ -42,7 +43,7 @@ def as_tagger(pos: object) -> Tagger:
     check_pos(pos)
     tag: Any = load_pipeline(pos) if isinstance(pos, str) else pos
     if hasattr(tag, "pipe"):
-        return lambda captions: (_lemmas(document) for document in tagged_documents(tag, captions))
+        return lambda captions: map(_lemmas, tagged_documents(tag, captions))
     return lambda captions: (_checked_tags(tag(caption), caption) for caption in captions)
 
 
@@ -88,8 +89,5 @@ def _is_tagged_word(word: object) -> bool:
 
 
 def _import_spacy(wanted_by: str) -> Any:
-    try:
-        import spacy
-    except ImportError:
-        raise ImportError(f"{wanted_by}: expected the package spacy, got none. Run `pip install spacy`.") from None
-    return spacy
+    check_installed(["spacy"], wanted_by, "Run `pip install spacy`.")
+    return importlib.import_module("spacy")

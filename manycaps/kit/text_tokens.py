@@ -116,10 +116,19 @@ def _is_unspaced(caption: str) -> bool:
 
 
 def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:
-    """Tokenize every caption of every row for n-grams, as `tokenize_rows`; no token may hold a blank."""
+    """Tokenize every caption of every row for n-grams, as `tokenize_rows`; ValueError for a token with a blank.
+
+    N-grams are tokens joined by blanks, and "a b" would be ambiguous.
+    """
     tokens = tokenize_rows(rows, tokenizer)
-    if not isinstance(tokenizer, str):
-        check_tokens(tokens)
+    if isinstance(tokenizer, str):
+        return tokens
+    for token in {token for row in tokens for text in row for token in text}:
+        if " " in token:
+            raise ValueError(
+                f"tokenizer: expected tokens without spaces, got {shown_value(token)}. Split it, or replace the space "
+                "by another character."
+            )
     return tokens
 
 
@@ -132,16 +141,6 @@ def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
     numbers: dict[tuple[str, ...], int] = {}
     number = np.array([numbers.setdefault(tuple(tokens), len(numbers)) for tokens in row])
     return number[:, None] == number[None, :]
-
-
-def check_tokens(rows: Sequence[Sequence[Sequence[str]]]) -> None:
-    """Raise if a token holds a blank: n-grams are tokens joined by blanks, and "a b" would be ambiguous."""
-    for token in {token for row in rows for tokens in row for token in tokens}:
-        if " " in token:
-            raise ValueError(
-                f"tokenizer: expected tokens without spaces, got {shown_value(token)}. Split it, or replace the space "
-                "by another character."
-            )
 
 
 def _checked_tokens(tokens: object, caption: str) -> Sequence[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.nn.utils.parametrize
 
-from manycaps.kit.clip_weights import LORA_ALPHA, Weights
+from manycaps.kit.clip_weights import LORA_ALPHA
 
 # Weights of an attention layer that are updated, and the ends of their factors' names in PAC-S++ files.
 FACTOR_STEMS: Mapping[str, str] = {"in_proj_weight": "in_proj_weight_", "out_proj.weight": "out_proj."}
@@ -68,8 +68,3 @@ def add_low_rank_updates(network: Any, rank: int, seed: int) -> dict[str, torch.
             torch.nn.utils.parametrize.register_parametrization(owner, attribute, update)
             factors |= {f"{name}.{stem}lora_A": update.lora_A, f"{name}.{stem}lora_B": update.lora_B}
     return factors
-
-
-def with_factors(weights: Weights, factors: Mapping[str, torch.Tensor]) -> Weights:
-    """Return the state dict of a PAC-S++ file: plain weights and factors, which `merge_lora` adds up."""
-    return {**weights, **{name: factor.detach().cpu().float() for name, factor in factors.items()}}

@@ -25,7 +25,7 @@ from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, variant_name
 from manycaps.kit.clip_weights import Weights, merge_lora, read_weights, write_safetensors
 from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
-from manycaps.pac_training.low_rank import add_low_rank_updates, with_factors
+from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions, check_least
 from manycaps.pac_training.training_loop import Training, TrainingRows
@@ -289,13 +289,11 @@ def export_checkpoint(
     `keeps_factors` also writes a file in which they are not merged.
     """
     treatment = start.checkpoint.treatment
-    projections = {name: tensor.cpu().float() for name, tensor in trained.items() if "lora_" not in name}
-    factors = {name: tensor for name, tensor in trained.items() if "lora_" in name}
-    unmerged = with_factors(start.weights | projections, factors)
+    unmerged = start.weights | {name: tensor.cpu().float() for name, tensor in trained.items()}
     metadata = {"format": "pt", "manycaps": json.dumps(treatment._asdict() | dict(facts))}
     path = folder / WEIGHTS_NAME
     write_atomically(path, lambda target: write_safetensors(merge_lora(unmerged), target, metadata))
-    if keeps_factors and factors:
+    if keeps_factors and start.factors:
         write_atomically(folder / LORA_NAME, lambda target: write_safetensors(unmerged, target, metadata))
     model = ClipModel(read_weights(path), **treatment._asdict(), device="cpu")  # checks what was written
     write_text_atomically(folder / CONFIG_NAME, json.dumps(open_clip_config(model, treatment), indent=2))

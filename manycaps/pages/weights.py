@@ -27,8 +27,6 @@ def weights_note(encoder: Any) -> str:
         return f"**This page cannot compute.** {NO_WEIGHTS}"
     if checkpoint is None:
         return f"Weights: `{given}` from the Hub, fetched by the first computation, {_worth(None)}"
-    if checkpoint.variant != "custom":
-        return f"Weights: `{checkpoint.variant}`, the published ones."
     name = checkpoint.path.resolve().parent.name if checkpoint.path.name == WEIGHTS_NAME else checkpoint.path.name
     return f"Weights: `{name}`, {_worth(checkpoint)}"
 

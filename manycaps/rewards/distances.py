@@ -16,7 +16,7 @@ from tqdm import tqdm
 from ..kit.base_messages import shown_value
 from ..kit.base_module import check_choice
 from ..kit.base_types import CaptionRows, Floats, TokenRows
-from ..kit.text_cider import document_frequencies, inverse_document_frequencies
+from ..kit.text_cider import as_row_matrices, document_frequencies, summed_cosines
 from ..kit.text_distance import text_distances
 from ..kit.text_document_frequency import (
     HOW_TO_MAKE_A_TABLE,
@@ -26,7 +26,6 @@ from ..kit.text_document_frequency import (
     load_document_frequency,
 )
 from ..kit.text_meteor import meteor_distances, meteor_scorer
-from ..kit.text_ngrams import ngram_ids, word_ids
 from ..kit.text_reference_ngrams import MAX_ORDER
 from ..kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
 from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
@@ -141,24 +140,8 @@ def ngram_distances(rows: CaptionRows, documents: DocumentFrequency, tokenizer: 
 
 def _ngram_cosines(rows: TokenRows, documents: DocumentFrequency) -> list[Floats]:
     """Mean over n of the cosines of all pairs of texts of every row, 0 where a text has no vector."""
-    n_texts = np.array([len(row) for row in rows])
-    texts = [tokens for row in rows for tokens in row]
-    words, lengths = word_ids(texts, {})
-    line = [token for tokens in texts for token in tokens]
-    text_of_word = np.repeat(np.arange(len(lengths)), lengths)
-    row_of_text = np.repeat(np.arange(len(rows)), n_texts)
-    total = scipy.sparse.csr_array((len(texts), len(texts)))
-    for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
-        weights = inverse_document_frequencies(ids, last, order, line, documents.counts, documents.n_documents)
-        total += _cosines_of_order(ids, text_of_word[last], weights, row_of_text)
-    # Only texts of one row have a common column: all values of a row go into a square of its own.
-    pairs, first = total.tocoo(), np.cumsum(n_texts) - n_texts
-    row = row_of_text[pairs.coords[0]]
-    cell = (pairs.coords[0] - first[row]) * n_texts[row] + pairs.coords[1] - first[row]
-    squares = np.zeros((n_texts**2).sum())
-    squares[(np.cumsum(n_texts**2) - n_texts**2)[row] + cell] = pairs.data / MAX_ORDER
-    ends = np.cumsum(n_texts**2)[:-1]
-    return [square.reshape(n, n) for square, n in zip(np.split(squares, ends), n_texts, strict=True)]
+    total = summed_cosines(rows, {}, documents.counts, documents.n_documents, _cosines_of_order)
+    return as_row_matrices(total.row, total.col, total.data / MAX_ORDER, np.array([len(row) for row in rows]))
 
 
 def _cosines_of_order(ids: Any, text: Any, weights: Floats, row_of_text: Any) -> scipy.sparse.csr_array:

@@ -1,7 +1,7 @@
 """Scores of single captions as rewards: what self-critical training uses, and what makes a captioner repeat itself."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -183,7 +183,8 @@ class PacReward(SingleCaptionReward):
         """Return the module's scores of all candidates."""
         texts = [[text if has_word(text) else "." for text in row] for row in rows.candidates]
         references = {"references": rows.references} if self.NEEDS_REFERENCES else {}
-        result: Mapping[str, Any] = self._module.compute(predictions=texts, images=_as_list(rows.images), **references)
+        images = [] if rows.images is None else list(rows.images)
+        result: Mapping[str, Any] = self._module.compute(predictions=texts, images=images, **references)
         scores = [score for row in result[f"{self.MODULE}_per_candidate"] for score in row]
         have_words = [has_word(text) for row in rows.candidates for text in row]
         return np.where(have_words, scores, 0.0)
@@ -194,7 +195,3 @@ class RefPacReward(PacReward):
 
     NEEDS_REFERENCES = True
     MODULE = "ref_pac_score"
-
-
-def _as_list(images: Sequence[Any] | None) -> list[Any]:
-    return list(images) if images is not None else []

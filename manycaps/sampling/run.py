@@ -2,8 +2,8 @@
 
 import pathlib
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from tqdm import tqdm
 
@@ -12,21 +12,12 @@ from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, read_items
 from manycaps.sampling.sample_options import SampleOptions
 
+if TYPE_CHECKING:
+    from manycaps.sampling.local_model import LocalModel
+    from manycaps.sampling.server import Server
 
-class Sampler(Protocol):
-    """A model that samples: of transformers, or behind a server."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What determines the samples, apart from the setting."""
-
-    def check(self, item: Item) -> None:
-        """Raise if the model cannot take an item."""
-
-    def samples(
-        self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
-    ) -> Iterator[list[tuple[str, list[str]]]]:
-        """Yield ids with n texts each, some rows at a time, in the order of the items."""
+# What samples: a model of transformers, or a server, with the same methods.
+Sampler: TypeAlias = "LocalModel | Server"
 
 
 def load_sampler(options: SampleOptions, first: Item) -> Sampler:

@@ -7,6 +7,7 @@ says how all others are asked.
 
 import base64
 import concurrent.futures
+import functools
 import io
 import json
 import os
@@ -16,6 +17,7 @@ from typing import Any
 import openai
 
 from manycaps.kit.base_messages import reason_of
+from manycaps.kit.clip_image_features import ordered_results
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
@@ -119,18 +121,13 @@ class Server:
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
     ) -> Iterator[list[tuple[str, list[str]]]]:
         """Sample for all items, several at a time; the arguments and results are those of `LocalModel.samples`."""
-        waiting = [item for item in items if item.id not in finished]
-        workers = concurrent.futures.ThreadPoolExecutor(self.options.concurrency)
-        try:
-            ahead = 2 * self.options.concurrency
-            futures = [workers.submit(self._row, item, setting, n, seed) for item in waiting[:ahead]]
-            for k, item in enumerate(waiting):
-                yield [(item.id, futures[k].result())]
-                futures += [workers.submit(self._row, later, setting, n, seed) for later in waiting[k + ahead :][:1]]
-        finally:
-            workers.shutdown(cancel_futures=True)
+        waiting = (item for item in items if item.id not in finished)
+        with concurrent.futures.ThreadPoolExecutor(self.options.concurrency) as workers:
+            ask = functools.partial(self._row, setting=setting, n=n, seed=seed)
+            for row in ordered_results(workers, ask, waiting, 2 * self.options.concurrency):
+                yield [row]
 
-    def _row(self, item: Item, setting: Setting, n: int, seed: int) -> list[str]:
+    def _row(self, item: Item, setting: Setting, n: int, seed: int) -> tuple[str, list[str]]:
         """Ask until there are n samples: some servers give fewer than they are asked for, or refuse to give several."""
         self.check(item)
         texts: list[str] = []
@@ -147,7 +144,7 @@ class Server:
             if len(answer) < wanted:
                 self._asks_for_several = False
             texts += answer
-        return texts
+        return item.id, texts
 
     def _body(self, item: Item, setting: Setting, seed: int) -> dict[str, Any]:
         """Fields of a request for one sample."""

@@ -106,7 +106,7 @@ def text_features(module):
     """The features of the captions behind the prompt, under the names of the keywords."""
     sides = {name: rows for name, rows in columns_of(module).items() if name != "images"}
     flat = [caption for rows in sides.values() for row in rows for caption in row]
-    texts = module.encode_captions(flat, module.load_options)
+    texts = module.encoder.encode_captions(module.load_options["prompt"], flat, module.load_options)
     every = iter(texts.distinct[texts.rows])
     return {READY[name]: [np.stack([next(every) for _ in row]) for row in rows] for name, rows in sides.items()}
 

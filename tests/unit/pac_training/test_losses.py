@@ -158,7 +158,7 @@ def test_nothing_changes_at_first():
 def test_merged_factors_give_the_same_features():
     network = small_network()
     factors = with_values(low_rank.add_low_rank_updates(network, 4, seed=0))
-    merged = build_network(merge_lora(low_rank.with_factors(small_weights(), factors)), "quick_gelu").eval()
+    merged = build_network(merge_lora(small_weights() | factors), "quick_gelu").eval()
     assert torch.allclose(features(merged), features(network), atol=1e-5)
     assert (features(network) - features(small_network())).abs().max() > 1e-2
 

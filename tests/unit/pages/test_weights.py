@@ -3,7 +3,7 @@
 import pytest
 from tqdm.auto import tqdm
 
-from manycaps.kit import base_files, clip_checkpoints, clip_variants
+from manycaps.kit import clip_checkpoints, clip_variants
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
 from manycaps.pages.weights import NO_WEIGHTS, WEIGHTS_NAME, usable_weights, weights_note
@@ -33,15 +33,6 @@ def test_a_note_names_the_weights_before_they_are_there(tmp_path, monkeypatch):
         (str(TINY_PAC / WEIGHTS_NAME), f"`tiny-pac`, {TOY}"),
     ):
         assert weights_note(encoder_of(checkpoint)) == f"Weights: {note}"
-
-
-def test_a_file_known_by_its_hash_is_named(tmp_path, monkeypatch):
-    path = save_checkpoint(tmp_path / "a.pth")
-    variants = clip_variants.VARIANTS
-    known = variants["clip-vit-b-32"]._replace(sha256=base_files.file_sha256(path))
-    monkeypatch.setitem(variants, "clip-vit-b-32", known)
-    encoder = encoder_of(str(path))
-    assert weights_note(encoder) == "Weights: `clip-vit-b-32`, the published ones."
 
 
 @pytest.mark.parametrize("name", ["gone.pth", "/somewhere/gone"])
