@@ -14,6 +14,7 @@ from .base_module import (
     check_confidence_level,
     check_flag,
     check_whole_number,
+    signature,
 )
 from .base_rows import warn_of_shared_captions
 from .sets_splits import P_VALUE_METHODS, Comparison, row_keys, rows_by_size, splits_of
@@ -89,8 +90,8 @@ class ExaminedRow(NamedTuple):
 class DistributionModule(CollectionModule):
     """The contract of modules that compare two sets of captions per row.
 
-    A module gives `rows_of` and `_signature`, and `LEAST_TEXTS`, `SIZE_CHECKS`, `check_rows` or `check_sizes` where it
-    needs more than any other.
+    A module gives `rows_of`, `signature_parts` where it has options of its own, and `LEAST_TEXTS`, `SIZE_CHECKS`,
+    `check_rows` or `check_sizes` where it needs more than any other.
     """
 
     OWN_COLUMNS = CAPTION_COLUMNS
@@ -198,7 +199,12 @@ class DistributionModule(CollectionModule):
 
     def _signature(self, options: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
         """Return the signature of the numbers; `settings` are those of the rows."""
-        raise NotImplementedError
+        parts = {**self.signature_parts(options), **settings, **signature_settings(options)}
+        return signature(self.name, **parts)
+
+    def signature_parts(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what decides the numbers besides the texts, the test and the intervals."""
+        return {}
 
 
 def check_distribution_options(options: Mapping[str, Any], p_values: Collection[str] = P_VALUE_METHODS) -> None:

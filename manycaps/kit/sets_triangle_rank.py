@@ -49,6 +49,19 @@ def check_statistic_sizes(
             )
 
 
+class TriangleRanks:
+    """What all modules of triangle ranks have in common."""
+
+    LEAST_TEXTS = 3  # a triangle
+    SIZE_CHECKS = (check_statistic_sizes,)
+
+    value_range = staticmethod(statistic_range)
+
+    def signature_parts(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what decides the numbers besides the texts, the test and the intervals."""
+        return {"statistic": options["statistic"], "ties": TIE_TOLERANCE}
+
+
 def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic: str, plain: np.ndarray) -> Comparison:
     """Compare rows of equal sizes by the ranks of their distances; `plain` is the plain metric, shape (n_rows,)."""
 

@@ -32,7 +32,7 @@ from .diversity_sets import (
     set_result,
     set_values,
 )
-from .text_document_frequency import check_document_frequency, load_document_frequency
+from .text_document_frequency import check_document_frequency, reloaded_table
 from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 
@@ -138,8 +138,8 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         "details": False,
     }
     progress = evaluate.utils.logging.tqdm
-    CACHED = frozenset({"table", "table_source"})
-    table = table_source = None
+    CACHED = frozenset({"table"})
+    table = None
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -179,9 +179,10 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         return result | ({"signature": self._signature(options, table)} if options["details"] else {})
 
     def _table(self, source):
-        if source is not None and source is not self.table_source:
-            self.table, self.table_source = load_document_frequency(source), source
-        return None if source is None else self.table
+        if source is None:
+            return None
+        self.table = reloaded_table(source, self.table)
+        return self.table.frequency
 
     def _kernels(self, sides, options):
         """Kernels of the Vendi scores; each distinct caption is embedded once."""
