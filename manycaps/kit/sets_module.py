@@ -123,8 +123,15 @@ class DistributionModule(CollectionModule):
         return -math.inf, math.inf
 
     def check_rows(self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str]) -> None:
-        """Raise if a row cannot be compared with any options."""
-        check_row_totals(sizes, columns, self.LEAST_TEXTS)
+        """Raise if a row cannot be compared with any options: unless it has `LEAST_TEXTS` texts in all."""
+        short = [i for i, size in enumerate(sizes) if sum(size) < self.LEAST_TEXTS]
+        if short:
+            i = short[0]
+            raise ValueError(
+                f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at least {self.LEAST_TEXTS} captions in all, got "
+                f"{sizes[i][0]} candidate and {sizes[i][1]} reference ({len(short)} such rows in all). Sample more "
+                "candidates, or leave the row out."
+            )
 
     def check_sizes(
         self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
@@ -240,18 +247,6 @@ def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 def text_counts(predictions: Sequence[Any], references: Sequence[Any]) -> list[tuple[int, int]]:
     """Return (n_candidates, n_references) of each row."""
     return [(len(p), len(r)) for p, r in zip(predictions, references, strict=True)]
-
-
-def check_row_totals(sizes: Sequence[tuple[int, int]], columns: tuple[str, str], n_texts: int) -> None:
-    """Raise unless every row has `n_texts` texts in all, candidates and references together."""
-    short = [i for i, size in enumerate(sizes) if sum(size) < n_texts]
-    if short:
-        i = short[0]
-        raise ValueError(
-            f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at least {n_texts} captions in all, got {sizes[i][0]} "
-            f"candidate and {sizes[i][1]} reference ({len(short)} such rows in all). Sample more candidates, or leave "
-            "the row out."
-        )
 
 
 def caption_rows(

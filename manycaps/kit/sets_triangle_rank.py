@@ -99,23 +99,11 @@ def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray
 
 
 def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> np.ndarray:
-    """Turn counts of ranks into Q.
+    """Turn counts of ranks, whole numbers, shape (..., 2, 3), into Q, as `manycaps.functional.triangle_rank_statistic`.
 
-    Chan et al. (2022), equation 4: Q = sum over k of |I_k / I - 1/3|, I the sum of all three counts. "pooled" adds the
-    counts of the two kinds of triangle first; "per_side" adds one Q for each kind, as the authors' program does, so
-    that opposite deviations of the two kinds cannot cancel.
-
-    Args:
-        counts: array of integers, shape (..., 2, 3), as from `triangle_rank_counts`.
-        statistic: "per_side" or "pooled".
-
-    Returns:
-        float64 array, shape (...): 0 (one distribution) to 8/3 ("per_side") or 4/3 ("pooled"), no unit.
-        A set of one text has no triangle of its kind: its side then adds 0, and the largest value is 4/3.
-
-    >>> counts = np.array([[2, 0, 0], [0, 1, 1]])
-    >>> [triangle_rank_statistic(counts, statistic).round(4).tolist() for statistic in STATISTICS]
-    [2.0, 0.3333]
+    "pooled" adds the counts of the two kinds of triangle first; "per_side" adds one Q for each kind, so that opposite
+    deviations of the two kinds cannot cancel. A set of one text has no triangle of its kind: its side then adds 0, and
+    the largest value is 4/3. Returns a float64 array, shape (...).
     """
     if statistic == "pooled":
         return _deviation(counts.sum(axis=-2))

@@ -170,10 +170,6 @@ def embed_caption_rows(
     """Embed the captions of all rows, each distinct one once; equal captions share a vector.
 
     `embed` maps n distinct captions to a floating-point array, shape (n, d).
-
-    >>> rows = embed_caption_rows([["b", "a"]], [["bb", "a"]], lambda captions: np.array([[len(c)] for c in captions]))
-    >>> rows.vectors.tolist(), rows.predictions[0].tolist(), rows.references[0].tolist()
-    ([[1], [1], [2]], [0, 1], [2, 1])
     """
     numbers: dict[str, int] = {}
     candidates, humans = (
@@ -191,10 +187,6 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
     Raises:
         TypeError: a column is missing or no list of arrays; a row is no array of floating-point numbers.
         ValueError: no rows, different numbers of rows, a wrong shape, a number that is NaN or too large.
-
-    >>> rows = as_embedding_rows([[[1.0, 0.0]]], [[[0.0, 1.0], [1.0, 1.0]]])
-    >>> rows.vectors.shape, rows.references[0].tolist()
-    ((3, 2), [1, 2])
     """
     candidates, humans = (
         as_embedding_arrays(rows, name) for rows, name in zip((predictions, references), ARRAY_COLUMNS, strict=True)
