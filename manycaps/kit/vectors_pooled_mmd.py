@@ -74,6 +74,10 @@ def pooled_mmd_p_value(
     https://doi.org/10.2202/1544-6115.1585). The bandwidth belongs to the joint corpus, which no exchange changes.
     `null_counts` are float64 arrays, shape (n_vectors, block): candidate counts of each exchange, of the observed sum;
     other arguments are as for `pooled_mmd_squared`. Time grows with the square of n_vectors, times the draws.
+
+    >>> points, drawn = np.array([[0.0], [1.0]]), [np.array([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])]
+    >>> pooled_mmd_p_value(points, np.array([2, 0]), np.array([0, 2]), drawn, sigma=1.0)
+    0.75
     """
     totals = candidate_counts + reference_counts
     used = totals > 0
