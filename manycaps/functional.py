@@ -6,7 +6,7 @@ float64, and the same as those of the modules.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -267,7 +267,7 @@ def meteor15(
     joint_rows(candidates, references)
     texts, others = ([[" ".join(tokens) for tokens in row] for row in column] for column in (candidates, references))
     lexicon = load_lexicon(meteor15_data, tqdm, language, function_words, paraphrases)
-    statistics = best_statistics(texts, others, lexicon, _without_progress)
+    statistics = best_statistics(texts, others, lexicon, lambda batches, **_: batches)
     per_candidate = _meteor15_scores(statistics, lexicon.data.language)
     return np.array(row_means(per_candidate, [len(row) for row in candidates]))
 
@@ -758,11 +758,6 @@ def harmonic_mean_p(p_values: npt.ArrayLike) -> float:
     0.1667
     """
     return _harmonic_mean_p(as_p_values(p_values, at_least_one=True))
-
-
-def _without_progress(batches: Iterable[Any], **_about: Any) -> Iterable[Any]:
-    """Show nothing."""
-    return batches
 
 
 # Checks.

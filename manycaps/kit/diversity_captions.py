@@ -57,14 +57,7 @@ PARTS: Mapping[str, frozenset[str]] = {"noun": frozenset({"NOUN", "PROPN"}), "ve
 
 
 class PartOfSpeechCount:
-    """Counts the nouns and the verbs of a stream of rows as `VocabularyCount` counts all tokens.
-
-    >>> words = {"a": [], "dog": [("dog", "NOUN")], "dogs run": [("dog", "NOUN"), ("run", "VERB")]}
-    >>> count = PartOfSpeechCount(lambda captions: map(words.get, captions))
-    >>> count.update([["dog", "dogs run"], ["a"]])
-    >>> count.parts["noun"].counts.tolist(), count.parts["verb"].counts.tolist(), count.parts["noun"].n_captions
-    ([2], [1], 3)
-    """
+    """Counts the nouns and the verbs of a stream of rows as `VocabularyCount` counts all tokens."""
 
     def __init__(self, tagger: Tagger, keep_rows: bool = False) -> None:
         self._tagger = tagger

@@ -23,12 +23,6 @@ class NumberTable:
 
     A key costs 8 bytes, its slots 4 bytes each (7 to 14 bytes a key), and both arrays have room to grow. Time is linear
     in the keys.
-
-    >>> table = NumberTable()
-    >>> table.numbers(np.array([30, 10, 30], dtype=np.uint64)).tolist(), len(table)
-    ([1, 0, 1], 2)
-    >>> table.find(np.array([10, 20], dtype=np.uint64)).tolist(), len(table)
-    ([0, -1], 2)
     """
 
     def __init__(self) -> None:
@@ -119,13 +113,7 @@ class NumberTable:
 
 
 def add_at(array: np.ndarray, numbers: np.ndarray, values: np.ndarray | None) -> None:
-    """Add values, shape (n,), or 1, at int64 indices, shape (n,), of an array, in place; repeated indices add up.
-
-    >>> counts = np.array([0, 5])
-    >>> add_at(counts, np.array([1, 1]), None)
-    >>> counts.tolist()
-    [0, 7]
-    """
+    """Add values, shape (n,), or 1, at int64 indices, shape (n,), of an array, in place; repeated indices add up."""
     if len(array) <= 2 * len(numbers):  # a pass over a short array is cheaper than many single additions
         array += np.bincount(numbers, values, minlength=len(array)).astype(array.dtype, copy=False)
     else:
@@ -148,13 +136,7 @@ NORMAL_QUANTILE = 1.96
 
 
 class CountDistribution:
-    """How often each number occurred: exact summaries of a stream, in memory for the distinct numbers only.
-
-    >>> tokens = CountDistribution()
-    >>> tokens.update(np.array([3, 5, 5, 8]))
-    >>> tokens.histogram, list(tokens.summary("n").items())[:3]
-    ({3: 1, 5: 2, 8: 1}, [('n', 5.25), ('n_median', 5.0), ('n_q25', 4.5)])
-    """
+    """How often each number occurred: exact summaries of a stream, in memory for the distinct numbers only."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
@@ -194,14 +176,7 @@ class CountDistribution:
 
 
 class RunningMean:
-    """Mean over all rows or captions for which a value is defined; NaN stands for "not defined" and is left out.
-
-    >>> mean = RunningMean(keep=True)
-    >>> mean.update(np.array([1.0, np.nan]))
-    >>> mean.update(np.array([2.0]))
-    >>> mean.value, mean.n_defined, mean.values.tolist()
-    (1.5, 2, [1.0, nan, 2.0])
-    """
+    """Mean over all rows or captions for which a value is defined; NaN stands for "not defined" and is left out."""
 
     def __init__(self, keep: bool = False) -> None:
         self._total = [0.0, 0.0]  # the sum, and what rounding took from it

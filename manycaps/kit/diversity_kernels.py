@@ -23,23 +23,12 @@ Range = tuple[int, int]
 
 
 def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float]:
-    """Vendi scores: the exponential of the Renyi entropy of a kernel's eigenvalues.
+    """Vendi scores of several orders, one each, from a kernel's eigenvalues, as in `manycaps.functional.vendi_score`.
 
     exp(-sum p log p) for order 1, (sum p^q)^(1 / (1 - q)) for another order q, and 1 / max p for infinity, with
-    p = eigenvalues of K / n; Friedman and Dieng (2023), definition 3.1, https://arxiv.org/abs/2210.02410, and Pasarkar
-    and Dieng (2024), equation 2, https://arxiv.org/abs/2310.12952.
-
-    Args:
-        eigenvalues: float64 array, shape (n,), of a kernel with ones on its diagonal; values below 0 are rounding.
-        orders: q, numbers of at least 1, or infinity; smaller ones would weigh eigenvalues that are rounding.
-
-    Returns:
-        One value for each order, from 1 (all captions the same) to n (nothing in common); smaller for larger q.
-
-    >>> vendi_scores(np.array([2.0, 0.0]), [1, 2, math.inf])
-    [1.0, 1.0, 1.0]
-    >>> vendi_scores(np.array([1.0, 1.0]), [1, 2, math.inf])
-    [2.0, 2.0, 2.0]
+    p = eigenvalues of K / n, float64, shape (n,), of which those below 0 are rounding; Friedman and Dieng (2023),
+    definition 3.1, https://arxiv.org/abs/2210.02410, and Pasarkar and Dieng (2024), equation 2,
+    https://arxiv.org/abs/2310.12952. Orders below 1 would weigh eigenvalues that are rounding.
     """
     positive = eigenvalues[eigenvalues > 0]
     shares = positive / positive.sum()
@@ -63,9 +52,6 @@ def unit_rows(features: np.ndarray) -> np.ndarray:
     """Scale rows, float64, (n, d), to length 1; rows of 0 become equal to each other and orthogonal to all others.
 
     float64 array, shape (n, d), or (n, d + 1) where there is a row of 0.
-
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]
     """
     norms = np.linalg.norm(features, axis=1)
     if (norms == 0).any():
@@ -78,9 +64,6 @@ def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
     """Eigenvalues of the cosines between rows of length 1, float64, (n, d) to (n,).
 
     Those of the smaller of both Gram matrices, the others being 0.
-
-    >>> feature_eigenvalues(np.array([[1.0], [1.0]])).tolist()
-    [0.0, 2.0]
     """
     n, d = features.shape
     gram = features @ features.T if n <= d else features.T @ features
@@ -96,9 +79,6 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
     Raises:
         TypeError: no array of numbers.
         ValueError: another shape, numbers that are not finite, or no such kernel.
-
-    >>> kernel_eigenvalues([[1.0, 1.0], [1.0, 1.0]], 2, "predictions[0]").round(9).tolist()
-    [0.0, 2.0]
     """
     try:
         matrix = np.asarray(without_torch(kernel), dtype=np.float64)
@@ -136,21 +116,13 @@ def _kernel_fault(matrix: np.ndarray, n: int) -> str:
 
 
 def self_cider(features: np.ndarray) -> float:
-    """Self-CIDEr: how far the CIDEr kernel of a set of captions is from having one dimension.
+    """Self-CIDEr, 0 to 1, of a matrix whose product with itself is the CIDEr kernel: float64, shape (m, d).
 
     -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel
-    K_ij = CIDEr(i, j) / 10 of m captions; Wang and Chan (2019), section 3.3, https://arxiv.org/abs/1903.12020. CIDEr
-    here is that of Vedantam et al. (2015), equation 2, which is a mean of cosines and so a kernel; CIDEr-D, with its
-    clipped counts, is not symmetric.
-
-    Args:
-        features: float64 array, shape (m, d), whose product with itself is K; its singular values are the roots.
-
-    Returns:
-        From 0 (one caption repeated) to 1 (no n-gram in common). NaN for one caption, and where no n-gram has weight.
-
-    >>> self_cider(np.array([[1.0, 0.0], [0.0, 1.0]])), self_cider(np.ones((2, 1)))
-    (1.0, 0.0)
+    K_ij = CIDEr(i, j) / 10 of m captions, whose roots are the singular values; Wang and Chan (2019), section 3.3,
+    https://arxiv.org/abs/1903.12020. CIDEr here is that of Vedantam et al. (2015), equation 2, which is a mean of
+    cosines and so a kernel; CIDEr-D, with its clipped counts, is not symmetric. NaN as in
+    `manycaps.functional.self_cider`.
     """
     if len(features) < 2:
         return math.nan
@@ -162,12 +134,7 @@ def self_cider(features: np.ndarray) -> float:
 
 
 class SetNgrams:
-    """The n-grams of many sets of captions, numbered once for all sets.
-
-    >>> ngrams = SetNgrams([[["a", "dog"], ["a", "cat"]]])
-    >>> ngrams.features(0, None)[:, :3].round(4).tolist()  # a, cat and dog: a caption's words have the length 1/2
-    [[0.3536, 0.0, 0.3536], [0.3536, 0.3536, 0.0]]
-    """
+    """The n-grams of many sets of captions, numbered once for all sets."""
 
     def __init__(self, sets: Sequence[Sequence[Sequence[str]]]) -> None:
         # Numbered by the alphabet, so that sums over the n-grams of a set have one order, whatever the other sets are.
@@ -228,30 +195,11 @@ class SetNgrams:
         return np.concatenate(blocks, axis=1) / np.sqrt(MAX_ORDER)
 
 
-def document_weights(ngrams: SetNgrams, references: range, table: DocumentFrequency | None) -> list[np.ndarray]:
-    """Return the inverse document frequencies of a table, or those counted in the references."""
-    return ngrams.counted_weights(references) if table is None else ngrams.table_weights(table)
-
-
-def distinct_ngrams(captions: Sequence[Sequence[str]], order: int) -> set[tuple[str, ...]]:
-    """Return the different n-grams of some captions."""
-    return {tuple(tokens[start : start + order]) for tokens in captions for start in range(len(tokens) - order + 1)}
-
-
 def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
-    """Div-n: different n-grams of a set of captions, as a share of its words.
-
-    Shetty et al. (2017), section 5.1, https://arxiv.org/abs/1703.10476. Distinct-n of Li et al. (2016) divides by the
-    n-grams; this is divided by the words for every n.
-
-    Returns:
-        From 0 to 1; many words that come once are 1. NaN where there is no word.
-
-    >>> div_n([["a", "dog", "runs"], ["a", "cat", "runs"]], 2)
-    0.6666666666666666
-    """
+    """Div-n of a set of captions, 0 to 1, as `manycaps.functional.div_n`: different n-grams as a share of its words."""
+    ngrams = {tuple(tokens[start : start + order]) for tokens in captions for start in range(len(tokens) - order + 1)}
     n_words = sum(map(len, captions))
-    return len(distinct_ngrams(captions, order)) / n_words if n_words else float("nan")
+    return len(ngrams) / n_words if n_words else math.nan
 
 
 def unique_share(captions: Sequence[Sequence[str]]) -> float:

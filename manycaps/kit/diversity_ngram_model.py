@@ -56,14 +56,6 @@ class NgramModel:
 
     For order N a caption has N - 1 marks before and after it. The marks are all alike. An n-gram is a 64-bit key: the
     number of its first n - 1 words, itself an (n - 1)-gram, and the number of its last word, 32 bits each.
-
-    >>> captions = CodedCaptions(np.array([0, 1, 0, 2]), np.array([2, 2]), np.array([2]))  # "a b", "a c"
-    >>> model = NgramModel()
-    >>> model.update(captions)
-    >>> model.effective_vocabulary(2), model.n_contexts(2), model.n_ngrams(2)
-    (0.25, 4, 6)
-    >>> round(model.log_likelihood(2), 4), model.log_likelihoods(captions, 2).round(4).tolist()
-    (-0.231, [-0.231, -0.231])
     """
 
     def __init__(self) -> None:

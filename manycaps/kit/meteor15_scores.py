@@ -121,9 +121,6 @@ def corpus_score(statistics: Ints, language: Language = ENGLISH) -> float:
 
     `statistics` is int64, shape (n_segments, 23): of each segment against its best reference. It is not the mean of the
     segments' scores: long segments weigh more, and the chunks of segments that are matched whole are left out.
-
-    >>> corpus_score(np.array([[2, 2, 0, 0, 1, 1, *[0] * 14, 1, 1, 1]] * 2))
-    0.2
     """
     return float(scores(corpus_statistics(statistics)[None], language)[0])
 

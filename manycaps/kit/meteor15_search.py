@@ -144,6 +144,7 @@ class _Beam:
         self.most = int(self.end.max(initial=0) + self.next_place.max(initial=0))
         distance = int(np.bincount(matches.pair[of_pairs], self.offset[of_pairs]).max(initial=0))
         self.layout = _layout(len(pairs), self.most, distance)
+        self.chunks_mask = (1 << (self.layout.unmatched - self.layout.chunks)) - 1
         self.gain = gain << self.layout.unmatched
         # Starts whose match is fixed: the path has to take it.
         self.is_forced = starts.n_matches == 1
@@ -152,7 +153,10 @@ class _Beam:
     def run(self) -> tuple[Ints, Ints]:
         """Return the chosen matches, and the chunks of each pair."""
         n_pairs = len(self.n_steps)
-        children = self._first_children(n_pairs)
+        # One path per pair, that has passed nothing.
+        rank = np.arange(n_pairs) << self.layout.pair | self.most << self.layout.unmatched
+        nothing = np.full(n_pairs, -1)
+        children = _Children(rank, nothing, np.zeros(n_pairs, np.int64), np.arange(n_pairs), nothing)
         used = np.zeros((self.n_masks, n_pairs), np.uint64)
         history: list[tuple[Ints, Ints]] = []  # of each step: number of the path before each path, and its match or -1
         chunks, ended = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
@@ -164,7 +168,7 @@ class _Beam:
                 best = self._ended(paths, split)
                 pairs = paths.rank[best] >> self.layout.pair
                 ended[pairs] = order[best]
-                chunks[pairs] = self._closed(paths)[best] >> self.layout.chunks & self._field(self.layout.unmatched)
+                chunks[pairs] = self._closed(paths)[best] >> self.layout.chunks & self.chunks_mask
             if n_going_on:
                 paths = _Paths(
                     paths.rank[:split], paths.used[:, :split], paths.last_end[:split], paths.next_place[:split]
@@ -172,16 +176,6 @@ class _Beam:
                 children, used = self._step(paths, step), paths.used
                 history.append((order[children.before], children.match))
         return self._trace(history, ended), chunks
-
-    def _first_children(self, n_pairs: int) -> _Children:
-        """One per pair, that has passed nothing."""
-        rank = np.arange(n_pairs) << self.layout.pair | self.most << self.layout.unmatched
-        nothing = np.full(n_pairs, -1)
-        return _Children(rank, nothing, np.zeros(n_pairs, np.int64), np.arange(n_pairs), nothing)
-
-    def _field(self, end: int) -> int:
-        """Bits of the chunks in a number that begins with them."""
-        return (1 << (end - self.layout.chunks)) - 1
 
     def _best(self, children: _Children, used: npt.NDArray[np.uint64]) -> tuple[_Paths, Ints]:
         """The best children of every pair, from the best to the worst, and their numbers."""
@@ -211,7 +205,7 @@ class _Beam:
 
     def _closed(self, paths: _Paths) -> Ints:
         """The numbers of the paths when their last chunk has ended."""
-        return paths.rank + ((paths.last_end != -1).astype(np.int64) << self.layout.chunks)
+        return paths.rank + self._chunk(paths.last_end != -1)
 
     def _ended(self, paths: _Paths, split: int) -> Ints:
         """The best path of each pair that has no start left; these pairs' paths begin at `split`."""

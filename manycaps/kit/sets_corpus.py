@@ -187,37 +187,19 @@ def _smallest_p_value(size: tuple[int, int], rows: RowSplits, options: Mapping[s
 
 
 def harmonic_mean_p(p_values: Collection[float]) -> float:
-    """Harmonic mean of the rows' p-values (Wilson 2019, https://doi.org/10.1073/pnas.1814092116), equal weights.
+    """Harmonic mean of the rows' p-values, above 0 and at most 1 (Wilson 2019), equal weights.
 
     Approximately a p-value while it is small; `combined_p_value` is the calibrated one.
-
-    Args:
-        p_values: float64 array, shape (n_rows,), or another collection of floats, each above 0 and at most 1.
-
-    Returns:
-        Float above 0 and at most 1.
-
-    >>> round(harmonic_mean_p(np.array([0.5, 0.1])), 4)
-    0.1667
     """
     return len(p_values) / math.fsum(1 / p_value for p_value in p_values)  # exact, whatever the order of the rows
 
 
 def combined_p_value(p_values: Collection[float]) -> float:
-    """p-value of "every row's candidates and references share a distribution", asymptotically exact.
+    """p-value of "every row's candidates and references share a distribution", asymptotically exact; one row's own.
 
-    Wilson (2019), equation 4: 1 / harmonic mean of L p-values tends to a Landau distribution with location
-    log L + 1 - gamma - log(2 / pi), which is log L + 0.874, and scale pi / 2. It holds under any dependence between
-    rows that is not strongly negative, and gets better as p falls.
-
-    Args:
-        p_values: float64 array, shape (n_rows,), or another collection of floats, each above 0 and at most 1.
-
-    Returns:
-        Float between 0 and 1. One row: its own p-value.
-
-    >>> round(combined_p_value(np.array([0.5, 0.1])), 4)
-    0.2316
+    Wilson (2019, https://doi.org/10.1073/pnas.1814092116), equation 4: 1 / harmonic mean of L p-values, above 0 and at
+    most 1, tends to a Landau distribution with location log L + 1 - gamma - log(2 / pi), which is log L + 0.874, and
+    scale pi / 2. It holds under any dependence between rows that is not strongly negative, and gets better as p falls.
     """
     if len(p_values) == 1:
         return float(next(iter(p_values)))

@@ -52,10 +52,6 @@ def row_gaps(distances: np.ndarray, n_candidates: int) -> RowGaps:
 
     `distances` is float64, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first; there
     is at least one candidate, and at least two references.
-
-    >>> gaps = row_gaps(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]]), 1)
-    >>> gaps.fidelity.tolist(), gaps.covariance[0, 0, 0].round(4).tolist()
-    ([0.5], 3.5)
     """
     m, n = n_candidates, distances.shape[1] - n_candidates
     inside, outside, total = (
@@ -107,10 +103,6 @@ def gaps_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = Non
     Args:
         gaps: those of all rows, in any number of parts.
         clusters: labels of the rows in the order of the parts; None: every row is independent.
-
-    >>> gaps = row_gaps(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]] * 4), 1)
-    >>> round(gaps_test([gaps]).p_value, 4)
-    0.593
     """
     parts = list(gaps)
     values = np.concatenate([np.stack([part.fidelity, part.diversity], axis=1) for part in parts])

@@ -35,9 +35,6 @@ def clustered_mean(sums: np.ndarray, sizes: np.ndarray) -> ClusteredMean:
     """Describe the mean over rows by the spread of the clusters; the standard error is NaN with a single cluster.
 
     `sums` is float64, shape (n_clusters,): the sum of each cluster's values; `sizes` are the rows of each, at least 1.
-
-    >>> clustered_mean(np.array([1.0, 3.0]), np.ones(2, dtype=int))
-    ClusteredMean(mean=2.0, standard_error=1.0, skewness=0.0, n_clusters=2)
     """
     n_clusters, n_rows = len(sums), int(sizes.sum())
     mean = math.fsum(sums) / n_rows
@@ -111,9 +108,6 @@ def one_sided_p_value(of: ClusteredMean) -> float:
     """p-value, 0 to 1, of "the mean is 0" against "it is larger", by the same transformation.
 
     NaN with a single cluster, and where the values are all equal.
-
-    >>> round(one_sided_p_value(clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3, dtype=int))), 4)
-    0.0371
     """
     if not of.standard_error > 0:
         return math.nan
@@ -127,9 +121,6 @@ def interval_of_rows(
     """Lower and upper end of the interval of the mean over rows; NaN with a single cluster. See `mean_interval`.
 
     `values` are n_rows floats, at least 2, and `clusters` n_rows labels; None: every row stands for itself.
-
-    >>> interval_of_rows(np.array([1.0, 1.0]), 0.95)
-    (1.0, 1.0)
     """
     return mean_interval(mean_of_rows(values, clusters), confidence_level)
 

@@ -14,6 +14,7 @@ from .base_module import (
     check_confidence_level,
     check_flag,
     check_whole_number,
+    signature,
 )
 from .base_rows import warn_of_shared_captions
 from .sets_splits import P_VALUE_METHODS, Comparison, row_keys, rows_by_size, splits_of
@@ -89,8 +90,8 @@ class ExaminedRow(NamedTuple):
 class DistributionModule(CollectionModule):
     """The contract of modules that compare two sets of captions per row.
 
-    A module gives `rows_of` and `_signature`, and `LEAST_TEXTS`, `SIZE_CHECKS`, `check_rows` or `check_sizes` where it
-    needs more than any other.
+    A module gives `rows_of`, `signature_parts` where it has options of its own, and `LEAST_TEXTS`, `SIZE_CHECKS`,
+    `check_rows` or `check_sizes` where it needs more than any other.
     """
 
     OWN_COLUMNS = CAPTION_COLUMNS
@@ -122,8 +123,15 @@ class DistributionModule(CollectionModule):
         return -math.inf, math.inf
 
     def check_rows(self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str]) -> None:
-        """Raise if a row cannot be compared with any options."""
-        check_row_totals(sizes, columns, self.LEAST_TEXTS)
+        """Raise if a row cannot be compared with any options: unless it has `LEAST_TEXTS` texts in all."""
+        short = [i for i, size in enumerate(sizes) if sum(size) < self.LEAST_TEXTS]
+        if short:
+            i = short[0]
+            raise ValueError(
+                f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at least {self.LEAST_TEXTS} captions in all, got "
+                f"{sizes[i][0]} candidate and {sizes[i][1]} reference ({len(short)} such rows in all). Sample more "
+                "candidates, or leave the row out."
+            )
 
     def check_sizes(
         self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
@@ -198,7 +206,12 @@ class DistributionModule(CollectionModule):
 
     def _signature(self, options: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
         """Return the signature of the numbers; `settings` are those of the rows."""
-        raise NotImplementedError
+        parts = {**self.signature_parts(options), **settings, **signature_settings(options)}
+        return signature(self.name, **parts)
+
+    def signature_parts(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what decides the numbers besides the texts, the test and the intervals."""
+        return {}
 
 
 def check_distribution_options(options: Mapping[str, Any], p_values: Collection[str] = P_VALUE_METHODS) -> None:
@@ -234,18 +247,6 @@ def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 def text_counts(predictions: Sequence[Any], references: Sequence[Any]) -> list[tuple[int, int]]:
     """Return (n_candidates, n_references) of each row."""
     return [(len(p), len(r)) for p, r in zip(predictions, references, strict=True)]
-
-
-def check_row_totals(sizes: Sequence[tuple[int, int]], columns: tuple[str, str], n_texts: int) -> None:
-    """Raise unless every row has `n_texts` texts in all, candidates and references together."""
-    short = [i for i, size in enumerate(sizes) if sum(size) < n_texts]
-    if short:
-        i = short[0]
-        raise ValueError(
-            f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at least {n_texts} captions in all, got {sizes[i][0]} "
-            f"candidate and {sizes[i][1]} reference ({len(short)} such rows in all). Sample more candidates, or leave "
-            "the row out."
-        )
 
 
 def caption_rows(

@@ -169,12 +169,7 @@ def parity_result(
 
 
 def reported_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the module reports of a result: `FURTHER_KEYS` with `details` or `confidence_level` alone.
-
-    >>> result = {"human_parity_p_value": 0.2, "gaps_p_value": 0.2}
-    >>> reported_result(result, {"details": False, "confidence_level": None})
-    {'human_parity_p_value': 0.2}
-    """
+    """Return what the module reports of a result: `FURTHER_KEYS` with `details` or `confidence_level` alone."""
     is_whole = options["details"] or options["confidence_level"] is not None
     return {key: value for key, value in result.items() if is_whole or key not in FURTHER_KEYS}
 
@@ -374,9 +369,6 @@ def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
     """Smallest p-value by all splits of all rows; `sizes` says how many have which (n_candidates, n_references).
 
     Where all rows have sets of one size, the two may change places.
-
-    >>> round(smallest_parity_p_value({(1, 2): 2}), 6), round(smallest_parity_p_value({(2, 2): 1}), 6)
-    (0.111111, 0.333333)
     """
     n_alike = 2 if all(m == n for m, n in sizes) else 1
     return n_alike * math.exp(-math.fsum(n_rows * math.log(math.comb(m + n, m)) for (m, n), n_rows in sizes.items()))

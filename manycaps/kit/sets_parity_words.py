@@ -79,7 +79,7 @@ def _bound(result: Mapping[str, float]) -> str:
     bound = (
         ""
         if math.isnan(high)
-        else f"; at most {_at_most(high)} are farther from the references than 19 of 20 human ones"
+        else f"; at most {_percent_up(high)} % are farther from the references than 19 of 20 human ones"
     )
     return bound + ("" if not math.isnan(result["tails_p_value"]) else "; too few rows to test the shares")
 
@@ -183,7 +183,3 @@ def _percent_up(share: float) -> int:
 def _at_least(share: float) -> str:
     """A share in percent, rounded down; below 1 % in tenths."""
     return f"{_percent_down(share)} %" if share >= 0.01 else f"{_percent_down(10 * share) / 10:g} %"
-
-
-def _at_most(share: float) -> str:
-    return f"{_percent_up(share)} %"

@@ -71,9 +71,6 @@ def random_splits(n_candidates: int, n_references: int, n_resamples: int, seed: 
 
     The draw depends on the seed and the two sizes alone, so a row's p-value does not depend on its neighbours. Counting
     the observed split keeps the test valid (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585).
-
-    >>> sum(len(block) for block in random_splits(3, 2, n_resamples=10, seed=0)(4))
-    11
     """
     observed = np.arange(n_candidates + n_references) < n_candidates
 
@@ -114,9 +111,6 @@ def split_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray]) -> n
 
     `observed` has shape (n_rows,), each block (n_rows, block), the observed split among them. Ties within
     `TIE_TOLERANCE` count, so that both should be in the rows' own units, see `row_scales`.
-
-    >>> split_p_values(np.array([2.0]), [np.array([[2.0, 1.0]]), np.array([[0.0, 3.0]])]).tolist()
-    [0.5]
     """
     n_reached, n_splits = np.zeros(len(observed)), 0
     for values in null_blocks:
@@ -162,10 +156,6 @@ def split_forms(
     Returns:
         float64 arrays, the forms, shape (n_rows, n_texts (n_texts + 1) / 2), in the order of `np.triu_indices`, and the
         constants, shape (n_rows,).
-
-    >>> forms, constants = split_forms(np.array([[[1.0, 2.0], [2.0, 4.0]]]), 1.0, 1.0, 0.0)
-    >>> forms.tolist(), constants.tolist()
-    ([[-4.0, 8.0, -4.0]], [9.0])
     """
     n_texts = pair_values.shape[-1]
     forms = (among_candidates + among_references - across) * pair_values
@@ -178,12 +168,7 @@ def split_forms(
 
 
 def split_values(forms: np.ndarray, constants: np.ndarray, splits: SplitsOfRow) -> Iterator[np.ndarray]:
-    """Yield the value of every row's form, as from `split_forms`, under every split: float64, shape (n_rows, block).
-
-    >>> forms, constants = split_forms(np.array([[[1.0, 2.0], [2.0, 4.0]]]), 1.0, 0.0, 0.0)
-    >>> [values.tolist() for values in split_values(forms, constants, lambda size: [np.array([[True, False]])])]
-    [[[1.0]]]
-    """
+    """Yield the value of every row's form, as from `split_forms`, under every split: float64, shape (n_rows, block)."""
     for labels in label_blocks(forms, splits):
         yield forms @ both_candidates(labels) + constants[:, None]
 

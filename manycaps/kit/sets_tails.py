@@ -97,11 +97,7 @@ class KeptDistances:
 
 
 def packed_rows(distances: np.ndarray) -> np.ndarray:
-    """Return one triangle of symmetric distances: (n_rows, n_texts, n_texts) to (n_rows, n_pairs).
-
-    >>> packed_rows(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]])).tolist()
-    [[1.0, 4.0, 2.0]]
-    """
+    """Return one triangle of symmetric distances: (n_rows, n_texts, n_texts) to (n_rows, n_pairs)."""
     first, second = np.triu_indices(distances.shape[1], 1)
     packed: np.ndarray = distances[:, first, second]
     return packed
@@ -138,13 +134,7 @@ class TailDistances(NamedTuple):
 
 
 def tail_distances(distances: np.ndarray, n_candidates: int) -> TailDistances:
-    """Return what tails compare, with distances as for `row_gaps`: of at least one candidate and two references.
-
-    >>> row = np.array([[[0.0, 1.0, 4.0, 3.0], [1.0, 0.0, 2.0, 5.0], [4.0, 2.0, 0.0, 6.0], [3.0, 5.0, 6.0, 0.0]]])
-    >>> of_row = tail_distances(row, 1)
-    >>> of_row.people.tolist(), of_row.candidates.tolist()
-    ([[3.5, 4.0, 5.5]], [[[3.5, 2.0, 2.5]]])
-    """
+    """Return what tails compare, with distances as for `row_gaps`: of at least one candidate and two references."""
     m, n = n_candidates, distances.shape[1] - n_candidates
     crossing, people = distances[:, :m, m:], distances[:, m:, m:]
     first_of, second_of = np.triu_indices(n, 1)

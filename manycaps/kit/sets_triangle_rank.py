@@ -49,6 +49,19 @@ def check_statistic_sizes(
             )
 
 
+class TriangleRanks:
+    """What all modules of triangle ranks have in common."""
+
+    LEAST_TEXTS = 3  # a triangle
+    SIZE_CHECKS = (check_statistic_sizes,)
+
+    value_range = staticmethod(statistic_range)
+
+    def signature_parts(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what decides the numbers besides the texts, the test and the intervals."""
+        return {"statistic": options["statistic"], "ties": TIE_TOLERANCE}
+
+
 def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic: str, plain: np.ndarray) -> Comparison:
     """Compare rows of equal sizes by the ranks of their distances; `plain` is the plain metric, shape (n_rows,)."""
 
@@ -86,23 +99,11 @@ def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray
 
 
 def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> np.ndarray:
-    """Turn counts of ranks into Q.
+    """Turn counts of ranks, whole numbers, shape (..., 2, 3), into Q, as `manycaps.functional.triangle_rank_statistic`.
 
-    Chan et al. (2022), equation 4: Q = sum over k of |I_k / I - 1/3|, I the sum of all three counts. "pooled" adds the
-    counts of the two kinds of triangle first; "per_side" adds one Q for each kind, as the authors' program does, so
-    that opposite deviations of the two kinds cannot cancel.
-
-    Args:
-        counts: array of integers, shape (..., 2, 3), as from `triangle_rank_counts`.
-        statistic: "per_side" or "pooled".
-
-    Returns:
-        float64 array, shape (...): 0 (one distribution) to 8/3 ("per_side") or 4/3 ("pooled"), no unit.
-        A set of one text has no triangle of its kind: its side then adds 0, and the largest value is 4/3.
-
-    >>> counts = np.array([[2, 0, 0], [0, 1, 1]])
-    >>> [triangle_rank_statistic(counts, statistic).round(4).tolist() for statistic in STATISTICS]
-    [2.0, 0.3333]
+    "pooled" adds the counts of the two kinds of triangle first; "per_side" adds one Q for each kind, so that opposite
+    deviations of the two kinds cannot cancel. A set of one text has no triangle of its kind: its side then adds 0, and
+    the largest value is 4/3. Returns a float64 array, shape (...).
     """
     if statistic == "pooled":
         return _deviation(counts.sum(axis=-2))

@@ -75,8 +75,9 @@ def check_embeddings(array: np.ndarray, where: str) -> None:
     is_large = ~(largest <= LARGEST_NUMBER)  # or NaN
     if is_large.any():
         j = int(np.argmax(is_large))
+        oddest = array[j][~(np.abs(array[j].astype(np.longdouble)) <= LARGEST_NUMBER)][0]
         raise ValueError(
-            f"{where}[{j}]: expected finite numbers of size at most {LARGEST_NUMBER:g}, got {_oddest(array[j])} "
+            f"{where}[{j}]: expected finite numbers of size at most {LARGEST_NUMBER:g}, got {oddest} "
             f"({int(is_large.sum())} such vectors in all). Check the encoder."
         )
     is_small = (largest > 0) & (largest < SMALLEST_NUMBER)
@@ -86,11 +87,6 @@ def check_embeddings(array: np.ndarray, where: str) -> None:
             f"{where}[{j}]: expected zeros, or a number of size at least {SMALLEST_NUMBER:g}, got a vector up to "
             f"{largest[j]:g} ({int(is_small.sum())} such vectors in all). Multiply all embeddings by one factor."
         )
-
-
-def _oddest(vector: np.ndarray) -> Any:
-    """The first number of a vector that is NaN, infinite or too large."""
-    return vector[~(np.abs(vector.astype(np.longdouble)) <= LARGEST_NUMBER)][0]
 
 
 def as_array(values: object, where: str, advice: str) -> np.ndarray:

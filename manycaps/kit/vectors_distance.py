@@ -15,9 +15,6 @@ def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
     """Cosine of every pair of texts of float64 vectors, shape (n_rows, n_texts, d), none of them all zeros.
 
     Returns a float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal.
-
-    >>> cosine_similarities(np.array([[[2.0, 0.0], [0.0, 3.0]]])).tolist()
-    [[[1.0, 0.0], [0.0, 1.0]]]
     """
     # By the largest number first: squares of small or large ones could leave the range of float64.
     vectors = vectors / np.abs(vectors).max(axis=2, keepdims=True)
@@ -29,19 +26,9 @@ def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_distances(cosines: np.ndarray) -> np.ndarray:
-    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1, https://arxiv.org/abs/2209.07518).
+    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1), 0 to 2: float64 arrays of any shape.
 
-    The authors' program takes the similarity itself for the distance. Equal texts may come out 1e-16 apart, which the
-    triangle ranks count as equal.
-
-    Args:
-        cosines: float64 array of any shape.
-
-    Returns:
-        float64 array of the same shape, 0 to 2.
-
-    >>> cosine_distances(np.array([1.0, -1.0])).tolist()
-    [0.0, 2.0]
+    Equal texts may come out 1e-16 apart, which the triangle ranks count as equal.
     """
     return 1 - cosines
 
@@ -57,9 +44,6 @@ def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray
 
     Returns:
         float64 array, shape (n_rows,), -1 (worst) to 1 (best).
-
-    >>> multi_reference_cosine(np.array([[[1.0, 0.2, 0.5], [0.2, 1.0, 0.0], [0.5, 0.0, 1.0]]]), 1).tolist()
-    [0.5]
     """
     return cosines[:, :n_candidates, n_candidates:].max(axis=2).mean(axis=1)
 
@@ -102,9 +86,6 @@ def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
     `vectors` is float64, shape (n_rows, n_texts, d); no vector is all zeros for "cosine", which is that of `trm_bert`
     to the last bit. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the
     distance is not defined, such as the correlation with a constant vector.
-
-    >>> vector_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]]), "euclidean").tolist()
-    [[[0.0, 5.0], [5.0, 0.0]]]
     """
     if name == "cosine":
         return cosine_distances(cosine_similarities(vectors))
@@ -139,9 +120,6 @@ def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.n
 
     Returns:
         float64 array, shape (n_rows,).
-
-    >>> nearest_reference_distance(np.array([[[0.0, 9.0, 9.0], [0.5, 0.0, 9.0], [0.25, 9.0, 0.0]]]), 1).tolist()
-    [0.25]
     """
     return distances[:, n_candidates:, :n_candidates].min(axis=1).mean(axis=1)
 

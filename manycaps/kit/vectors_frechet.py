@@ -27,15 +27,7 @@ BLOCK_SIZE = 8_192
 
 
 class Moments:
-    """Number, mean and factor of the covariance of vectors.
-
-    >>> whole, part = Moments(), Moments()
-    >>> whole.add(np.array([[1.0], [2.0], [6.0]]), np.array([2, 1, 1]))
-    >>> part.add(np.array([[1.0], [6.0]]), np.array([1, 1]))
-    >>> part.add(np.array([[1.0], [2.0]]), np.array([1, 1]))
-    >>> [(moments.n, moments.mean.tolist(), (moments.factor() ** 2).round(3).tolist()) for moments in (whole, part)]
-    [(4, [2.5], [[5.667]]), (4, [2.5], [[5.667]])]
-    """
+    """Number, mean and factor of the covariance of vectors."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -96,22 +88,11 @@ def triangular(factor: np.ndarray) -> np.ndarray:
 
 
 def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Squared Fréchet distance of candidates and references, row by row.
+    """Squared Fréchet distance of candidates and references: float64, (n_rows, n_texts, d) to (n_rows,).
 
-    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
-    https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500;
-    Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518, prints the first term without its square, their
-    program squares it).
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d); the first `n_candidates` texts are candidates.
-        n_candidates: number of candidates of every row, 2 to n_texts - 2.
-
-    Returns:
-        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
-
-    >>> frechet_squared(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
-    [18.0]
+    As `manycaps.functional.frechet_squared`, of both sets in one array, the first `n_candidates` texts of a row, 2 to
+    n_texts - 2, being candidates; Chan et al. (2022), equation 5, https://arxiv.org/abs/2209.07518, prints the first
+    term without its square, their program squares it.
     """
     vectors = from_first(vectors)
     parts = vectors[:, :n_candidates], vectors[:, n_candidates:]
@@ -134,7 +115,8 @@ def frechet_comparison(vectors: np.ndarray, n_candidates: int) -> Comparison:
     def null_values(part: slice, splits: SplitsOfRow) -> Iterator[np.ndarray]:
         return null_frechet_squared(scaled[part], n_candidates, splits)
 
-    return Comparison(frechet_squared(vectors, n_candidates), pair_distances(vectors), null_values, scatter)
+    distances = np.stack([np.linalg.norm(row[:, None] - row, axis=2) for row in vectors])
+    return Comparison(frechet_squared(vectors, n_candidates), distances, null_values, scatter)
 
 
 def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:
@@ -143,10 +125,6 @@ def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsO
     The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; what remains, the
     trace of the root, is the singular values of the block of the Gram matrix between both sets, centred by rows and
     columns. `vectors` is float64, shape (n_rows, n_texts, d); `n_candidates` is 2 to n_texts - 2.
-
-    >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
-    >>> [values.round(4).tolist() for values in null_frechet_squared(row, 2, lambda size: [observed])]
-    [[[18.0]]]
     """
     n, m = n_candidates, vectors.shape[1] - n_candidates
     vectors = from_first(vectors)
@@ -174,11 +152,6 @@ def from_first(vectors: np.ndarray) -> np.ndarray:
     [[[0.0], [0.5]]]
     """
     return vectors - vectors[:, :1]
-
-
-def pair_distances(vectors: np.ndarray) -> np.ndarray:
-    """Euclidean distances of all pairs of texts: float64, (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
-    return np.stack([np.linalg.norm(row[:, None] - row, axis=2) for row in vectors])
 
 
 def joint_scatter(vectors: np.ndarray) -> np.ndarray:
@@ -211,10 +184,6 @@ def pooled_frechet_squared(
         reference_counts: how often each is a reference, 2 in all.
         progress: wraps the blocks in a progress bar.
         block_size: vectors decomposed at once.
-
-    >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
-    >>> pooled_frechet_squared(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])).round(4).tolist()
-    18.0
     """
     sides = Moments(), Moments()
     for moments, counts in zip(sides, (candidate_counts, reference_counts), strict=True):

@@ -62,9 +62,6 @@ def bandwidths(
     "median" and "mean" are half the median and half the mean of the distances of all pairs of different texts of the
     joint row, as in the authors' program, at least 0, in the unit of the vectors; of an even number of values the lower
     middle one is the median, as in `torch.median`. A number is that of all rows. `root` turns values into distances.
-
-    >>> bandwidths(np.array([[[0.0, 4.0, 16.0], [4.0, 0.0, 4.0], [16.0, 4.0, 0.0]]]), "median").tolist()
-    [1.0]
     """
     if sigma not in BANDWIDTH_RULES:
         return np.full(len(squared), float(sigma))
@@ -80,9 +77,6 @@ def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np
     """Squared Euclidean distances, exactly 0 for equal vectors, to about 12 digits for all others.
 
     Of float64 arrays, shapes (n_rows, n, d) and (n_rows, m, d), or None for the first: float64, (n_rows, n, m).
-
-    >>> squared_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
-    [[[0.0, 25.0], [25.0, 0.0]]]
     """
     other = first if second is None else second
     lengths, of_other = (np.einsum("bnd,bnd->bn", vectors, vectors) for vectors in (first, other))
@@ -119,21 +113,10 @@ WITH_BANDWIDTH = ("rbf", "laplace")
 
 
 def laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
-    """k(a, b) = exp(-|a - b|_1 / sigma), the sum of the absolute differences of all coordinates over a bandwidth.
+    """k(a, b) = exp(-|a - b|_1 / sigma) of all pairs: float64, (n_rows, n_texts, d) to (n_rows, n_texts, n_texts).
 
-    That is scikit-learn's `laplacian_kernel` with gamma = 1 / sigma. A bandwidth of 0 is the limit, as for the Gaussian
-    kernel.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-        sigma: "median", "mean" (half the median or mean of these distances over all pairs of different texts of the
-            row, the lower middle one of an even number), or a number above 0.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, with ones on the diagonal.
-
-    >>> laplace_kernel(np.array([[[0.0, 0.0], [1.0, 2.0]]]), 3.0).round(4).tolist()
-    [[[1.0, 0.3679], [0.3679, 1.0]]]
+    That is scikit-learn's `laplacian_kernel` with gamma = 1 / sigma, with a bandwidth as for `bandwidths`, of these
+    distances; one of 0 is the limit, as for the Gaussian kernel.
     """
     distances = np.stack([cdist(row, row, metric="cityblock") for row in vectors])
     sigmas = bandwidths(distances, sigma, root=np.asarray)
@@ -143,19 +126,10 @@ def laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
 
 
 def polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, coef0: float) -> np.ndarray:
-    """k(a, b) = (gamma a.b + coef0)^degree (Bińkowski et al. 2018, section 4, https://arxiv.org/abs/1801.01401).
+    """k(a, b) = (gamma a.b + coef0)^degree of all pairs of float64 vectors, (n_rows, n_texts, d); gamma None is 1 / d.
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-        degree: at least 1; KID has 3.
-        gamma: None for 1 / d, as KID.
-        coef0: at least 0; KID has 1.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts).
-
-    >>> polynomial_kernel(np.array([[[1.0, 0.0], [1.0, 2.0]]]), 3, None, 1.0).tolist()
-    [[[3.375, 3.375], [3.375, 42.875]]]
+    Degree, at least 1, and coef0, at least 0, are 3 and 1 for KID (Bińkowski et al. 2018, section 4). Returns a float64
+    array, shape (n_rows, n_texts, n_texts).
     """
     factor = 1 / vectors.shape[-1] if gamma is None else gamma
     return (factor * (vectors @ vectors.swapaxes(1, 2)) + coef0) ** degree
@@ -169,9 +143,6 @@ def kernel_values(
     "rbf" and "laplace" are sums over the bandwidths `sigmas`; "rbf" with one is the kernel of `mmd_bert`, to the last
     bit. The other options are those of `polynomial_kernel`. `vectors` is float64, shape (n_rows, n_texts, d); returns a
     float64 array, shape (n_rows, n_texts, n_texts).
-
-    >>> kernel_values(np.array([[[1.0, 0.0], [1.0, 2.0]]]), "linear", (), 1, None, 0.0).tolist()
-    [[[1.0, 1.0], [1.0, 5.0]]]
     """
     if kernel == "linear":
         return vectors @ vectors.swapaxes(1, 2)
@@ -186,11 +157,7 @@ def kernel_values(
 
 
 def without_own(kernel: np.ndarray) -> np.ndarray:
-    """Kernel values with zeros in place of those of a text with itself, which "unbiased" leaves out.
-
-    >>> without_own(np.array([[[3.0, 1.0], [1.0, 2.0]]])).tolist()
-    [[[0.0, 1.0], [1.0, 0.0]]]
-    """
+    """Kernel values with zeros in place of those of a text with itself, which "unbiased" leaves out."""
     texts = np.arange(kernel.shape[1])
     changed = kernel.copy()
     changed[:, texts, texts] = 0

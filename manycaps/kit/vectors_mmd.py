@@ -17,24 +17,10 @@ AUTHORS_DIAGONAL = 1e-5
 def mmd_squared(
     vectors: np.ndarray, n_candidates: int, sigma: str | float = "median", estimator: str = "unbiased"
 ) -> np.ndarray:
-    """Squared maximum mean discrepancy of candidates and references, row by row.
+    """Squared MMD, with a Gaussian kernel, of candidates and references: float64, (n_rows, n_texts, d) to (n_rows,).
 
-    MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y), k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al.
-    2012, equations 2 to 5, https://jmlr.org/papers/v13/gretton12a.html; Chan et al. 2022, equation 6,
-    https://arxiv.org/abs/2209.07518, which prints + before the last term).
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d); the first `n_candidates` texts are candidates.
-        n_candidates: number of candidates of every row, 1 to n_texts - 1; see `mmd_from_sums` for the estimators.
-        sigma: bandwidth rule or number, see `bandwidths`.
-        estimator: "unbiased", "biased" or "authors".
-
-    Returns:
-        float64 array, shape (n_rows,). "biased": 0 (equal sets) to 2. "unbiased": mean 0 when both sets are samples of
-        one distribution, so about half of such values are negative; at most 2.
-
-    >>> mmd_squared(np.array([[[0.0], [0.0], [1.0], [1.0]]]), 2, sigma=1.0).round(4).tolist()
-    [0.7869]
+    As `manycaps.functional.mmd_squared`, of both sets in one array, the first `n_candidates` texts of a row being
+    candidates; Chan et al. (2022), equation 6, prints + before the last term.
     """
     return mmd_of_kernel(gaussian_kernel(vectors, sigma), n_candidates, estimator)
 
@@ -58,9 +44,6 @@ def mmd_of_kernel(kernel: np.ndarray, n_candidates: int, estimator: str, own: fl
     """Squared MMD out of kernel values, float64, (n_rows, n_texts, n_texts), candidates first, to (n_rows,).
 
     `own` is what the diagonal holds, the kernel of every text with itself; for `estimator` see `mmd_from_sums`.
-
-    >>> mmd_of_kernel(np.eye(3)[None], 1, "biased").tolist()
-    [1.5]
     """
     n, m = n_candidates, kernel.shape[1] - n_candidates
     among_candidates = kernel[:, :n, :n].sum(axis=(1, 2))
@@ -96,9 +79,6 @@ def mmd_from_sums(
 
     Returns:
         float64 array of the same shape.
-
-    >>> mmd_from_sums(np.array([2.0]), np.array([2.0]), np.array([0.0]), 2, 2, "unbiased").tolist()
-    [0.0]
     """
     if estimator == "biased":
         return among_candidates / n**2 + among_references / m**2 - 2 * across / (n * m)
@@ -113,9 +93,6 @@ def null_mmd(
     """Yield the squared MMD of every row under every split, in float64 arrays of shape (n_rows, block).
 
     The arguments are as for `mmd_of_kernel`; the splits are into sets of the observed sizes.
-
-    >>> [values.tolist() for values in null_mmd(np.eye(2)[None], 1, lambda size: [np.eye(2, dtype=bool)], "biased")]
-    [[[2.0, 2.0]]]
     """
     n, m = n_candidates, kernel.shape[1] - n_candidates
     less = 0 if estimator == "biased" else 1

@@ -46,6 +46,10 @@ def map_blocks(
     >>> list(map_blocks(lambda i, j, v: v.tolist(), points, differences, lambda steps, **_: steps, "", 2))
     [[[0.0, -1.0], [1.0, 0.0]], [[-3.0], [-2.0]], [[0.0]]]
     """
+
+    def of_block(rows: slice, first: np.ndarray, columns: slice) -> BatchPart:
+        return work(rows, columns, pair_values(first, None if rows == columns else _float64(vectors[columns])))
+
     waiting: collections.deque[Future[BatchPart]] = collections.deque()
     starts = range(0, len(vectors), block_size)
     # One thread of BLAS for each of ours: more would wait for each other.
@@ -53,7 +57,7 @@ def map_blocks(
         try:
             for start in progress(starts, desc=what, unit="block", delay=1):
                 rows = slice(start, start + block_size)
-                block = functools.partial(_of_block, work, vectors, pair_values, rows, _float64(vectors[rows]))
+                block = functools.partial(of_block, rows, _float64(vectors[rows]))
                 for other in range(start, len(vectors), block_size):
                     waiting.append(pool.submit(block, slice(other, other + block_size)))
                     if len(waiting) > 2 * n_threads():
@@ -63,17 +67,6 @@ def map_blocks(
         finally:  # after an error or ctrl-C: what has not begun never does
             for part in waiting:
                 part.cancel()
-
-
-def _of_block(
-    work: Callable[[slice, slice, np.ndarray], BatchPart],
-    vectors: np.ndarray,
-    pair_values: PairValues,
-    rows: slice,
-    first: np.ndarray,
-    columns: slice,
-) -> BatchPart:
-    return work(rows, columns, pair_values(first, None if rows == columns else _float64(vectors[columns])))
 
 
 def _float64(vectors: np.ndarray) -> np.ndarray:

@@ -54,10 +54,6 @@ def pooled_mmd_squared(
         estimator: see `mmd_from_sums`.
         progress: wraps the rows of blocks in a progress bar.
         block_size: vectors on a side of a block; about ten arrays of block_size^2 numbers are held per core.
-
-    >>> points = np.array([[0.0], [1.0]])
-    >>> pooled_mmd_squared(points, np.array([2, 0]), np.array([0, 2]), sigma=1.0).round(4).tolist()
-    0.7869
     """
     counts, totals = candidate_counts[:, None].astype(np.float64), candidate_counts + reference_counts
     return _pooled_values(vectors, counts, totals, sigma, estimator, progress, block_size)[0]
@@ -220,24 +216,12 @@ def _squared(first: np.ndarray, second: np.ndarray | None) -> np.ndarray:
 
 
 def cmmd(vectors: np.ndarray, candidate_counts: np.ndarray, reference_counts: np.ndarray) -> float:
-    """CMMD of a corpus: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
+    """CMMD of a corpus, 0 to 2,000: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
 
     Jayasumana et al. (2024), section 4, https://arxiv.org/abs/2401.09603, with the factor that the authors' program
     prints (google-research, cmmd/distance.py). Their features have the length 1 (scenic, baselines/clip/layers.py,
     `encode_image`), so that no two of them are further apart than 2, and CMMD stays below 1,000 (2 - 2 exp(-1/50)),
-    39.6.
-
-    Args:
-        vectors: floating-point array, shape (n_vectors, d).
-        candidate_counts: array of whole numbers, shape (n_vectors,): how often each vector is a candidate.
-        reference_counts: how often each is a reference.
-
-    Returns:
-        0 (equal sets) to 2,000.
-
-    >>> points = np.array([[0.0], [10.0]])
-    >>> round(cmmd(points, np.array([1, 0]), np.array([0, 1])), 3)
-    786.939
+    39.6. The arguments are as for `pooled_mmd_squared`.
     """
     return CMMD_SCALE * float(pooled_mmd_squared(vectors, candidate_counts, reference_counts, CMMD_SIGMA, "biased"))
 
@@ -245,23 +229,11 @@ def cmmd(vectors: np.ndarray, candidate_counts: np.ndarray, reference_counts: np
 def kid_values(
     candidates: np.ndarray, references: np.ndarray, n_subsets: int, subset_size: int, seed: int
 ) -> np.ndarray:
-    """KID of random subsets of two sets: the unbiased squared MMD with k(a, b) = (a.b / d + 1)^3.
+    """KID of random subsets of two sets: unbiased squared MMD with k(a, b) = (a.b / d + 1)^3, float64, (n_subsets,).
 
     Bińkowski et al. (2018), section 4, https://arxiv.org/abs/1801.01401: subsets of equal size, drawn without
-    replacement from each set; the value is their mean, beside their standard deviation.
-
-    Args:
-        candidates: floating-point array, shape (n, d).
-        references: floating-point array, shape (m, d).
-        n_subsets: number of subsets.
-        subset_size: vectors of each set in a subset, 2 to the size of the smaller set.
-        seed: of the draws.
-
-    Returns:
-        float64 array, shape (n_subsets,); mean 0 for two samples of one distribution.
-
-    >>> kid_values(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]), 1, 2, 0).round(4).tolist()
-    [-3.5]
+    replacement from each set, floating-point, shapes (n, d) and (m, d); the value is their mean, beside their standard
+    deviation. The options are those of `manycaps.functional.kid`.
     """
     rng = np.random.default_rng(seed)
     values = np.empty(n_subsets)

@@ -46,7 +46,8 @@ class EmbeddingRows(NamedTuple):
 class EmbeddingModule(DistributionModule):
     """The contract of modules that compare two sets of embedded captions per row.
 
-    A module gives `compare_vectors`, and `pooled_values` and `check_vectors` where it has something to say there.
+    A module gives `compare_vectors`, and `pooled_values` and `check_vectors` where it has something to say there. One
+    that also has distances of texts says so in `compares_texts`, and gives `text_rows`.
     """
 
     def __init__(self, /, *args: Any, **keywords: Any) -> None:
@@ -63,6 +64,14 @@ class EmbeddingModule(DistributionModule):
 
     def check_vectors(self, embedded: EmbeddingRows, columns: tuple[str, str], options: Mapping[str, Any]) -> None:
         """Raise if a vector cannot be compared with these options."""
+
+    def compares_texts(self, options: Mapping[str, Any]) -> bool:
+        """Whether the captions themselves are compared with these options, not their vectors."""
+        return False
+
+    def text_rows(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
+        """Return the rows of captions, which are compared as texts."""
+        raise NotImplementedError
 
     def embed(self, captions: list[str], options: Mapping[str, Any]) -> np.ndarray:
         """Return the vectors of distinct captions: a floating-point array, shape (n, d)."""
@@ -88,6 +97,8 @@ class EmbeddingModule(DistributionModule):
 
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
+        if self.compares_texts(options):
+            return super().caption_result(predictions, references, options)
         self.check_captions(predictions, references, options)
         embedded = self.embedded_rows(predictions, references, options)
         result = self._result(embedded, options, self.embedding_settings(options))
@@ -95,11 +106,15 @@ class EmbeddingModule(DistributionModule):
 
     def long_text_counts(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, int]:
         """Return the keys that a result has of texts that the encoder does not read as a whole."""
+        if self.compares_texts(options):
+            return {}
         texts = [text for rows in (predictions, references) for row in rows for text in row]
         return self.encoder.count_long_texts(texts, options)
 
     def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
-        """Return the rows of captions, embedded and ready to be compared."""
+        """Return the rows of captions, embedded where vectors are compared, and ready to be compared."""
+        if self.compares_texts(options):
+            return self.text_rows(predictions, references, options)
         return self.rows_of_embedded(self.embedded_rows(predictions, references, options), options)
 
     def rows_of_embedded(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> ComparableRows:
@@ -108,6 +123,8 @@ class EmbeddingModule(DistributionModule):
 
     def compare_one(self, predictions: Any, references: Any, options: Mapping[str, Any], row: int) -> Comparison:
         """Return the comparison of one row of captions; no other row is embedded."""
+        if self.compares_texts(options):
+            return super().compare_one(predictions, references, options, row)
         embedded = self.embedded_rows(predictions[row : row + 1], references[row : row + 1], options)
         return self._rows(embedded, options, {}).compare([0])
 
@@ -153,10 +170,6 @@ def embed_caption_rows(
     """Embed the captions of all rows, each distinct one once; equal captions share a vector.
 
     `embed` maps n distinct captions to a floating-point array, shape (n, d).
-
-    >>> rows = embed_caption_rows([["b", "a"]], [["bb", "a"]], lambda captions: np.array([[len(c)] for c in captions]))
-    >>> rows.vectors.tolist(), rows.predictions[0].tolist(), rows.references[0].tolist()
-    ([[1], [1], [2]], [0, 1], [2, 1])
     """
     numbers: dict[str, int] = {}
     candidates, humans = (
@@ -174,10 +187,6 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
     Raises:
         TypeError: a column is missing or no list of arrays; a row is no array of floating-point numbers.
         ValueError: no rows, different numbers of rows, a wrong shape, a number that is NaN or too large.
-
-    >>> rows = as_embedding_rows([[[1.0, 0.0]]], [[[0.0, 1.0], [1.0, 1.0]]])
-    >>> rows.vectors.shape, rows.references[0].tolist()
-    ((3, 2), [1, 2])
     """
     candidates, humans = (
         as_embedding_arrays(rows, name) for rows, name in zip((predictions, references), ARRAY_COLUMNS, strict=True)

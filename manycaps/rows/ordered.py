@@ -101,9 +101,6 @@ def mean_distances(vectors: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
     Returns:
         float64 array, shape (n,): 0 to 2; 1 of a vector of zeros.
-
-    >>> mean_distances(np.array([[1.0, 0.0], [0.0, 3.0], [0.0, 0.0]]), np.array([1, 1])).round(4).tolist()
-    [0.2929, 0.2929, 1.0]
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

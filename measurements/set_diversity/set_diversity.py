@@ -14,7 +14,6 @@ with open(__file__.removesuffix("set_diversity.py") + "base_module.py", encoding
         )
 
 from .base_module import About, check_choice, check_flag, signature
-from .base_rows import as_caption_rows, check_row_counts
 from .diversity_kernels import unit_rows
 from .diversity_sets import (
     REFERENCES,
@@ -32,7 +31,7 @@ from .diversity_sets import (
     set_result,
     set_values,
 )
-from .text_document_frequency import check_document_frequency, load_document_frequency
+from .text_document_frequency import check_document_frequency, reloaded_table
 from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 
@@ -41,6 +40,7 @@ from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .text_bleu import bleu_scores as bleu_scores
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
@@ -138,8 +138,8 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         "details": False,
     }
     progress = evaluate.utils.logging.tqdm
-    CACHED = frozenset({"table", "table_source"})
-    table = table_source = None
+    CACHED = frozenset({"table"})
+    table = None
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -151,14 +151,12 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         check_encoder_options(options)
         check_flag("details", options["details"])
 
-    def checked_columns(self, options, predictions, references):
+    def checked_columns(self, options, **columns):
         """Return both columns as lists of lists of captions, or raise for the first bad row."""
-        columns = {"predictions": predictions, "references": references}
-        columns = {name: as_caption_rows(rows, name) for name, rows in columns.items()}
-        check_row_counts(len(columns["predictions"]), len(columns["references"]))
-        for name, rows in columns.items():
+        checked = super().checked_columns(options, **columns)
+        for name, rows in checked.items():
             check_set_sizes(rows, name)
-        return columns
+        return checked
 
     def _compute(self, predictions, references, options):
         table = self._table(options["document_frequency"])
@@ -179,9 +177,10 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         return result | ({"signature": self._signature(options, table)} if options["details"] else {})
 
     def _table(self, source):
-        if source is not None and source is not self.table_source:
-            self.table, self.table_source = load_document_frequency(source), source
-        return None if source is None else self.table
+        if source is None:
+            return None
+        self.table = reloaded_table(source, self.table)
+        return self.table.frequency
 
     def _kernels(self, sides, options):
         """Kernels of the Vendi scores; each distinct caption is embedded once."""

@@ -12,8 +12,8 @@ with open(__file__.removesuffix("fid_bert.py") + "base_descriptions.py", encodin
         )
 
 from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_flag, signature
-from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
+from .base_module import About, check_flag
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_frechet import frechet_comparison, pooled_frechet_p_value, pooled_frechet_squared
 from .vectors_rows import EmbeddingModule, check_side_sizes, drawn_counts
@@ -119,6 +119,3 @@ class FidBert(EmbeddingModule, evaluate.Metric):
             p_value = pooled_frechet_p_value(embedded.vectors, *counts, drawn, n_draws, self.progress)
             values["fid_bert_pooled_p_value"] = p_value
         return values
-
-    def _signature(self, options, settings):
-        return signature("fid_bert", **settings, **signature_settings(options))

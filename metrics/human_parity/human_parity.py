@@ -12,17 +12,9 @@ with open(__file__.removesuffix("human_parity.py") + "base_messages.py", encodin
         )
 
 from .base_messages import shown_value
-from .base_module import About, check_choice, signature
+from .base_module import About, check_choice
 from .sets_gaps import parity_comparison
-from .sets_module import (
-    CAPTION_COLUMNS,
-    DISTRIBUTION_DEFAULTS,
-    DistributionModule,
-    caption_rows,
-    check_distribution_options,
-    signature_settings,
-    text_counts,
-)
+from .sets_module import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, caption_rows, check_distribution_options, text_counts
 from .sets_parity import (
     PARITY_P_VALUES,
     check_two_references,
@@ -232,7 +224,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
 
     def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no cosine."""
-        if options["distance"] != "bert":
+        if self.compares_texts(options):
             raise ValueError(
                 f"{columns[0]}: expected captions for a distance of texts, got vectors. Leave distance out for their "
                 "cosines."
@@ -254,16 +246,12 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         columns = "distances", "n_candidates"
         return ready_result(self, columns, distances, n_candidates, given, check, compare)
 
-    def caption_result(self, predictions, references, options):
-        """Check the sizes of all rows, compare texts or their vectors, and return the result."""
-        if options["distance"] == "bert":
-            return super().caption_result(predictions, references, options)
-        return DistributionModule.caption_result(self, predictions, references, options)
+    def compares_texts(self, options):
+        """Whether the captions themselves are compared with these options, not their vectors."""
+        return options["distance"] != "bert"
 
-    def rows_of(self, predictions, references, options):
-        """Return the rows of captions, ready to be compared."""
-        if options["distance"] == "bert":
-            return super().rows_of(predictions, references, options)
+    def text_rows(self, predictions, references, options):
+        """Return the rows of captions, which are compared as texts."""
         distances, settings = self.text_distances(references, options)
 
         def compare(rows, n_candidates):
@@ -294,16 +282,6 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
 
         return by_meteor, settings | meteor_settings(*which)
 
-    def long_text_counts(self, predictions, references, options):
-        """Return the keys that a result has of texts that the encoder does not read as a whole."""
-        return super().long_text_counts(predictions, references, options) if options["distance"] == "bert" else {}
-
-    def compare_one(self, predictions, references, options, row):
-        """Return the comparison of one row of captions; no other row is embedded."""
-        if options["distance"] == "bert":
-            return super().compare_one(predictions, references, options, row)
-        return DistributionModule.compare_one(self, predictions, references, options, row)
-
     def compare_vectors(self, vectors, n_candidates, options):
         """Compare rows of vectors by their cosine distances."""
         return parity_comparison(cosine_distances(cosine_similarities(vectors)), n_candidates)
@@ -331,8 +309,8 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         """Say what a result with confidence_level=0.95 means, in sentences that are each false in at most 5 %."""
         return [word.sentence for word in words_of(result)]
 
-    def _signature(self, options, settings):
+    def signature_parts(self, options):
+        """Return what decides the numbers besides the texts, the test and the intervals."""
         distance = options["distance"]
         name = distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
-        parts = {"distance": name, **settings, **signature_settings(options)}
-        return signature("human_parity", ties=TIE_TOLERANCE, tail=TAIL, **parts)
+        return {"ties": TIE_TOLERANCE, "tail": TAIL, "distance": name}

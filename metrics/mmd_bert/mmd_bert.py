@@ -11,8 +11,8 @@ with open(__file__.removesuffix("mmd_bert.py") + "base_descriptions.py", encodin
         )
 
 from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_choice, check_flag, signature
-from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
+from .base_module import About, check_choice, check_flag
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_kernels import check_bandwidth, gaussian_kernel
 from .vectors_mmd import ESTIMATORS, mmd_comparison
@@ -128,11 +128,6 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
             values["mmd_bert_pooled_p_value"] = p_value
         return values
 
-    def _signature(self, options, settings):
-        return signature(
-            "mmd_bert",
-            estimator=options["estimator"],
-            sigma=options["sigma"],
-            **settings,
-            **signature_settings(options),
-        )
+    def signature_parts(self, options):
+        """Return what decides the numbers besides the texts, the test and the intervals."""
+        return {"estimator": options["estimator"], "sigma": options["sigma"]}

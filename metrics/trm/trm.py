@@ -13,17 +13,10 @@ with open(__file__.removesuffix("trm.py") + "base_descriptions.py", encoding="ut
 
 from .base_descriptions import CHAN_CITATION, with_shared_parts
 from .base_messages import shown_value
-from .base_module import About, check_choice, signature
+from .base_module import About, check_choice
 from .clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    DistributionModule,
-    caption_rows,
-    check_distribution_options,
-    signature_settings,
-)
-from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
+from .sets_module import DISTRIBUTION_DEFAULTS, caption_rows, check_distribution_options
+from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
 from .text_distance import EVALUATE_PREFIX, EVALUATE_SCORES, check_evaluate_name, evaluate_distance, text_distances
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_distance import (
@@ -50,6 +43,7 @@ from .clip_options import chosen_variant as chosen_variant
 from .clip_variants import Treatment as Treatment
 from .clip_weights import LazyLibrary as LazyLibrary
 from .media_images import stored_value as stored_value
+from .sets_splits import exact_splits as exact_splits
 from .text_windows import sentences as sentences
 from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_rows import EmbeddingRows as EmbeddingRows
@@ -123,7 +117,7 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class Trm(ClipSetModule, evaluate.Metric):
+class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
     """Triangle-rank statistic over any distance, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
@@ -136,11 +130,7 @@ class Trm(ClipSetModule, evaluate.Metric):
         **DISTRIBUTION_DEFAULTS,
     }
     PLAIN = "nearest_distance"
-    LEAST_TEXTS = 3  # a triangle
-    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-
-    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -153,7 +143,7 @@ class Trm(ClipSetModule, evaluate.Metric):
 
     def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no such distance."""
-        if is_of_texts(options["distance"]):
+        if self.compares_texts(options):
             raise ValueError(
                 f"{columns[0]}: expected captions for a distance of texts, got vectors. Give captions, or one of "
                 f"{', '.join(map(repr, DISTANCE_NAMES))} as distance."
@@ -163,11 +153,12 @@ class Trm(ClipSetModule, evaluate.Metric):
 
     def check_encoded(self, options, what):
         """Raise unless "images" or "captions" may be encoded with these options."""
-        if what == "images" and is_of_texts(options["distance"]):
+        if not self.compares_texts(options):
+            super().check_encoded(options, what)
+        elif what == "images":
             raise ValueError(
                 "distance: expected a name of scipy's for images, got a distance of texts. Give for example 'cosine'."
             )
-        super().check_encoded(options, what)
 
     def compute(self, /, *, distances=None, n_candidates=None, **given):
         """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
@@ -180,18 +171,14 @@ class Trm(ClipSetModule, evaluate.Metric):
         columns = "distances", "n_candidates"
         return ready_result(self, columns, distances, n_candidates, given, check, compare_by_ranks)
 
-    def caption_result(self, predictions, references, options):
-        """Check the sizes of all rows, compare texts or their vectors, and return the result."""
-        if is_of_texts(options["distance"]):
-            return DistributionModule.caption_result(self, predictions, references, options)
-        return super().caption_result(predictions, references, options)
-
-    def rows_of(self, predictions, references, options):
-        """Return the rows of captions, ready to be compared."""
+    def compares_texts(self, options):
+        """Whether the captions themselves are compared with these options, not their vectors."""
         distance = options["distance"]
-        if not is_of_texts(distance):
-            return super().rows_of(predictions, references, options)
-        scores = None
+        return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
+
+    def text_rows(self, predictions, references, options):
+        """Return the rows of captions, which are compared as texts."""
+        distance, scores = options["distance"], None
         if isinstance(distance, str):
             scores = options["evaluate_scores"]
             distance = evaluate_distance(distance, scores, evaluate.load)
@@ -201,39 +188,23 @@ class Trm(ClipSetModule, evaluate.Metric):
 
         return caption_rows(predictions, references, compare, evaluate_scores=scores)
 
-    def compare_one(self, predictions, references, options, row):
-        """Return the comparison of one row of captions; no other row is looked at."""
-        if is_of_texts(options["distance"]):
-            return self.rows_of(predictions[row : row + 1], references[row : row + 1], options).compare([0])
-        return super().compare_one(predictions, references, options, row)
-
     def compare_vectors(self, vectors, n_candidates, options):
         """Compare rows of vectors by the ranks of their distances."""
         distances = vector_distances(vectors, options["distance"])
         check_defined(distances, options["distance"])
         return compare_by_ranks(distances, n_candidates, options)
 
-    def _signature(self, options, settings):
+    def signature_parts(self, options):
+        """Return what decides the numbers besides the texts, the test and the intervals."""
         distance = options["distance"]
         name = distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
-        return signature(
-            "trm",
-            statistic=options["statistic"],
-            ties=TIE_TOLERANCE,
-            **{"distance": name, **settings},
-            **signature_settings(options),
-        )
+        return {**super().signature_parts(options), "distance": name}
 
 
 def compare_by_ranks(distances, n_candidates, options):
     """Compare rows of equal sizes by the ranks of their distances, whatever these are."""
     nearest = nearest_reference_distance(distances, n_candidates)
     return triangle_rank_comparison(distances, n_candidates, options["statistic"], nearest)
-
-
-def is_of_texts(distance):
-    """Say whether a distance is one of texts, not of their vectors."""
-    return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
 
 
 def check_distance(distance):

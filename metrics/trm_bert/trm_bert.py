@@ -11,10 +11,9 @@ with open(__file__.removesuffix("trm_bert.py") + "base_descriptions.py", encodin
         )
 
 from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_choice, signature
-from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
-from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
+from .base_module import About, check_choice
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options
+from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
 from .vectors_rows import EmbeddingModule
@@ -25,6 +24,7 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
+from .sets_splits import exact_splits as exact_splits
 from .text_windows import sentences as sentences
 from .vectors_checks import check_no_captions as check_no_captions
 
@@ -77,17 +77,13 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class TrmBert(EmbeddingModule, evaluate.Metric):
+class TrmBert(TriangleRanks, EmbeddingModule, evaluate.Metric):
     """Triangle-rank statistic over cosine distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {"statistic": "per_side", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
     PLAIN = "cosine"
-    LEAST_TEXTS = 3  # a triangle
-    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-
-    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -104,8 +100,3 @@ class TrmBert(EmbeddingModule, evaluate.Metric):
         cosines = cosine_similarities(vectors)
         plain = multi_reference_cosine(cosines, n_candidates)
         return triangle_rank_comparison(cosine_distances(cosines), n_candidates, options["statistic"], plain)
-
-    def _signature(self, options, settings):
-        return signature(
-            "trm_bert", statistic=options["statistic"], ties=TIE_TOLERANCE, **settings, **signature_settings(options)
-        )

@@ -12,16 +12,9 @@ with open(__file__.removesuffix("trm_cider.py") + "base_descriptions.py", encodi
         )
 
 from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_choice, signature
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    DistributionModule,
-    caption_rows,
-    check_distribution_options,
-    signature_settings,
-)
-from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
+from .base_module import About, check_choice
+from .sets_module import DISTRIBUTION_DEFAULTS, DistributionModule, caption_rows, check_distribution_options
+from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
 from .text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
 from .text_document_counts import CountsDocuments, frequency_settings
 from .text_document_frequency import check_document_frequency
@@ -33,6 +26,7 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
+from .sets_splits import exact_splits as exact_splits
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
@@ -85,17 +79,13 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class TrmCider(CountsDocuments, DistributionModule, evaluate.Metric):
+class TrmCider(CountsDocuments, TriangleRanks, DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over CIDEr-D distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", "document_frequency": None, **DISTRIBUTION_DEFAULTS}
     PLAIN = "cider_d"
-    LEAST_TEXTS = 3  # a triangle
-    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-
-    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -117,12 +107,6 @@ class TrmCider(CountsDocuments, DistributionModule, evaluate.Metric):
 
         return caption_rows(predictions, references, compare, **frequency_settings(frequency, options))
 
-    def _signature(self, options, settings):
-        return signature(
-            "trm_cider",
-            statistic=options["statistic"],
-            ties=TIE_TOLERANCE,
-            tokenizer=tokenizer_name(options["tokenizer"]),
-            **settings,
-            **signature_settings(options),
-        )
+    def signature_parts(self, options):
+        """Return what decides the numbers besides the texts, the test and the intervals."""
+        return {**super().signature_parts(options), "tokenizer": tokenizer_name(options["tokenizer"])}

@@ -12,16 +12,9 @@ with open(__file__.removesuffix("trm_meteor.py") + "base_descriptions.py", encod
         )
 
 from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_choice, signature
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    DistributionModule,
-    caption_rows,
-    check_distribution_options,
-    signature_settings,
-)
-from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
+from .base_module import About, check_choice
+from .sets_module import DISTRIBUTION_DEFAULTS, DistributionModule, caption_rows, check_distribution_options
+from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
 from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
 from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 
@@ -29,6 +22,7 @@ from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
+from .sets_splits import exact_splits as exact_splits
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape
 
@@ -90,7 +84,7 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class TrmMeteor(DistributionModule, evaluate.Metric):
+class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over METEOR distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
@@ -102,11 +96,7 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
         **DISTRIBUTION_DEFAULTS,
     }
     PLAIN = "meteor"
-    LEAST_TEXTS = 3  # a triangle
-    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-
-    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -132,13 +122,7 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
 
         return caption_rows(predictions, references, compare)
 
-    def _signature(self, options, settings):
-        return signature(
-            "trm_meteor",
-            statistic=options["statistic"],
-            ties=TIE_TOLERANCE,
-            tokenizer=tokenizer_name(options["tokenizer"]),
-            **meteor_settings(options["meteor"], options["meteor15_data"], type(self).progress),
-            **settings,
-            **signature_settings(options),
-        )
+    def signature_parts(self, options):
+        """Return what decides the numbers besides the texts, the test and the intervals."""
+        parts = {**super().signature_parts(options), "tokenizer": tokenizer_name(options["tokenizer"])}
+        return parts | meteor_settings(options["meteor"], options["meteor15_data"], type(self).progress)

@@ -24,9 +24,12 @@ def write_table(path, number):
     os.utime(path, (1e9, 1e9))
 
 
-@pytest.mark.parametrize(("name", "key"), [("trm_cider", "cider_d"), ("coco_caption", "CIDEr")])
+@pytest.mark.parametrize(
+    ("name", "key"), [("trm_cider", "cider_d"), ("coco_caption", "CIDEr"), ("set_diversity", "self_cider")]
+)
 def test_document_frequencies(name, key, tmp_path, monkeypatch):
     options = {"meteor15_data": str(write_data(tmp_path / "meteor"))} if name == "coco_caption" else {}
+    options |= {"kernels": ("ngram",)} if name == "set_diversity" else {}
     expected = [manycaps.load(name, **options).compute(**CAPTION_ROWS, document_frequency=t)[key] for t in TABLES]
     assert expected[0] != expected[1]
     for i in (0, 1):

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tqdm import tqdm
 
-from manycaps.functional import _without_progress
 from manycaps.kit import meteor15_data, meteor15_scores, meteor15_search
 from manycaps.kit.meteor15_references import best_statistics
 from manycaps.kit.meteor15_scores import corpus_score, pair_statistics, scores
@@ -31,6 +30,10 @@ from tests.oracles import meteor15_loop
 
 SCORE_TOLERANCE = 4e-16
 NEEDS_DATA = pytest.mark.skipif(importlib.util.find_spec("pycocoevalcap") is None, reason="needs pycocoevalcap's data")
+
+
+def no_bar(steps, **_):
+    return steps
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +140,7 @@ def test_the_first_of_equally_good_references_counts(small):
     fast, slow = small
     references = [["a dog", "a cat"], ["the dog", "a dog runs", "a dog runs"], ["x y", "z"]]
     candidates = [["a dog", "cats"], ["a puppy runs"], ["of x"]]
-    found = best_statistics(candidates, references, fast, _without_progress)
+    found = best_statistics(candidates, references, fast, no_bar)
     expected = [
         meteor15_loop.best_statistics(text.split(), [reference.split() for reference in row], slow)
         for texts, row in zip(candidates, references, strict=True)
@@ -153,7 +156,7 @@ def test_no_pairs(small):
 
 def statistics_of(pairs, lexicon):
     """The statistics of texts, each against its best reference."""
-    return best_statistics([[text] for text, _ in pairs], [others for _, others in pairs], lexicon, _without_progress)
+    return best_statistics([[text] for text, _ in pairs], [others for _, others in pairs], lexicon, no_bar)
 
 
 def check_scores(found, expected, settings=LANGUAGES["en"]):
@@ -198,7 +201,7 @@ def test_golden_segments_of_real_captions(data_folder, english, part):
 def test_the_corpus_score_of_coco(data_folder, english):
     rows = json.loads((data_folder / "coco_val_1000.json").read_text(encoding="utf-8"))
     candidates, references = ([row[side] for row in rows] for side in ("candidates", "references"))
-    found = best_statistics(candidates, references, english, _without_progress)
+    found = best_statistics(candidates, references, english, no_bar)
     assert round(corpus_score(found), 6) == 0.189302
     assert round(scores(found).mean(), 6) == 0.194009
 
@@ -227,9 +230,9 @@ def test_the_program_itself(english):
 def test_line_breaks_and_bars_are_text(english):
     """They break the program's protocol; here they are white space, and words."""
     plain, broken = "a dog runs", "a dog\nruns"
-    found = best_statistics([[plain]] * 2, [[plain], [broken]], english, _without_progress)
+    found = best_statistics([[plain]] * 2, [[plain], [broken]], english, no_bar)
     assert found[0].tolist() == found[1].tolist()
-    [bars] = best_statistics([["a ||| b"]], [["a ||| b"]], english, _without_progress).tolist()
+    [bars] = best_statistics([["a ||| b"]], [["a ||| b"]], english, no_bar).tolist()
     assert bars[:2] == [5, 5]
 
 
