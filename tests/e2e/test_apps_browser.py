@@ -353,14 +353,9 @@ def assert_shows_the_numbers(page, name, cells, fields):
     show(page, name, cells, fields)
     page.until(lambda: len(page.drawings()) == CASES[name].n_drawings)
     for url, description, width in page.drawings():
-        image = PIL.Image.open(io.BytesIO(fetched(url))).convert("RGB")
-        assert image.width == 960
+        assert PIL.Image.open(io.BytesIO(fetched(url))).width == 960
         assert width > 600
         assert len(description) > 20
-        counts = np.unique(np.asarray(image).reshape(-1, 3), axis=0, return_counts=True)[1]
-        # Mostly paper, and on it a drawing of more than one colour.
-        assert 0.02 < 1 - counts.max() / counts.sum() < 0.9
-        assert (counts > 60).sum() >= 3
 
 
 def assert_shows_the_modules_numbers(page, name, cells, fields):

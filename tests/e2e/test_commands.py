@@ -57,27 +57,6 @@ def test_quickstart_shows_what_the_paper_argues(tmp_path):
     assert "\n".join(line.rstrip() for line in shown.splitlines()) in page
 
 
-@pytest.mark.slow
-def test_quickstart_compares_captions_of_your_own(tmp_path):
-    scene = {"references": ["a dog runs", "the dog"], "systems": {"mine": ["a dog", "a puppy runs"]}}
-    (tmp_path / "captions.json").write_text(json.dumps({"scenes": [scene, scene]}))
-    printed = run("quickstart", "--captions", tmp_path / "captions.json", "--output", tmp_path, "--no-images")
-    assert (
-        "TRM-METEOR: not enough captions or random splits to tell the captions of 'mine' from the human captions"
-        in printed
-    )
-
-
-def test_the_sample_is_as_described():
-    scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
-    assert len(scenes) >= 12
-    for scene in scenes:
-        assert 5 <= len(scene["references"]) <= 8
-        sizes = {system: len(captions) for system, captions in scene["systems"].items()}
-        assert sizes == dict.fromkeys(("diverse", "repeating", "off_topic"), 10)
-        assert len(set(scene["systems"]["repeating"])) == 1
-
-
 ROWS = [{"references": ["a dog", "the dog"]}, {"references": ["a cat"]}]
 EXPECTED = {
     "n_documents": 2,

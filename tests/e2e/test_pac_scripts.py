@@ -93,26 +93,6 @@ def test_what_is_missing_is_said_in_one_line(run, made_benchmarks):
     assert "--data: expected the columns img, better, worse, got img, cand, refs, human_score." in err
 
 
-def test_taus_equal_scipy_on_single_judgements_without_candidates_that_are_references():
-    rows = [
-        {"cand": "a", "refs": ["b"], "human_score": [1, 2, 1]},
-        {"cand": " c  d", "refs": ["c d"], "human_score": [4, 4, 4]},
-        {"cand": "e", "refs": ["f"], "human_score": [3, 3, float("nan")]},
-    ]
-
-    def score(_, captions):
-        assert captions == ["a", "e"]
-        return np.array([0.1, 0.7])
-
-    found = protocols.correlation(rows, BENCHMARKS["flickr8k-expert"], score).figures
-    # 1 1 2 against 3 3: all six pairs between the rows agree; ties inside them.
-    assert (found["n_rows"], found["n_judgements"]) == (2, 5)
-    assert found["tau_b"] == pytest.approx(100 * 6 / np.sqrt(6 * 8))
-    assert found["tau_c"] == pytest.approx(100 * 2 * 6 / (5**2 * (2 - 1) / 2))
-    kept = protocols.correlation(rows, BENCHMARKS["composite"], lambda kept, _: np.arange(len(kept)))
-    assert kept.figures["n_rows"] == 3
-
-
 def test_accuracy_counts_wins_by_category_and_ties_half():
     pairs = [("x", "y", "HC"), ("y", "x", "HC"), ("y", "y", "MM")]
     rows = [{"better": b, "worse": w, "category": category, "refs": list("abcdefgh")} for b, w, category in pairs]

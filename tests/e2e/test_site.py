@@ -246,17 +246,3 @@ def test_a_browser_asks_for_nothing_from_elsewhere(browser, address, width, sche
     own = (address, "data:", "chrome:", "blob:")
     assert [each for each in requested_addresses(browser) if not each.startswith(own)] == []
     assert browser.get_log("browser") == []
-
-
-@pytest.mark.slow
-def test_the_search_finds_a_page(browser, address):
-    wait = pytest.importorskip("selenium.webdriver.support.ui", reason="selenium is not installed")
-    metrics = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(f"{address}index.html")
-    box = browser.find_element("css selector", ".md-search__input")
-    box.click()
-    box.send_keys("Hotelling")
-    links = "return [...document.querySelectorAll('.md-search-result__link')].map(a => a.href)"
-    found = wait.WebDriverWait(browser, 30).until(lambda _: browser.execute_script(links))
-    assert any("human_parity" in each for each in found), found

@@ -7,7 +7,6 @@ import os
 import re
 
 import evaluate
-import matplotlib.axes
 import numpy as np
 import pytest
 import scipy.stats
@@ -18,7 +17,7 @@ from manycaps.kit.base_files import file_sha256
 from manycaps.kit.clip_variants import WEIGHTS_NAME
 from manycaps.kit.clip_weights import read_weights, write_safetensors
 from manycaps.made_world.data_set import GRADES, made_row
-from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene, draw_toy_scenes, mistake
+from manycaps.made_world.toy_scores import COLUMNS, KINDS, mistake
 from manycaps.quickstart import comparison
 from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
@@ -42,7 +41,7 @@ from scripts.toy.tables import (
 )
 from scripts.toy.train_tiny_pac import BASE_FACTS_NAME, BASE_NAME, TRIALS_NAME
 from scripts.toy.tuning import PAC, PLAIN, VARIANTS, TuningRecipe
-from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE, ROOT
+from tests.module_folders import PAC_SCORE, REF_PAC_SCORE, ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -98,16 +97,6 @@ def test_tuning_brings_the_score_nearer_to_the_number_of_errors(scenes, untuned)
     assert np.all(np.diff(means) < 0)  # with every error
 
 
-def test_a_caption_of_another_clip_scores_lower():
-    clips = [draw_toy_scene(SEED, i) for i in range(30)]
-    metric = evaluate.load(EMSCORE_PAC, checkpoint=str(FOLDER), device="cpu")
-    videos = [clip.frames for clip in clips]
-    right = metric.compute(predictions=[[clip.captions[0]] for clip in clips], videos=videos, details=True)
-    wrong = metric.compute(predictions=[[clip.captions[2]] for clip in clips], videos=videos, details=True)
-    better = np.array(right["emscore_pac_per_row"]) > np.array(wrong["emscore_pac_per_row"])
-    assert better.mean() > 0.9
-
-
 @pytest.fixture(scope="module")
 def quickstart_images(tmp_path_factory):
     """What the quickstart prints about images, and its folder."""
@@ -140,18 +129,11 @@ def test_the_site_shows_the_toy_table(quickstart_images):
             assert found == pytest.approx(expected, abs=tolerance)
 
 
-def test_the_picture_says_where_a_wrong_caption_wins(tmp_path, monkeypatch):
-    for foil, wins in ((1.0, False), (1.2, True), (1.3, True)):
+def test_the_picture_says_where_a_wrong_caption_wins():
+    for foil, said in ((1.0, ""), (1.2, "   wrong, and not below the right caption: PAC-S")):
         scored = {"PAC-S": {KINDS[0]: 1.2, KINDS[1]: foil}, "EMScore": {KINDS[0]: 1.0, KINDS[1]: 0.0}}
-        assert mistake(scored, KINDS[1]) == ("   wrong, and not below the right caption: PAC-S" if wins else "")
+        assert mistake(scored, KINDS[1]) == said
         assert mistake(scored, KINDS[0]) == ""
-        said = []
-        monkeypatch.setattr(matplotlib.axes.Axes, "text", lambda *given, said=said, **style: said.append(given[3]))
-        scene = draw_toy_scene(SEED, 0)
-        row = dict.fromkeys(scene.candidates, 1.2) | {"one wrong word": foil, "another scene": 0.1}
-        draw_toy_scenes(tmp_path / "scenes.png", [scene, scene], {name: [row, row] for _, name in COLUMNS})
-        assert len(said) == 2 * 2 * len(KINDS)
-        assert sum("not below the right caption" in text for text in said) == 2 * wins
 
 
 def test_the_quickstart_says_what_is_missing(monkeypatch, tmp_path, capsys):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.each_case import each_case
-from tests.tools import BARE_TOOLS, EXAMPLES, ROOT, TOOLS, TOOLS_WITH_PACKAGES, name_of, run_without_packages
+from tests.tools import BARE_TOOLS, ROOT, TOOLS, TOOLS_WITH_PACKAGES, name_of, run_without_packages
 
 # What a tool cannot do without on its command line.
 REQUIRED = {
@@ -35,14 +35,6 @@ def test_help_needs_no_package(path):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage:")
     assert f"python -m {name_of(path)}" in done.stdout, "the help shows how the tool is called"
-
-
-@pytest.mark.slow
-@each_case("path", [*TOOLS_WITH_PACKAGES, *EXAMPLES], ids=name_of)
-def test_a_mistyped_option_needs_no_package(path):
-    done = run_without_packages("-m", name_of(path), "--no-such-option")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("usage:")
 
 
 @each_case("path", TOOLS_WITH_PACKAGES, ids=name_of)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import manycaps.kit.vectors_frechet as frechet
 import manycaps.kit.vectors_mmd as mmd
 import manycaps.kit.vectors_pairs as pair_averages
-from manycaps.kit.sets_splits import comparison_p_values, exact_splits, split_forms, split_values
+from manycaps.kit.sets_splits import comparison_p_values, exact_splits
 from manycaps.kit.vectors_kernels import gaussian_kernel, squared_distances
 from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
 from tests.oracles import embedding_loops
@@ -222,20 +222,6 @@ def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     pieces = list(frechet.null_frechet_squared(vectors, 5, partitions))
     assert len(pieces) > 1
     assert np.concatenate(pieces, axis=1) == pytest.approx(whole_frechet, abs=1e-13)
-
-
-@given(rows(), st.sampled_from([(1.0, 1.0, 1.0), (0.5, 0.25, -1.0)]))
-def test_split_forms_equal_the_sums(row, weights):
-    points, n = row
-    values = points @ points.T
-    a, b, c = weights
-    partitions = exact_splits(n, len(points) - n, 1000)
-    (found,) = split_values(*split_forms(values[None], a, b, c), partitions)
-    (labels,) = partitions(1000)
-    z, w = labels.astype(float), (~labels).astype(float)
-    expected = np.einsum("pi,ij,pj->p", a * z, values, z) + np.einsum("pi,ij,pj->p", b * w, values, w)
-    expected += np.einsum("pi,ij,pj->p", c * z, values, w)
-    assert found[0] == pytest.approx(expected, abs=1e-12)
 
 
 @st.composite

@@ -116,16 +116,14 @@ OBJECTS = np.array([["a"], None], dtype=object)
 @each_case(
     ("change", "message"),
     [
-        (lambda path: path("gts_list").unlink(), f"gts_list.npy': {NO_ARRAY}"),
         (
             lambda path: path("gts_list").rename(path("gts_list").with_suffix(".pkl")),
             f"{NO_ARRAY} gts_list.pkl, which can run code. Convert the release",
         ),
         (lambda path: np.save(path("gts_list"), OBJECTS, allow_pickle=True), f"{NO_ARRAY} ValueError"),
-        (lambda path: np.save(path("video_ids"), np.array(["one"])), "got the shapes (4,), (4, 9), (1,)"),
         (lambda path: np.save(path("human_scores"), np.ones(4)), "expected 3 finite numbers for each of the 4"),
     ],
-    ids=["missing", "pickle", "objects", "shape", "judges"],
+    ids=["pickle", "objects", "judges"],
 )
 def test_bad_files_of_vatex_eval(tmp_path, change, message):
     folder = write_vatex(tmp_path)
@@ -142,16 +140,10 @@ def test_too_many_references_and_unequal_judges(vatex):
     assert_refused(ValueError, message, judge_correlations, rows, by_length)
 
 
-@each_case(
-    ("array", "message"),
-    [
-        (np.ones(3), "expected a floating-point array of shape (n_frames, d), got float64 of shape (3,)"),
-        (np.array([None]), "expected an array of frame features, got ValueError"),
-    ],
-)
-def test_bad_frame_features(tmp_path, array, message):
-    np.save(tmp_path / "v.npy", array, allow_pickle=True)
-    assert_refused(ValueError, f".*{message}", video_value, str(tmp_path / "v.npy"))
+def test_frame_features_with_objects_are_not_loaded(tmp_path):
+    np.save(tmp_path / "v.npy", np.array([None]), allow_pickle=True)
+    message = ".*expected an array of frame features, got ValueError"
+    assert_refused(ValueError, message, video_value, str(tmp_path / "v.npy"))
 
 
 def test_segments_of_frame_features(tmp_path):
@@ -230,18 +222,10 @@ def test_activitynet_foil_by_the_command(activitynet, capsys, more, published):
     assert "n_rows               2" in printed.out
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (RIGHT_FILE, {}, "expected videos under 'results', got None."),
-        (FOIL_FILE, {"results": {"v1": []}}, "expected as many foil sentences as right ones (2)"),
-        (FIRST_FILE, [], "expected videos by name, got []."),
-        (FIRST_FILE, {"v1": {"timestamps": [], "duration": 1}}, "got IndexError"),
-    ],
-)
-def test_bad_files_of_activitynet_foil(activitynet, name, content, message):
-    (activitynet / name).write_text(json.dumps(content))
-    assert_refused(ValueError, f".*{message}", activitynet_foil_rows, activitynet)
+def test_foil_sentences_stand_beside_right_ones(activitynet):
+    (activitynet / FOIL_FILE).write_text(json.dumps({"results": {"v1": []}}))
+    message = ".*expected as many foil sentences as right ones (2)"
+    assert_refused(ValueError, message, activitynet_foil_rows, activitynet)
 
 
 def write_triplets(path, triplets):
@@ -301,19 +285,11 @@ def test_abstract_50s_by_the_command(tmp_path, capsys):
     assert printed.err.startswith("--data: expected the column img for a metric of images, got rows without it. Give a")
 
 
-@each_case(
-    ("write", "got"),
-    [
-        (lambda path: path.write_bytes(b"no file of MATLAB"), ""),
-        (lambda path: scipy.io.savemat(path, {"other": 1}), "KeyError ('triplets')"),
-        (lambda path: write_triplets(path, [("a", "b", "c", [1, -1])]), "ValueError (2 values in place of one)"),
-    ],
-    ids=["text", "other", "two choices"],
-)
-def test_bad_files_of_abstract_50s(tmp_path, write, got):
+def test_a_triplet_of_two_choices(tmp_path):
     path = tmp_path / "consensus_abstract.mat"
-    write(path)
-    assert_refused(ValueError, f".*expected triplets of sentences and a choice, got {got}", abstract_50s_rows, path)
+    write_triplets(path, [("a", "b", "c", [1, -1])])
+    message = ".*expected triplets of sentences and a choice, got ValueError (2 values in place of one)"
+    assert_refused(ValueError, message, abstract_50s_rows, path)
 
 
 @pytest.fixture
@@ -352,12 +328,8 @@ def test_systems_by_the_command(systems, capsys):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("second.json", {"annotations": []}, "expected one file of annotations and at least one list of captions in "),
-        ("vinvl.json", [{"image_id": 0}], "vinvl.json: expected a column of predictions"),
         ("vinvl.json", [{"image_id": 0, "caption": "a"}] * 2, "vinvl.json': expected one caption of each image"),
         ("vinvl.json", [{"image_id": 0, "caption": "a"}], "expected captions of the 4 images of own.json"),
-        ("captions.json", {"annotations": [{"id": 1}]}, "captions.json: expected a column of references"),
-        ("captions.json", {"annotations": [{"image_id": [0], "caption": "a"}]}, "image_id[0]: expected an id (text or"),
     ],
 )
 def test_bad_files_of_systems(systems, name, content, message):

@@ -7,6 +7,7 @@ import pytest
 
 from manycaps import command_line
 from manycaps.human_correlation.flickr8k_release import crowd_rows, expert_rows, read_captions
+from tests.each_case import each_case
 from tests.large_packages import OnFirstUse
 from tests.refusals import assert_refused
 
@@ -60,36 +61,19 @@ def test_captions_may_be_compressed(release):
     assert list(plain)[2] == "two.jpg#0"
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
+@each_case(
+    ("text", "message"),
     [
-        ("Flickr8k.token.txt", None, ": expected Flickr8k.token.txt or Flickr8k.token.txt.gz, got neither. Put"),
-        ("Flickr8k.token.txt", "one.jpg#0 A dog\n", "token.txt, line 1: expected 2 fields with tabs between them"),
         (
-            "ExpertAnnotations.txt",
             JUDGEMENTS + "one.jpg\ttwo.jpg#9\t1\t1\t1\n",
             "line 4: expected an image and a caption of Flickr8k.token.txt and ratings from 1 to 4, got 'one.jpg two",
         ),
-        ("ExpertAnnotations.txt", "one.jpg\ttwo.jpg#0\t1\t1\t5\n", "got 'one.jpg two.jpg#0 1 1 5'. Take the files as"),
+        ("one.jpg\ttwo.jpg#0\t1\t1\t5\n", "got 'one.jpg two.jpg#0 1 1 5'. Take the files as"),
     ],
 )
-def test_messages(release, name, text, message):
-    (release / name).unlink()
-    if text is not None:
-        (release / name).write_text(text)
+def test_messages(release, text, message):
+    (release / "ExpertAnnotations.txt").write_text(text)
     assert_refused(ValueError, f".*{message}", expert_rows, release)
-
-
-def test_damaged_files(release):
-    (release / "Flickr8k.token.txt").unlink()
-    path = release / "Flickr8k.token.txt.gz"
-    for content, got in (
-        (gzip.compress(b"one.jpg\xff"), "UnicodeDecodeError ("),
-        (gzip.compress(CAPTIONS.encode())[:-20], "EOFError ("),
-    ):
-        path.write_bytes(content)
-        message = f"{path}: expected lines of UTF-8, got {got}.*. Take the file as it was released.$"
-        assert_refused(ValueError, message, expert_rows, release)
 
 
 def printed(capsys, folder, *options):

@@ -23,9 +23,6 @@ def figures(rows, **options):
     return diversity.figures((0.9,), (10,))
 
 
-# ---- tokens ----
-
-
 # ---- n-grams ----
 
 
@@ -65,13 +62,6 @@ def test_number_table_grows_and_keeps_its_numbers():
     assert (table.find(keys) == first).all()
     assert (table.keys[first] == keys).all()
     assert table.find(np.arange(10**6, 10**6 + 9, dtype=np.uint64)).tolist() == [-1] * 9
-
-
-def test_running_mean_keeps_twice_the_digits():
-    mean = RunningMean()
-    for value in (1e16, 1.0, -1e16):
-        mean.update(np.array([value]))
-    assert mean.value == pytest.approx(1 / 3)
 
 
 # ---- memory ----

@@ -44,11 +44,3 @@ def test_missing_weights_are_a_message_for_visitors_and_a_cause_for_the_log(name
     assert str(error.value) == NO_WEIGHTS
     assert name not in NO_WEIGHTS
     assert [f"got '{name}': no such folder or file" in message for message in caplog.messages] == [True, True]
-
-
-def test_a_damaged_file_is_a_message_too(tmp_path, caplog):
-    path = tmp_path / "damaged.pth"
-    path.write_bytes(b"no weights")
-    with pytest.raises(ValueError, match="^weights: expected the CLIP of this page"):
-        usable_weights(encoder_of(str(path)))
-    assert "expected a file of tensors, got damaged.pth" in caplog.text

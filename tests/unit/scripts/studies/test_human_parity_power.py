@@ -15,7 +15,6 @@ from scripts.studies.parity_pools import (
     make_pool,
     ordinary,
     parity_of,
-    read_pool,
     taken,
 )
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, draw_points, drawn_rows
@@ -184,10 +183,3 @@ def test_a_share_of_bad_captions_separates_them_from_good_ones():
     # Ties are shared.
     assert human_parity_experts.farthest_shares([["a dog", "a red car"]], "meteor").tolist() == [0.5]
     assert human_parity_experts.area_under_curve(np.array([1.0, 1.0]), np.array([0.0, 1.0])) == 0.75
-
-
-@each_case("study", [human_parity_power, human_parity_truth, human_parity_pairs, human_parity_experts])
-def test_a_corpus_needs_its_folder(study):
-    read = human_parity_experts.read_rated if study == human_parity_experts else read_pool
-    with pytest.raises(ValueError, match="--data: expected a folder with the files of --corpus, got none. Name one."):
-        read(study.parsed(["--corpus", "Flickr8k"]))
