@@ -196,7 +196,11 @@ def row_result(
 
 
 def set_result(candidates: Mapping[str, float], references: Mapping[str, float]) -> dict[str, float]:
-    """Build the keys of values of all captions of a side."""
+    """Build the keys of values of all captions of a side.
+
+    >>> set_result({"div_1": 0.5}, {"div_1": 0.25})
+    {'corpus_div_1': 0.5, 'corpus_div_1_references': 0.25, 'corpus_div_1_difference': 0.25}
+    """
     result = {}
     for name, value in candidates.items():
         result[f"corpus_{name}"] = value

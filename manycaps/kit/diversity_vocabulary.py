@@ -202,6 +202,14 @@ class CaptionNovelty:
 
     A caption is kept as a 64-bit BLAKE2b digest of its word numbers, about 40 bytes a distinct caption. Two of ten
     million different captions get one digest with a probability of 3 in a million.
+
+    >>> captions = CodedCaptions(np.array([0, 0, 1, 0]), np.array([1, 1, 1, 1]), np.array([3, 1]))  # "a" "a" "b" / "a"
+    >>> novelty = CaptionNovelty()
+    >>> novelty.update(captions)
+    >>> novelty.n_distinct, novelty.n_novel
+    (2, 1)
+    >>> novelty.distinct_share.value, novelty.novel_share.value  # (2/3 + 1) / 2 and (1/3 + 1) / 2
+    (0.8333333333333333, 0.6666666666666666)
     """
 
     def __init__(self, keep_rows: bool = False) -> None:

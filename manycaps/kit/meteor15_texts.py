@@ -124,7 +124,11 @@ class Meteor15Lexicon:
 
 
 def base_form(word: str, known: Container[str]) -> str:
-    """Return the base form of a regular inflected form: the first result of a rule that is known, else the word."""
+    """Return the base form of a regular inflected form: the first result of a rule that is known, else the word.
+
+    >>> base_form("dogs", {"dog"}), base_form("grass", {"gras"}), base_form("making", {"make"})
+    ('dog', 'grass', 'make')
+    """
     if len(word) <= 2 or word.endswith("ss"):
         return word
     results = (word.removesuffix(ending) + base for ending, base in ENDINGS if word.endswith(ending))
