@@ -114,14 +114,20 @@ def package_files() -> dict[str, bytes]:
 
 
 def page_files(app: str) -> dict[str, bytes]:
-    """Return the files of manycaps/pages that the text of an `app.py` imports, and those that these import."""
+    """Return the files of manycaps/pages that the text of an `app.py` imports, those that these import, and their data.
+
+    The data of a file are in a JSON file of its name.
+    """
     files: dict[str, bytes] = {}
     waiting = re.findall(r"^ *from manycaps\.pages\.(\w+) import", app, re.MULTILINE)
     waiting += ["__init__"] if waiting else []
     while waiting:
         name = f"manycaps/pages/{waiting.pop()}.py"
         if name not in files:
-            files[name] = (sync_kit.KIT.parents[1] / name).read_bytes()
+            path = sync_kit.KIT.parents[1] / name
+            files[name], data = path.read_bytes(), path.with_suffix(".json")
+            if data.is_file():
+                files[str(pathlib.PurePosixPath(name).with_suffix(".json"))] = data.read_bytes()
             waiting += re.findall(r"^from \.(\w+) import", files[name].decode(), re.MULTILINE)
     return files
 
