@@ -326,16 +326,21 @@ def _drawn_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_
     n_clusters, n_tests = clusters.sums.shape
     if not n_tests:
         return
-    rng, kept = np.random.default_rng(seed), np.empty((2, n_resamples, n_tests))
-    step = max(1, MAX_SIGNS // max(1, n_clusters))
-    for start in range(0, n_resamples, step):
-        n_drawn = min(step, n_resamples - start)
-        bits = rng.integers(0, 256, size=(n_drawn, -(-n_clusters // 8)), dtype=np.uint8)
-        positive = np.unpackbits(bits, axis=1, count=n_clusters).astype(np.float64)
-        kept[0, start : start + n_drawn] = positive @ clusters.sums
-        kept[1, start : start + n_drawn] = positive @ clusters.rows
+    blocks = [
+        (positive @ clusters.sums, positive @ clusters.rows)
+        for positive in drawn_patterns(n_clusters, n_resamples, seed)
+    ]
+    sums, rows = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
     for test in range(n_tests):
-        yield _Flips(kept[0, :, test], kept[1, :, test], 1)
+        yield _Flips(sums[:, test], rows[:, test], 1)
+
+
+def drawn_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield random patterns in blocks: float64 arrays of 0 and 1, one for each sign, shape (n_patterns, n_clusters)."""
+    rng, step = np.random.default_rng(seed), max(1, MAX_SIGNS // max(1, n_clusters))
+    for start in range(0, n_resamples, step):
+        bits = rng.integers(0, 256, size=(min(step, n_resamples - start), -(-n_clusters // 8)), dtype=np.uint8)
+        yield np.unpackbits(bits, axis=1, count=n_clusters).astype(np.float64)
 
 
 def _tested(clusters: _Clusters, flips: _Flips, tolerance: float, level: float | None) -> tuple[float, float, float]:
