@@ -6,15 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manycaps.kit.sets_intervals import cluster_numbers
+from manycaps.kit.sets_intervals import cluster_numbers, clustered_mean
 
-from .mean_intervals import (
-    LEVEL,
-    MOST_EXACT_CLUSTERS,
-    minimum_detectable_difference,
-    rows_for_difference,
-    standard_errors,
-)
+from .mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, minimum_detectable_difference, rows_for_difference
 
 # Confidence level of the intervals, and random sign patterns of the tests; those of the distribution modules.
 CONFIDENCE_LEVEL = 0.95
@@ -89,7 +83,7 @@ def paired_tests(
     differences = clustered_differences(first, second, clusters, rounding)
     rows, sums, sizes, _ = differences
     tests = sign_flip_tests(differences, n_resamples, seed, confidence_level)
-    errors = standard_errors(sums, sizes).tolist()
+    errors = [clustered_mean(column, sizes).standard_error for column in sums.T]
     deviations = rows.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(rows.shape[1])
     n_larger, n_equal, n_smaller = (np.count_nonzero(np.sign(rows) == sign, axis=0) for sign in (1, 0, -1))
     return [

@@ -4,14 +4,8 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
 
-from manycaps.comparison.mean_intervals import (
-    attainable_level,
-    minimum_detectable_difference,
-    rows_for_difference,
-    standard_errors,
-)
+from manycaps.comparison.mean_intervals import attainable_level, minimum_detectable_difference, rows_for_difference
 from manycaps.comparison.paired_tests import clustered_differences, sign_flip_tests
 from manycaps.functional import combined_p_value, holm_p_values, paired_test
 from tests.each_case import each_case
@@ -96,14 +90,6 @@ def test_one_huge_value_hides_nothing_of_the_others():
     assert (result.difference, result.n_equal, result.p_value) == (3.5 / 4, 1, 0.25)
     # It keeps its sign in those of the 64 patterns that reach the observed sum.
     assert paired_test([1e9, 1.0, 2.0, 4.0, 8.0, 16.0], np.zeros(6)).p_value == 2 / 64
-
-
-def test_standard_errors_are_the_usual_ones_also_of_copied_rows():
-    values = np.random.default_rng(0).normal(size=(40, 3))
-    expected = pytest.approx(scipy.stats.sem(values, axis=0), rel=1e-12)
-    assert standard_errors(values, np.ones(40, dtype=int)) == expected
-    copied = clustered_differences(np.repeat(values, 3, axis=0), np.zeros((120, 3)), np.repeat(np.arange(40), 3))
-    assert standard_errors(copied.sums, copied.sizes) == expected
 
 
 @pytest.mark.parametrize(("n_clusters", "n_pairs"), [(6, 1), (7, 1), (8, 1), (9, 3), (12, 3), (24, 10), (60, 28)])
