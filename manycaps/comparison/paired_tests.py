@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manycaps.kit.sets_gaps import sums_of_clusters
 from manycaps.kit.sets_intervals import cluster_numbers, clustered_mean
 
 from .mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, minimum_detectable_difference, rows_for_difference
@@ -151,11 +152,8 @@ def clustered_differences(
     tolerances = TIE_SHARE * np.where(rows != 0, larger, 0.0).sum(axis=0)
     if clusters is None:
         return ClusteredDifferences(rows, rows, np.ones(len(rows), dtype=np.int64), tolerances)
-    numbers = cluster_numbers(clusters)
-    sizes = np.bincount(numbers)
-    sums = np.zeros((len(sizes), rows.shape[1]))
-    np.add.at(sums, numbers, rows)
-    return ClusteredDifferences(rows, sums, sizes, tolerances)
+    sizes = np.bincount(cluster_numbers(clusters))
+    return ClusteredDifferences(rows, sums_of_clusters(rows, clusters), sizes, tolerances)
 
 
 class SignFlipTests(NamedTuple):
