@@ -1,14 +1,12 @@
-"""Means over clusters of rows, and what a comparison of this size can find."""
+"""What a comparison of this size can find: level, power, and the rows that a difference needs."""
 
 import functools
 import math
 
-import numpy as np
 import scipy.optimize
 import scipy.special
 
 from manycaps.kit.sets_corpus import survival_function
-from manycaps.kit.sets_intervals import clustered_mean
 from manycaps.kit.sets_parity_power import LEVEL as LEVEL
 from manycaps.kit.sets_parity_power import POWER as POWER
 
@@ -17,22 +15,6 @@ MOST_EXACT_CLUSTERS = 20
 
 # Beyond these degrees of freedom Student's distribution is the normal one to six digits.
 MOST_DEGREES = 1_000_000
-
-
-def standard_errors(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Standard errors of means over rows, from the spread of the clusters; see `ClusteredMean`.
-
-    Args:
-        sums: float64 array, shape (n_clusters, n_tests): the sum of each cluster's values.
-        sizes: int64 array, shape (n_clusters,): rows of each cluster.
-
-    Returns:
-        float64 array, shape (n_tests,); NaN with a single cluster.
-
-    >>> standard_errors(np.array([[1.0], [3.0]]), np.ones(2)).tolist()
-    [1.0]
-    """
-    return np.array([clustered_mean(column, sizes).standard_error for column in sums.T])
 
 
 def attainable_level(n_clusters: int, level: float) -> float:

@@ -6,15 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manycaps.kit.sets_intervals import cluster_numbers
+from manycaps.kit.sets_gaps import sums_of_clusters
+from manycaps.kit.sets_intervals import cluster_numbers, clustered_mean
 
-from .mean_intervals import (
-    LEVEL,
-    MOST_EXACT_CLUSTERS,
-    minimum_detectable_difference,
-    rows_for_difference,
-    standard_errors,
-)
+from .mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, minimum_detectable_difference, rows_for_difference
 
 # Confidence level of the intervals, and random sign patterns of the tests; those of the distribution modules.
 CONFIDENCE_LEVEL = 0.95
@@ -89,7 +84,7 @@ def paired_tests(
     differences = clustered_differences(first, second, clusters, rounding)
     rows, sums, sizes, _ = differences
     tests = sign_flip_tests(differences, n_resamples, seed, confidence_level)
-    errors = standard_errors(sums, sizes).tolist()
+    errors = [clustered_mean(column, sizes).standard_error for column in sums.T]
     deviations = rows.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(rows.shape[1])
     n_larger, n_equal, n_smaller = (np.count_nonzero(np.sign(rows) == sign, axis=0) for sign in (1, 0, -1))
     return [
@@ -157,11 +152,8 @@ def clustered_differences(
     tolerances = TIE_SHARE * np.where(rows != 0, larger, 0.0).sum(axis=0)
     if clusters is None:
         return ClusteredDifferences(rows, rows, np.ones(len(rows), dtype=np.int64), tolerances)
-    numbers = cluster_numbers(clusters)
-    sizes = np.bincount(numbers)
-    sums = np.zeros((len(sizes), rows.shape[1]))
-    np.add.at(sums, numbers, rows)
-    return ClusteredDifferences(rows, sums, sizes, tolerances)
+    sizes = np.bincount(cluster_numbers(clusters))
+    return ClusteredDifferences(rows, sums_of_clusters(rows, clusters), sizes, tolerances)
 
 
 class SignFlipTests(NamedTuple):
@@ -326,16 +318,21 @@ def _drawn_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_
     n_clusters, n_tests = clusters.sums.shape
     if not n_tests:
         return
-    rng, kept = np.random.default_rng(seed), np.empty((2, n_resamples, n_tests))
-    step = max(1, MAX_SIGNS // max(1, n_clusters))
-    for start in range(0, n_resamples, step):
-        n_drawn = min(step, n_resamples - start)
-        bits = rng.integers(0, 256, size=(n_drawn, -(-n_clusters // 8)), dtype=np.uint8)
-        positive = np.unpackbits(bits, axis=1, count=n_clusters).astype(np.float64)
-        kept[0, start : start + n_drawn] = positive @ clusters.sums
-        kept[1, start : start + n_drawn] = positive @ clusters.rows
+    blocks = [
+        (positive @ clusters.sums, positive @ clusters.rows)
+        for positive in drawn_patterns(n_clusters, n_resamples, seed)
+    ]
+    sums, rows = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
     for test in range(n_tests):
-        yield _Flips(kept[0, :, test], kept[1, :, test], 1)
+        yield _Flips(sums[:, test], rows[:, test], 1)
+
+
+def drawn_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield random patterns in blocks: float64 arrays of 0 and 1, one for each sign, shape (n_patterns, n_clusters)."""
+    rng, step = np.random.default_rng(seed), max(1, MAX_SIGNS // max(1, n_clusters))
+    for start in range(0, n_resamples, step):
+        bits = rng.integers(0, 256, size=(min(step, n_resamples - start), -(-n_clusters // 8)), dtype=np.uint8)
+        yield np.unpackbits(bits, axis=1, count=n_clusters).astype(np.float64)
 
 
 def _tested(clusters: _Clusters, flips: _Flips, tolerance: float, level: float | None) -> tuple[float, float, float]:

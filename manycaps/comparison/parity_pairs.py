@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special
 
 from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
-from manycaps.comparison.paired_tests import holm_p_values, nearer_p_values, paired_tests
+from manycaps.comparison.paired_tests import drawn_patterns, holm_p_values, nearer_p_values, paired_tests
 from manycaps.kit.sets_gaps import sums_of_clusters
 from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
 from manycaps.kit.sets_parity import GAPS
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 # Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
 MOST_ENUMERATED = 14
-
-# Signs held at once, 8 bytes each.
-MAX_SIGNS = 4_000_000
 
 
 class ShareTest(NamedTuple):
@@ -258,10 +255,7 @@ def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.
         yield np.concatenate([np.ones((len(patterns), 1)), 1.0 - 2.0 * patterns], axis=1)
         return
     yield np.ones((1, n_clusters))
-    rng, step = np.random.default_rng(seed), max(1, MAX_SIGNS // n_clusters)
-    for start in range(0, n_resamples, step):
-        bits = rng.integers(0, 256, size=(min(step, n_resamples - start), -(-n_clusters // 8)), dtype=np.uint8)
-        yield 1.0 - 2.0 * np.unpackbits(bits, axis=1, count=n_clusters)
+    yield from (1.0 - 2.0 * negative for negative in drawn_patterns(n_clusters, n_resamples, seed))
 
 
 class _ComparedShare:

@@ -1,5 +1,6 @@
 """Systems out of folders that `manycaps score` wrote: their scores, and the captions that were scored."""
 
+import collections
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -97,9 +98,8 @@ def _read_folder(path: str) -> ScoreFolder:
             f"{path}: expected rows with their scores, got {type(error).__name__} ({reason_of(error)}). {SCORE_AGAIN}"
         ) from error
     ids = rows.column("id").to_pylist()
-    if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        twice = next(row_id for row_id in ids if row_id in seen or seen.add(row_id))  # type: ignore[func-returns-value]
+    twice = next((row_id for row_id, n in collections.Counter(ids).items() if n > 1), None)
+    if twice is not None:
         raise ValueError(
             f"{path}, id {twice!r}: expected every id once, got it twice. Give the rows ids of their own, and score "
             "them again."

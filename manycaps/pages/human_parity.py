@@ -78,7 +78,7 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
         f"### {' '.join(sentences)}\n\nWhat it sees and what it misses: [card below](#card).\n\n"
         f"{result_table(result, MEANINGS)}",
         histogram_figure(result["distance_histogram"]),
-        caption_bars({"mean distance from people's captions": distances}, captions),
+        caption_bars(distances, captions, "mean distance from people's captions"),
     )
 
 

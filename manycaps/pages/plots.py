@@ -38,32 +38,21 @@ SETTINGS: dict[Any, Any] = {
 }
 
 
-def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str]) -> Drawing:
-    """Draw a group of horizontal bars for each caption, the first on top: its value of each named score."""
-    every = [value for values in scores.values() for value in values]
-    places = np.arange(len(captions))
-    height = 0.8 / len(scores)
+def caption_bars(values: Sequence[float], captions: Sequence[str], name: str) -> Drawing:
+    """Draw a horizontal bar for each caption, the first on top: its value; `name` says what the values are."""
+    places, labels = np.arange(len(captions)), [shortened(caption) for caption in captions]
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
-        figure, axes = _figure(1.0 + max(0.3 * len(captions) * (1 + 0.35 * (len(scores) - 1)), 0.9))
-        for i, (name, values) in enumerate(scores.items()):
-            bars = axes.barh(places + (i - (len(scores) - 1) / 2) * height, values, height * 0.9, color=SERIES[i % 4])
-            bars.set_label(name)
-            axes.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
-        axes.set_yticks(places, [shortened(caption) for caption in captions], parse_math=False)
-        least = min(every)
+        figure, axes = _figure(1.0 + max(0.3 * len(captions), 0.9))
+        bars = axes.barh(places, values, 0.72, color=CANDIDATES)
+        axes.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
+        axes.set_yticks(places, labels, parse_math=False)
+        least = min(values)
         # Room for the numbers beside the bars.
-        axes.set_xlim(least - 0.15 if least < 0 else 0, max([1, *every]) + 0.1)
-        axes.set_ylim(len(captions) - 0.4, -0.6)
+        axes.set_xlim(least - 0.15 if least < 0 else 0, max([1, *values]) + 0.1)
+        axes.set(xlabel=name, ylim=(len(captions) - 0.4, -0.6))
         axes.tick_params(axis="y", length=0)
-        if len(scores) == 1:
-            axes.set_xlabel(next(iter(scores)))
-        else:
-            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3 / figure.get_figheight()), ncols=len(scores))
-    descriptions = (
-        f"{name}: " + ", ".join(f"{shortened(c)} {v:.3f}" for c, v in zip(captions, values, strict=True))
-        for name, values in scores.items()
-    )
-    return _drawing(figure, "; ".join(descriptions) + ".")
+    shown = ", ".join(f"{label} {value:.3f}" for label, value in zip(labels, values, strict=True))
+    return _drawing(figure, f"{name}: {shown}.")
 
 
 def histogram_figure(shares: Sequence[float]) -> Drawing:

@@ -247,7 +247,7 @@ def test_every_module_and_page_of_the_repository_makes_a_space(versions):
     )
     for folder in folders.values():
         files = push_to_hub.space_files(folder)
-        assert {"manycaps/__init__.py", "manycaps/pages/form.py"} <= set(files)
+        assert {"manycaps/__init__.py", "manycaps/pages/form.py", "manycaps/pages/examples.json"} <= set(files)
         assert {path.name for path in folder.glob("*_*.py")} <= set(files)
         pins = files["requirements.txt"].decode().splitlines()
         assert all(re.fullmatch(r"[\w\-\[\],]+==[\w.]+(; .+)?", line) for line in pins), pins

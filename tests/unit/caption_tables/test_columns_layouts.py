@@ -41,15 +41,6 @@ def test_numbered_columns_of_both_sides_are_read(tmp_path):
     assert [row.predictions for row in read([path], columns={"predictions": "prediction_1"})] == [["a"], ["f"]]
 
 
-def test_a_list_in_a_cell_is_said_once(tmp_path):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        read([layouts(tmp_path)["python"]])
-    assert [str(each.message) for each in caught] == [
-        "captions: cells hold lists of captions, and each item is read as a caption."
-    ]
-
-
 @each_case(
     "cell",
     ["['a dog', 'a cat'", "['a dog', nan]", '["a dog", 3]', "[['a dog'], ['a cat']]", "['a dog', a cat']", "['\\x']"],

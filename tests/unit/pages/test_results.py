@@ -20,7 +20,7 @@ def colors(drawing):
 def test_drawings_of_any_captions():
     """A single row has no interval."""
     for drawing, description in (
-        (caption_bars({"fine": [0.5, -0.2, 0.1, 0, 1.4, 0.7], "coarse": [0.1] * 6}, CAPTIONS), "(empty) 0.100"),
+        (caption_bars([0.5, -0.2, 0.1, 0, 1.4, 0.7], CAPTIONS, "score"), "(empty) 0.100"),
         (
             histogram_figure([0.5, 0.2, 0.2, 0.1]),
             "Candidates by people's distances from the references: 50% ordinary, 10% unlike people's, people 25%.",
@@ -38,7 +38,7 @@ def test_drawings_of_any_captions():
 
 
 def test_bars_are_as_long_as_their_values():
-    one, half = (colors(caption_bars({"score": [value]}, ["a dog"]))[(0x1F, 0x5F, 0xA8)] for value in (1.0, 0.5))
+    one, half = (colors(caption_bars([value], ["a dog"], "score"))[(0x1F, 0x5F, 0xA8)] for value in (1.0, 0.5))
     assert half / one == pytest.approx(0.5, abs=0.02)
 
 
