@@ -31,7 +31,7 @@ from manycaps.comparison.parity import ComparedParity, compared_parity
 from manycaps.comparison.parity_scores import parity_of_captions
 from manycaps.comparison.systems import SystemRow
 from manycaps.quickstart.scenes import read_scenes
-from manycaps.report.page_frame import page_file
+from manycaps.report.page_frame import STYLE
 from manycaps.report.parity_section import map_plot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -42,7 +42,7 @@ SAMPLE = ROOT / "manycaps" / "quickstart" / "captions.json"
 MARGIN = 12
 
 # Both sets of colours of the report pages: a picture in an <img> sees the scheme of the machine.
-COLORS = re.search(r":root.*?\}\n@media.*?\} \}", page_file("page.css"), re.DOTALL)[0]  # type: ignore[index]
+COLORS = re.search(r":root.*?\}\n@media.*?\} \}", STYLE, re.DOTALL)[0]  # type: ignore[index]
 
 
 def sample_parity() -> ComparedParity:

@@ -54,7 +54,7 @@ PAGES = {**DOCUMENTS, **PROGRAMS, **NOTEBOOKS, **PICTURES}
 LINKED = {**PAGES, "README.md": "index.md"}
 
 # Largest PNG that is kept as it is, in bytes, and colours of one that is made smaller.
-LARGEST_PICTURE, N_COLORS = 60_000, 64
+LARGEST_PICTURE, N_COLORS = 40_000, 64
 
 FENCED = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
