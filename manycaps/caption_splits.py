@@ -142,14 +142,9 @@ def shared_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[s
     furthest behind its share of the rows so far. So a split differs from its share by less than one row, in all rows
     and at every place of the line, and by less than two in a stratum.
 
-    Args:
-        strata: n_rows values that can be compared.
-        ids: n_rows names; which row of a stratum goes where depends on the seed and these alone.
-        shares: of the splits, at most two beside `REST`, which gets the others; each above 0, below 1 together.
-        seed: whole number, at least 0.
-
-    Returns:
-        n_rows names of splits.
+    `strata` are n_rows values that can be compared. Which row of a stratum goes where depends on `ids` and `seed`
+    alone. `shares` are those of at most two splits beside `REST`, which gets the others; each is above 0, and together
+    they are below 1.
 
     >>> splits = shared_out(["a", "b"] * 5, range(10), {"test": 0.2}, seed=0)
     >>> sorted(zip(splits, ["a", "b"] * 5))[:3]
@@ -169,14 +164,7 @@ def shared_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[s
 def held_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
     """Give every row a split so that the last strata are held out: the first split gets the last rows, and so on.
 
-    Args:
-        strata: n_rows values that can be compared; the last ones are held out.
-        ids: as for `shared_out`, as are the next two.
-        shares: of the splits.
-        seed: of the rows of the stratum in which a split begins.
-
-    Returns:
-        n_rows names of splits; each differs from its share by at most half a row.
+    Arguments are those of `shared_out`. The size of each split differs from its share by at most half a row.
 
     >>> held_out([1, 5, 3, 4, 2], range(5), {"test": 0.4}, seed=0)
     ['train', 'test', 'train', 'test', 'train']

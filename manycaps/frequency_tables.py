@@ -21,18 +21,9 @@ def write_document_counts(
 ) -> dict[str, Any]:
     """Count in how many documents each n-gram occurs, and write the table; the file appears whole or not at all.
 
-    Args:
-        file: of captions.
-        output: the new file.
-        column: of the captions.
-        document: column that names the image or video, if a row holds one caption.
-        tokenizer: name of a tokenizer, which the metric must be given, too.
-
-    Returns:
-        The table, as `document_frequency` of trm_cider takes it.
-
-    Raises:
-        TypeError, ValueError, OSError: the captions cannot be used, or the file cannot be written.
+    The table is what trm_cider takes as `document_frequency`, and the metric must be given the same tokenizer.
+    `document` is the column that names the image or video where a row holds one caption. Raises TypeError, ValueError
+    or OSError if the captions cannot be used or the file cannot be written.
     """
     check_tokenizer(tokenizer)
     check_can_be_written(output)

@@ -214,21 +214,10 @@ def compared_systems(
 ) -> SystemComparison:
     """Compare systems by all metrics that they share.
 
-    Args:
-        systems: two or more, the baseline first, with values of the same rows in the same order.
-        rows: what was scored.
-        clusters: as for `clustered_differences`.
-        exchanges: results of set metrics between systems.
-        parity: the systems beside people.
-        of_files: what a reader should know of the files.
-        n_resamples: random sign patterns, where not all are enumerated.
-        seed: of the random patterns.
-
-    Returns:
-        The comparison.
-
-    Raises:
-        ValueError: there is one system only, or the systems have no metric in common.
+    There are two or more `systems`, the baseline first, with values of the same rows in the same order; `clusters` are
+    as for `clustered_differences`, and `parity` is their comparison with people. `of_files` says what a reader should
+    know of the files. Where not all sign patterns are enumerated, `n_resamples` random ones are drawn with `seed`.
+    Raises ValueError if there is one system only, or if the systems have no metric in common.
     """
     check_several(len(systems), systems[0].name if systems else "")
     shared = set.intersection(*(set(system.values) for system in systems))

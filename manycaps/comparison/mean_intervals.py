@@ -36,13 +36,9 @@ def minimum_detectable_difference(standard_error: float, n_clusters: int, level:
     grows, both have the same power (Hoeffding 1952, https://doi.org/10.1214/aoms/1177729436). With so few clusters that
     a finding requires all differences to have one sign, it is the difference at which all have it.
 
-    Args:
-        standard_error: of the mean difference.
-        n_clusters: number of clusters.
-        level: of the test; where Holm's rule adjusts the p-values of n tests, LEVEL / n.
-
-    Returns:
-        A float above 0; NaN with a single cluster or a standard error of 0, infinity where no difference can be found.
+    `standard_error` is that of the mean difference. Where Holm's rule adjusts the p-values of n tests, `level` is LEVEL
+    / n. The result is above 0: NaN with a single cluster or a standard error of 0, infinity where no difference can be
+    found.
 
     >>> round(minimum_detectable_difference(1.0, 1000), 2), minimum_detectable_difference(1.0, 5)
     (2.8, inf)
@@ -57,15 +53,9 @@ def rows_for_difference(
 ) -> float:
     """Rows with which a true difference of this size would be found with a power of 80 %.
 
-    Args:
-        difference: the mean difference.
-        standard_error: of the mean difference, with the clusters at hand.
-        n_clusters: number of clusters at hand.
-        n_rows: number of rows at hand; more rows are thought to come in clusters of the same sizes.
-        level: as for `minimum_detectable_difference`.
-
-    Returns:
-        A whole number as a float; infinity for a difference of 0, NaN with a single cluster.
+    `standard_error`, of the mean difference, `n_clusters` and `n_rows` are those at hand; more rows are thought to come
+    in clusters of the same sizes. `level` is as for `minimum_detectable_difference`. The result is a whole number;
+    infinity for a difference of 0, NaN with a single cluster.
 
     >>> rows_for_difference(0.5, 0.1, n_clusters=100, n_rows=100), rows_for_difference(0.0, 0.1, 100, 100)
     (34.0, inf)

@@ -64,18 +64,11 @@ def paired_tests(
 ) -> list[PairedTest]:
     """Compare pairs of systems on the same rows; random draws are shared by all pairs.
 
-    Args:
-        first: float64 array, shape (n_rows, n_tests), finite: values of one system of each pair.
-        second: the same of the other systems.
-        clusters: as for `clustered_differences`.
-        confidence_level: between 0 and 1; None: infinite intervals, in half the time.
-        n_resamples: random sign patterns, where not all are enumerated.
-        seed: of the random patterns, non-negative.
-        level: at which a p-value counts as a difference, after Holm's rule LEVEL / n_tests, for what can be found.
-        rounding: as for `clustered_differences`.
-
-    Returns:
-        One result for each test.
+    `first` and `second`, float64 of shape (n_rows, n_tests) and finite, hold the values of the two systems of each
+    pair. `clusters` and `rounding` are as for `clustered_differences`. Where not all sign patterns are enumerated,
+    `n_resamples` random ones are drawn with `seed`, at least 0. `confidence_level` is between 0 and 1; None gives
+    infinite intervals in half the time. `level` is where a p-value counts as a difference, LEVEL / n_tests after Holm's
+    rule. One result for each test.
 
     >>> result = paired_tests(np.array([[2.0], [3.0], [5.0]]), np.array([[1.0], [3.0], [2.0]]))[0]
     >>> result.difference, result.p_value, (result.n_larger, result.n_equal, result.n_smaller)
@@ -132,16 +125,10 @@ def clustered_differences(
 ) -> ClusteredDifferences:
     """Subtract the values of two systems, and add up the differences of each cluster.
 
-    Args:
-        first: float64 array, shape (n_rows, n_tests), finite.
-        second: the same of the other system of each test.
-        clusters: n_rows labels; rows with equal labels belong together, those of one image for example. None: every
-            row is a cluster of its own.
-        rounding: absolute error of the values, besides that of float64: two values that differ by no more are equal; an
-            array of shape (n_tests,) where tests differ.
-
-    Returns:
-        The differences; rows and clusters in the order of the rows.
+    `first` and `second` are float64 of shape (n_rows, n_tests), finite. Rows with equal labels in `clusters` belong
+    together, those of one image for example; None makes every row a cluster. `rounding` is the absolute error of the
+    values besides that of float64, shape (n_tests,) where tests differ: values that differ by no more are equal. Rows
+    and clusters of the result are in the order of the rows.
 
     >>> clustered_differences(np.array([[2.0], [3.0], [4.0]]), np.ones((3, 1)), ["a", "b", "a"]).sums.tolist()
     [[4.0], [2.0]]
@@ -187,14 +174,8 @@ def sign_flip_tests(
     signs of a set A of clusters does so exactly if m is not between the means of A and of the other clusters (Hartigan
     1969, https://doi.org/10.1080/01621459.1969.10501057), so that the ends are quantiles of such means.
 
-    Args:
-        differences: as from `clustered_differences`.
-        n_resamples: random sign patterns where not all are enumerated, at least 1.
-        seed: of the random patterns, at least 0.
-        confidence_level: of the intervals, between 0 and 1; None: infinite ones, in half the time.
-
-    Returns:
-        The tests.
+    `n_resamples` is at least 1 and `seed` at least 0; `confidence_level` is between 0 and 1, and None gives infinite
+    intervals in half the time.
 
     >>> rows = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])
     >>> tests = sign_flip_tests(clustered_differences(rows, np.zeros((6, 1))), 99, seed=0)
@@ -245,11 +226,7 @@ def holm_p_values(p_values: np.ndarray) -> np.ndarray:
     The smallest is multiplied by their number n, the next by n - 1, and so on; none falls below a smaller one before
     it, and none exceeds 1 (Holm 1979, https://www.jstor.org/stable/4615733). It holds under any dependence.
 
-    Args:
-        p_values: float64 array, shape (n,), 0 to 1.
-
-    Returns:
-        float64 array, shape (n,), in the order given.
+    Float64 of shape (n,), 0 to 1, in the order given.
 
     >>> holm_p_values(np.array([0.04, 0.01, 0.03])).tolist()
     [0.06, 0.03, 0.06]

@@ -126,17 +126,10 @@ def compared_parity(
 ) -> ComparedParity:
     """Compare systems with people, and with each other.
 
-    Args:
-        rows: by system what the module says of its rows, the baseline first; all of the same rows.
-        clusters: labels of the rows; None: every row is independent.
-        distance: of captions, a name of the module's.
-        note: what a reader should know of the distance.
-        margin: a gap up to which systems count as equivalent, in the unit of the distance; None: not asked.
-        n_resamples: random sign patterns of the tests of pairs.
-        seed: of the same.
-
-    Returns:
-        The comparison.
+    `rows` has by system what the module says of its rows, the baseline first, all of the same rows. Without `clusters`
+    every row is independent. `distance` is the module's name of it, and `note` what a reader should know of it. Systems
+    whose gaps differ by at most `margin`, in the unit of the distance, count as equivalent; None does not ask.
+    `n_resamples` and `seed` are those of the tests of pairs.
     """
     systems = _systems(rows, clusters)
     pairs = compared_pairs(

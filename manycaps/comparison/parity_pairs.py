@@ -100,14 +100,8 @@ class ParityPair(NamedTuple):
 def are_within(gaps: Sequence[tuple[np.ndarray, float]], clusters: Sequence[Hashable] | None, margin: float) -> bool:
     """Whether all gaps are shown to lie within a margin: two one-sided tests of each at 5 % (Schuirmann 1987).
 
-    Args:
-        gaps: of each a float64 array of shape (n_rows,), NaN where a row has none, and the variance of its sum under
-            random splits.
-        clusters: labels of the rows, or None.
-        margin: above 0, in the unit of the distance.
-
-    Returns:
-        False with a single cluster.
+    Each of `gaps` is a float64 array of shape (n_rows,), NaN where a row has none, and the variance of its sum under
+    random splits; `margin` is above 0, in the unit of the distance. False with a single cluster.
     """
     means = [_gap_mean(rows, null_variance, clusters) for rows, null_variance in gaps]
     return all(mean.n_clusters > 1 and _upper(mean, -1) < margin > _upper(mean, 1) for mean in means)
@@ -221,13 +215,9 @@ def joint_sign_flip_tests(sums: Sequence[np.ndarray], n_resamples: int, seed: in
     T orders the patterns as Hotelling's T2 does (Hotelling 1931, https://doi.org/10.1214/aoms/1177732979). If the two
     systems are exchangeable in every cluster, all sign patterns are equally likely, so that the level is exact.
 
-    Args:
-        sums: for each pair of systems a float64 array, shape (n_clusters, 2).
-        n_resamples: random patterns besides the observed one; all are enumerated with few clusters.
-        seed: of the same; one draw serves all pairs.
-
-    Returns:
-        For each pair a p-value; ties count, so that systems with equal gaps have 1.
+    `sums` has for each pair of systems a float64 array of shape (n_clusters, 2). With few clusters all patterns are
+    enumerated, else `n_resamples` are drawn with `seed`, once for all pairs. One p-value for each pair; ties count, so
+    that systems with equal gaps have 1.
 
     >>> joint_sign_flip_tests([np.ones((5, 2)), np.zeros((5, 2))], 99, seed=0)
     [0.0625, 1.0]

@@ -95,13 +95,8 @@ def greedy_cover(first: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], 
     now, so that only the candidates with the largest bounds are counted again (Minoux 1978,
     https://doi.org/10.1007/BFb0006528). The choice is the same.
 
-    Args:
-        first: int array, shape (n_candidates + 1,): where the rows of each candidate begin in `rows`.
-        rows: int array, shape (n_pairs,): rows that each candidate covers, none twice.
-        n_rows: number of rows.
-
-    Returns:
-        The cover.
+    `rows`, integers of shape (n_pairs,), are those that each candidate covers, none twice, and those of candidate i
+    begin at first[i]; `first` has the shape (n_candidates + 1,).
 
     >>> greedy_cover(np.array([0, 2, 5, 6]), np.array([0, 1, 1, 2, 3, 0]), 5)
     Cover(candidates=[1, 0], n_new=[3, 1])

@@ -48,13 +48,8 @@ class CrossCider:
     def scores(self, begin: int, end: int) -> Floats:
         """Score some candidates against every row.
 
-        Args:
-            begin: first place in `order`.
-            end: place behind the last one.
-
-        Returns:
-            float64 array, shape (end - begin, n_rows), 0 (worst) to 10 (best): line i belongs to the candidate
-            order[begin + i].
+        Shape (end - begin, n_rows), float64 from 0 (worst) to 10 (best): line i belongs to the candidate order[begin +
+        i].
         """
         chosen = self.order[begin:end]
         lengths = self.lengths[chosen]

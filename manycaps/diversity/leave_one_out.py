@@ -68,14 +68,9 @@ class ReferenceCurves(NamedTuple):
 def reference_curves(rows: Sequence[Sequence[str]], seed: int = 0) -> ReferenceCurves | None:
     """Score a caption of each row against 1, 2, 3, ... others of it, drawn without replacement.
 
-    Args:
-        rows: lists of captions. The largest number of references is one that half of the rows allow, and the rows that
-            do not are left out.
-        seed: of the draws.
-
-    Returns:
-        BLEU-4, ROUGE-L and CIDEr-D of the corpus, means over the draws; None where fewer than `FEWEST_ROWS` rows have
-        three captions or more.
+    The largest number of references is one that half of the rows allow, and rows that do not allow it are left out.
+    BLEU-4, ROUGE-L and CIDEr-D of the corpus are means over draws with `seed`; None where fewer than `FEWEST_ROWS` rows
+    have three captions or more.
     """
     sizes = np.array([len(row) for row in rows if len(row) > 2])
     if len(sizes) < FEWEST_ROWS:
@@ -95,14 +90,10 @@ def reference_curves(rows: Sequence[Sequence[str]], seed: int = 0) -> ReferenceC
 def variance_curve(rows: Sequence[Sequence[str]], vectors: Sequence[np.ndarray]) -> list[tuple[float, float]]:
     """Put the variance of the distances within rows beside the scores of their captions against each other.
 
-    Args:
-        rows: lists of captions, repeated ones too, three different ones or more.
-        vectors: embeddings of the different captions of each row, shape (n, d): repeated ones would bring distances of
-            0 (supplement B.5).
-
-    Returns:
-        (mean variance of the cosine distances, mean BLEU-4 of a caption against the others) of rows of rising variance,
-        `N_POINTS` groups of equal numbers; none where a group would have fewer than `FEWEST_OF_A_POINT`.
+    Rows have three different captions or more, and may repeat them; `vectors` are the embeddings of the different
+    captions of each row, shape (n, d), as repeated ones would bring distances of 0 (supplement B.5). Each point is
+    (mean variance of the cosine distances, mean BLEU-4 of a caption against the others) of rows of rising variance, in
+    `N_POINTS` groups of equal numbers; none where a group would have fewer than `FEWEST_OF_A_POINT`.
     """
     if len(rows) < N_POINTS * FEWEST_OF_A_POINT:
         return []

@@ -70,13 +70,7 @@ class Difference(NamedTuple):
 def difference(first: Agreement, second: Agreement, figure: str) -> Difference:
     """Compare two metrics on the same rows, by Student's t over clusters of rows.
 
-    Args:
-        first: of some rows of a benchmark.
-        second: of the same rows, in the same order.
-        figure: name of a figure of both.
-
-    Returns:
-        The first minus the second, with its interval and p-value.
+    Both are of the same rows in the same order. The result is the first minus the second.
     """
     value = first.figures[figure] - second.figures[figure]
     error, freedom = _standard_error(first.deviations[figure] - second.deviations[figure], first.clusters)
@@ -112,12 +106,8 @@ def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:
     m the smaller number of distinct values, tau_b = S / sqrt(D_x D_y) (Kendall 1945) and tau_c = S m / (m - 1) (Stuart
     1953), as in SciPy. In `tau_c`, m counts as fixed.
 
-    Args:
-        scores: float64 array, shape (n,).
-        human: float64 array, shape (n,).
-
-    Returns:
-        Both, from -1 to 1; NaN where all scores or all judgements are equal, or one is NaN.
+    Both arrays are float64 of shape (n,). The coefficients are from -1 to 1, NaN where all scores or all judgements are
+    equal, or one is NaN.
 
     >>> {name: round(found.value, 4) for name, found in kendall(np.array([1.0, 2, 2]), np.array([1.0, 2, 3])).items()}
     {'tau_b': 0.8165, 'tau_c': 0.8889}
@@ -142,12 +132,8 @@ def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:
 def spearman(scores: Floats, human: Floats) -> Coefficient:
     """Spearman's rho: Pearson's correlation of the ranks, the mean rank where values are equal.
 
-    Args:
-        scores: float64 array, shape (n,).
-        human: float64 array, shape (n,).
-
-    Returns:
-        From -1 to 1; NaN where all scores or all judgements are equal, or one is NaN.
+    Both arrays are float64 of shape (n,). The result is from -1 to 1, NaN where all scores or all judgements are equal,
+    or one is NaN.
 
     >>> round(spearman(np.array([1.0, 2, 2]), np.array([1.0, 2, 3])).value, 4)
     0.866

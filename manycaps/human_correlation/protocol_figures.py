@@ -36,12 +36,7 @@ def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
     Shi et al. (2022), https://arxiv.org/abs/2111.08919; scores are rounded to `SCORE_DECIMALS` first, as in their
     program.
 
-    Args:
-        rows: each with `cand` and `human_score`, the same number of judgements in every row.
-        score: from rows and captions to scores.
-
-    Raises:
-        ValueError: rows differ in their number of judgements.
+    Rows have `cand` and `human_score`; ValueError is raised if they differ in their number of judgements.
     """
     numbers = [row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]] for row in rows]
     for i, judgements in enumerate(numbers):

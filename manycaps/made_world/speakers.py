@@ -78,12 +78,8 @@ def at_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
     p_k^(1 / temperature) / sum over j of p_j^(1 / temperature): softmax of the logarithms over the temperature, as
     language models are sampled. What has probability 0 keeps it.
 
-    Args:
-        probabilities: float64 array, shape (n,), sum 1.
-        temperature: at least 0; 0 gives all to the likeliest, the first of equals.
-
-    Returns:
-        float64 array, shape (n,), sum 1.
+    Probabilities are float64 of shape (n,) with sum 1. A temperature of 0 gives all to the likeliest, the first of
+    equals.
 
     >>> at_temperature(np.array([0.8, 0.2]), 0.5).round(4).tolist()  # 16 : 1
     [0.9412, 0.0588]
@@ -112,16 +108,8 @@ def speak(speaker: Speaker, scene: Scene, draws: np.ndarray) -> str:
     The same draws at two temperatures make captions that differ as little as they can, so that a curve over the
     temperature is not blurred by chance: every choice is the inverse of its distribution function at its own draw.
 
-    Args:
-        speaker: who says it.
-        scene: what is there.
-        draws: numbers from 0 to below 1, shape (N_SPEAKER_DRAWS,), as `rng.random(N_SPEAKER_DRAWS)` gives them.
-
-    Returns:
-        A caption in lower case, without a full stop.
-
-    Raises:
-        ValueError: the speaker's numbers are not legal.
+    `draws` are N_SPEAKER_DRAWS numbers from 0 to below 1. The caption is in lower case, without a full stop. Raises
+    ValueError if the speaker's numbers are not legal.
 
     >>> scene = Scene((Group(2, "small", "red", "cross"),), None, "white")
     >>> speak(Speaker(temperature=0), scene, np.full(N_SPEAKER_DRAWS, 0.99))

@@ -21,18 +21,10 @@ MOST_SPLITS = 1_000_000
 def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
     """Return the scenes of a caption file.
 
-    Args:
-        path: JSON, UTF-8: an object whose "scenes" is a list of objects, each with "references" (a list of captions)
-            and "systems" (an object from a system's name to its list of captions, the same names in every scene);
-            "scene", a name for messages, is optional, and other keys are left alone.
-
-    Returns:
-        List of at least two scenes, each with "references" and "systems".
-
-    Raises:
-        TypeError: something is of the wrong type; the message names the scene and the key.
-        ValueError: there is no such file, it is not JSON, a key is missing, a list is empty, systems differ between
-            scenes, there are too few scenes or captions, or too many captions for exact p-values.
+    The file is JSON in UTF-8: an object whose "scenes" is a list of at least two objects, each with "references" (a
+    list of captions) and "systems" (an object from a system's name to its list of captions, the same names in every
+    scene); "scene", a name for messages, is optional, and other keys are left alone. Anything else, and too many
+    captions for exact p-values, is a TypeError or ValueError that names the scene and the key.
     """
     content = read_json(path, shown_source(str(path)), f"Write {LAYOUT}.")
     if not isinstance(content, dict) or "scenes" not in content:

@@ -119,13 +119,7 @@ def ngram_distances(rows: CaptionRows, documents: DocumentFrequency, tokenizer: 
     cosines, without the clipping and the penalty of CIDEr-D, which leave no distance. What a text lacks of length 1,
     because it has no n-gram of an order, or only n-grams of all documents, lies along an axis of its own.
 
-    Args:
-        rows: n_rows lists of texts.
-        documents: document frequencies.
-        tokenizer: splits the texts.
-
-    Returns:
-        n_rows float64 arrays, shape (n_texts, n_texts), symmetric, 0 on the diagonal and for equal tokens.
+    One float64 array of shape (n_texts, n_texts) for each row, symmetric, 0 on the diagonal and for equal tokens.
 
     >>> table = DocumentFrequency({"a": 2, "dog": 1, "cat": 1}, 2)
     >>> ngram_distances([["a dog", "a dog", "a cat", ""]], table, "ptb")[0].round(4)[0].tolist()
@@ -173,10 +167,8 @@ def _symmetric(matrix: Floats) -> Floats:
 def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
     """Kernel of texts from their distances, which are Euclidean: positive definite (Schoenberg 1938).
 
-    Args:
-        distances: float64 array of any shape.
-        kernel: "gaussian", exp(-d^2 / (2 sigma^2)), or "laplace", exp(-d / sigma).
-        sigma: in the unit of the distance, above 0.
+    `kernel` is "gaussian", exp(-d^2 / (2 sigma^2)), or "laplace", exp(-d / sigma); `sigma` is above 0, in the unit of
+    the distances, float64 of any shape.
 
     >>> kernel_of_distances(np.array([0.0, 1.0]), "laplace", 1.0).round(4).tolist()
     [1.0, 0.3679]
