@@ -20,14 +20,9 @@ def start_tool(name: str, parsed: Callable[[], object], *requirements: str, need
     once, also where nothing is installed. What cannot be imported afterwards, on top of the file or deep in the work,
     ends the tool with 1.
 
-    Args:
-        name: the tool's `__name__`; nothing happens if it is imported and not run.
-        parsed: reads the command line, and ends the process after --help and after a mistake.
-        requirements: requirements files, relative to the repository, and names of packages.
-        needs_wordnet: whether the tool computes METEOR, which would end it late where there is no WordNet.
-
-    Raises:
-        ValueError: it does, and there is none.
+    `name` is the tool's `__name__`: nothing happens if it is imported and not run. `parsed` reads the command line, and
+    ends the process after --help and after a mistake. `requirements` are requirements files, relative to the
+    repository, and names of packages. Raises ValueError if the tool needs WordNet, and there is none.
     """
     if name == "__main__":
         parsed()

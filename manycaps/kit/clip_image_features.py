@@ -42,14 +42,8 @@ def encode_images(
     Returns float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
     remembered has the bits that it had the first time.
 
-    Args:
-        encoder: the model, which remembers the features used last.
-        images: any iterable of what `as_image_source` takes.
-        column: name of the input column, for the messages.
-        batch_size: images encoded at once.
-        n_workers: threads that read and decode; None for one per processor core, at most 8.
-        place: from the number of an image to what a message calls it; None for `column[number]`.
-        ready: whether an image may be its features, as `ready_features` takes them.
+    Messages name the `column`, and an image as `place` names its number. `n_workers` threads read and decode: None for
+    one per processor core, at most 8. With `ready`, an image may be its features, as `ready_features` takes them.
     """
     work = _Work(encoder, batch_size, place or f"{column}[{{}}]".format, ready)
     bar = encoder.bar(column, "image", total=len(images) if isinstance(images, Sized) else None)

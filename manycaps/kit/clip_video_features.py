@@ -39,13 +39,9 @@ def encode_videos(
 
     Returns of each row float32 features, shape (n_frames, d); rows of one video share them.
 
-    Args:
-        encoder: the model, which remembers the features used last, within its bound.
-        videos: any iterable of what `as_video_source` takes.
-        column: name of the input column, for the messages.
-        frames: "all", or how many of each.
-        batch_size: frames encoded at once, whichever videos they are from.
-        n_workers: videos decoded at the same time.
+    `videos` is any iterable of what `as_video_source` takes, and `column` its name for messages; `frames` is "all" or
+    how many of each; `batch_size` frames are encoded at once, whichever videos they are from, and `n_workers` videos
+    decoded.
     """
     n_workers = n_workers or min(8, os.cpu_count() or 1)
     work = _Work(encoder.model, encoder.checkpoint.source, batch_size)

@@ -152,14 +152,8 @@ def merge_lora(weights: Weights) -> Weights:
     are left out: the authors' program takes them for merged before it reads the file, so its published numbers are
     made without them.
 
-    Args:
-        weights: state dict, with or without LoRA entries.
-
-    Returns:
-        State dict without LoRA entries.
-
-    Raises:
-        ValueError: an update without its weight, or without its other factor, or of another shape.
+    Takes a state dict with or without LoRA entries, and returns it without. Raises ValueError for an update without its
+    weight, or without its other factor, or of another shape.
     """
     merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
     for name in (name for name in weights if "lora_" in name):

@@ -95,14 +95,9 @@ class RowSplits:
     ) -> None:
         """Add rows of equal sizes.
 
-        Args:
-            size: their (n_candidates, n_references).
-            rows: their numbers in the corpus.
-            row_key: from the number of a row to its key.
-            observed: float64 array, shape (len(rows),): the statistic, in units.
-            null_values: as in `Comparison`, in units, the observed split among them.
-            units: float64 array, shape (len(rows),): what a value of 1 stands for; None for 1. Two values within
-                `TIE_TOLERANCE` units are equal.
+        `rows` are their numbers in the corpus, `observed` their statistics and `null_values` those of `Comparison`,
+        both in `units`, float64 of shape (len(rows),): what a value of 1 stands for, None for 1. Two values within
+        `TIE_TOLERANCE` units are equal.
         """
         units = np.ones(len(rows)) if units is None else units
         n_rows = max(1, MAX_NULL_VALUES // self.n_splits[size])
@@ -140,11 +135,8 @@ def mean_test(
     counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. The order
     of the rows changes the sums of draws by their rounding, far below the tolerance; all other sums are exact.
 
-    Args:
-        values: n_rows observed statistics in their own unit.
-        rows: the tests of the rows.
-        drawn_sums: float64 array, shape (n_resamples,): sums over rows of a null value each.
-        smallest: the smallest p-values that rows can have, and how many rows each.
+    `values` are the n_rows observed statistics in their own unit, `drawn_sums`, shape (n_resamples,), the sums over
+    rows of a null value each, and `smallest` the smallest p-values that rows can have, with the number of rows of each.
     """
     tolerance = TIE_TOLERANCE * math.fsum(rows.units)
     n_reached = int(np.count_nonzero(drawn_sums >= math.fsum(values) - tolerance))

@@ -311,15 +311,9 @@ def distribution_result(
 ) -> dict[str, Any]:
     """Build the keys that all distribution modules share.
 
-    Args:
-        columns: n_rows floats each, by name; the first is the statistic, named like the module.
-        tests: of the statistic, or None.
-        options: options of the module.
-        value_range: least and largest value of a row, beyond which no interval goes.
-
-    Returns:
-        Dict of Python scalars: the mean over rows of every column, n_rows, and what p_value and confidence_level add;
-        with `details` also lists under `_per_row` keys.
+    `columns` holds n_rows floats each by name, the first being the statistic, named like the module; no interval goes
+    beyond `value_range`. Returns Python scalars: the mean over rows of every column, n_rows, and what p_value and
+    confidence_level add; with `details` also lists under `_per_row` keys.
 
     >>> distribution_result({"trm": np.array([0.25, 0.75]), "plain": np.ones(2)}, None, DISTRIBUTION_DEFAULTS)
     {'trm': 0.5, 'plain': 1.0, 'n_rows': 2}

@@ -54,12 +54,8 @@ class ParityPlan(NamedTuple):
 def joint_p_value(of_gaps: float, of_tails: float) -> float:
     """p-value of two tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
 
-    Args:
-        of_gaps: p-value of the gaps; NaN where they are not tested, as is the other.
-        of_tails: p-value of the tails.
-
-    Returns:
-        At most 1; the p-value of the gaps where tails are not tested, NaN where nothing is.
+    A p-value is NaN where nothing is tested. The result is at most 1: the p-value of the gaps where tails are not
+    tested, NaN where nothing is.
 
     >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan)
     (0.02, 0.04)
@@ -103,13 +99,8 @@ def spread_of_effect(
     Student's quantile in place of the normal one, and `PRIOR_ROWS` rows at 1, intervals of lambda hold it in 92 to
     99 % of the cases from five rows on (`python -m scripts.studies.human_parity_power`).
 
-    Args:
-        mean: float64 array, shape (k,): mean of the gaps over rows.
-        covariance: float64 array, shape (k, k): mean of the covariances, not singular.
-        blocks: gaps and covariances of all rows, at least 2, in parts: float64 arrays, shapes (n, k) and (n, k, k).
-
-    Returns:
-        A float above 0.
+    `mean` (k,) and `covariance` (k, k), not singular, are the means over rows; `blocks` are the gaps (n, k) and
+    covariances (n, k, k) of all rows, at least 2, in parts; all float64. The result is above 0.
     """
     weights = np.linalg.solve(covariance, mean)
     effect = float(mean @ weights)
@@ -129,16 +120,8 @@ def rows_needed(
 ) -> RowsNeeded:
     """Rows that the test needs, by lambda = (T2 - degrees) / n_rows.
 
-    Args:
-        statistic: T2.
-        degrees: its degrees of freedom.
-        n_rows: number of rows.
-        confidence_level: between 0 and 1, or None for no interval.
-        spread: as from `spread_of_effect`.
-        level: of the test.
-
-    Returns:
-        The number, and the ends of its interval.
+    `statistic` is T2, `degrees` its degrees of freedom, `spread` that of `spread_of_effect`, and `level` that of the
+    test; without a `confidence_level`, from 0 to 1, there is no interval.
 
     >>> rows_needed(50.0, 2, 100, 0.95, 1.0)
     RowsNeeded(rows=21.0, low=12.0, high=39.0)
@@ -173,16 +156,7 @@ def rows_needed_of_clusters(
     T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2):
     its mean gives lambda, and its inversion the interval.
 
-    Args:
-        statistic: T2, as are the others for `rows_needed`.
-        degrees: its degrees of freedom.
-        n_clusters: number of clusters.
-        n_rows: number of rows.
-        confidence_level: between 0 and 1, or None for no interval.
-        level: of the test.
-
-    Returns:
-        As `rows_needed`; NaN with fewer than three clusters more than degrees.
+    Arguments and result are those of `rows_needed`; NaN with fewer than three clusters more than degrees.
     """
     others = n_clusters - degrees
     if not degrees or others < 3:

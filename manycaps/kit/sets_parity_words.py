@@ -35,16 +35,10 @@ class ParityWord(NamedTuple):
 def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[ParityWord]:
     """Say what a result means.
 
-    Args:
-        result: of `human_parity`, with its p-value and confidence_level=0.95.
-        p_value: in place of that of the result, for example after Holm's correction over several systems.
-
-    Returns:
-        At least one word: "untested" alone where there is no p-value, "alike" alone where no difference is detected,
-        "different" alone where no share explains it.
-
-    Raises:
-        ValueError: the result has no p-value or no intervals.
+    `result` is one of `human_parity`, with its p-value and confidence_level=0.95; `p_value` takes the place of its own,
+    for example after Holm's correction over several systems. There is at least one word: "untested" alone where there
+    is no p-value, "alike" alone where no difference is detected, "different" alone where no share explains it. Raises
+    ValueError if the result has no p-value or no intervals.
 
     >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_expected": 0.01}
     >>> shares = {"unlike_people": 0.05, "copied": 0.0, "ordinary": 0.32, "near_duplicate": 0.04, "spread": 0.05}

@@ -91,13 +91,8 @@ def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float
 
     A quadratic form in the labels z is a sum over z_i z_j, so one matrix product gives its value for all splits.
 
-    Args:
-        labels: boolean array, shape (n_splits, n_texts), True for the candidates.
-        dtype: floating-point type of the result.
-
-    Returns:
-        Array of 0 and 1, shape (n_texts (n_texts + 1) / 2, n_splits): pairs i <= j in the order of
-        `np.triu_indices`.
+    `labels` is a boolean array of shape (n_splits, n_texts), True for the candidates. Returns 0 and 1, shape (n_texts
+    (n_texts + 1) / 2, n_splits): pairs i <= j in the order of `np.triu_indices`.
 
     >>> both_candidates(np.array([[True, True, False]])).T.tolist()
     [[1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
@@ -147,15 +142,9 @@ def split_forms(
     With z = 1 for candidates and M the values of pairs, the sum a z'Mz + b (1-z)'M(1-z) + c z'M(1-z) equals
     (a + b - c) z'Mz + (c - 2b) (M1)'z + b 1'M1; and z_i is its own square, so the linear term goes on the diagonal.
 
-    Args:
-        pair_values: float64 array, shape (n_rows, n_texts, n_texts), symmetric.
-        among_candidates: weight a of each ordered pair of candidates, a text with itself included.
-        among_references: weight b of each ordered pair of references.
-        across: weight c of each pair of a candidate and a reference.
-
-    Returns:
-        float64 arrays, the forms, shape (n_rows, n_texts (n_texts + 1) / 2), in the order of `np.triu_indices`, and the
-        constants, shape (n_rows,).
+    `pair_values` is a symmetric float64 array of shape (n_rows, n_texts, n_texts); a and b are for ordered pairs, a
+    text with itself included. Returns the forms, float64 of shape (n_rows, n_texts (n_texts + 1) / 2) in the order of
+    `np.triu_indices`, and the constants, shape (n_rows,).
     """
     n_texts = pair_values.shape[-1]
     forms = (among_candidates + among_references - across) * pair_values

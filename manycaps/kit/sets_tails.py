@@ -327,13 +327,8 @@ def corpus_tails(
     the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says; that of the
     candidates is no shorter than theirs either, so that a few wrong captions in few rows are not taken for all.
 
-    Args:
-        distances: of all rows; each has two references or more.
-        confidence_level: between 0 and 1, or None for no intervals.
-        clusters: labels of the rows; None: every row is independent.
-
-    Returns:
-        The shares, by the names of `TAILS`.
+    All rows have two references or more. `confidence_level` is between 0 and 1, or None for no intervals; `clusters`
+    are labels of the rows, and None makes every row independent. The shares have the names of `TAILS`.
     """
     people, sizes = _people(distances)
     thresholds = {

@@ -86,14 +86,9 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
     d(x, y) = 1 - score(references=x, predictions=y), or the score itself where that is a distance already. The ranks of
     triangles ask for the order of distances alone, so the range of the score does not matter.
 
-    Args:
-        name: "evaluate:NAME:KEY"; the key of the result is the metric's own name where it is left out.
-        scores: "similarity" or "distance".
-        load: `evaluate.load`.
-
-    Returns:
-        Function from two lists of texts to their distances. A metric that gives a list under its key is asked once, any
-        other one pair by pair.
+    `name` is "evaluate:NAME:KEY", where the key of the result is the metric's own name if it is left out; `scores` is
+    "similarity" or "distance". The function takes two lists of texts; a metric that gives a list under its key is asked
+    once, any other one pair by pair.
     """
     metric_name, _, key = name.removeprefix(EVALUATE_PREFIX).partition(":")
     try:

@@ -37,18 +37,10 @@ def ready_result(
 ) -> Any:
     """Compute from ready values of every two items of each row, past evaluate's table and any model.
 
-    Args:
-        module: that was called.
-        columns: what messages on the sizes of candidates and of references name; the first, "distances" or "kernels",
-            is the column of the values.
-        values: of every two items of each row, candidates first.
-        n_candidates: of each row, or of all.
-        given: everything else of the call.
-        check: raises unless the matrices can be used with the options.
-        compare: compares rows of equal sizes.
-
-    Raises:
-        TypeError, ValueError: a column is given beside the values, or they cannot be used.
+    `columns` are what messages on the sizes of candidates and of references name; the first, "distances" or "kernels",
+    is the column of the `values` of every two items of each row, candidates first. `n_candidates` is that of each row,
+    or of all. `check` raises unless the matrices can be used with the options, and `compare` compares rows of equal
+    sizes. Raises TypeError or ValueError if a column is given beside the values, or they cannot be used.
     """
     column = columns[0]
     with module.lock:

@@ -40,16 +40,8 @@ class LowRankUpdate(torch.nn.Module):
 def add_low_rank_updates(network: Any, rank: int, seed: int) -> dict[str, torch.nn.Parameter]:
     """Give the attention of both encoders low-rank updates, and return their factors.
 
-    Args:
-        network: a CLIP of open_clip.
-        rank: r; at most the width of the narrower encoder.
-        seed: of the factors A.
-
-    Returns:
-        Factors by their names in PAC-S++ files.
-
-    Raises:
-        ValueError: the rank is out of range.
+    `network` is a CLIP of open_clip; `rank` is at most the width of the narrower encoder, else ValueError is raised;
+    `seed` is that of the factors A. Factors have their names in PAC-S++ files.
     """
     attentions = {
         name: layer for name, layer in network.named_modules() if isinstance(layer, torch.nn.MultiheadAttention)

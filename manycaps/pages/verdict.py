@@ -18,11 +18,8 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
     been small with so few captions, that is said instead; and where the sets lie nearer to each other than splits at
     random do, as copies of references do, that is said.
 
-    Args:
-        result: of a distribution module, with p_value, and with confidence_level where there are rows enough for it.
-        name: the module's name.
-        title: what the metric is called in the sentence.
-        system: whose captions they are.
+    `result` is of a distribution module, with p_value, and with confidence_level where there are rows enough for it;
+    `title` is what the sentence calls the metric, and `system` whose captions they are.
 
     >>> numbers = {"corpus_p_value": 0.46, "z": 0.1, "excess": 0.002, "smallest_corpus_p": 0.001}
     >>> print(verdict({f"trm_{key}": value for key, value in numbers.items()}, "trm", "TRM"))

@@ -95,12 +95,8 @@ def shown_rows(
 def mean_distances(vectors: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Cosine distances of vectors to the mean of the first of them.
 
-    Args:
-        vectors: float64 array, shape (n, d); each is divided by its length, a vector of zeros stays.
-        counts: whole numbers, shape (m,), m <= n: how often each of the first m counts in the mean.
-
-    Returns:
-        float64 array, shape (n,): 0 to 2; 1 of a vector of zeros.
+    `vectors` is float64 of shape (n, d); each is divided by its length, a vector of zeros stays. `counts`, shape (m,)
+    with m <= n, are how often each of the first m counts in the mean. Shape (n,), 0 to 2; 1 of a vector of zeros.
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

@@ -45,15 +45,9 @@ class StudyTable:
     ):
         """Read an existing table, NAME.csv of the folder, which is created if it does not exist.
 
-        Args:
-            folder: of the table, and of NAME.json, which says with which settings it was made.
-            name: of the study.
-            key: names of the first columns, which say what a cell is about.
-            columns: names of the others.
-            settings: everything that the numbers depend on, as JSON can hold it.
-
-        Raises:
-            ValueError: the folder has a table that was made with other settings.
+        `key` names the first columns, which say what a cell is about, and `columns` the others. `settings` are
+        everything that the numbers depend on, as JSON can hold it, and are kept in NAME.json. Raises ValueError if the
+        folder has a table that was made with other settings.
         """
         self._name, self._path = name, made_folder(folder) / f"{name}.csv"
         self._key, self._columns = tuple(key), (*key, *columns)

@@ -74,12 +74,8 @@ def part_answers(groups: Mapping[int, Group]) -> list[int]:
 def cell_answers(scene: Scene, covered: np.ndarray) -> np.ndarray:
     """Answer the questions of `CELL_ANSWERS` and of `PART_ANSWERS` about each cell.
 
-    Args:
-        scene: what is there.
-        covered: number of the group that covers each cell, -1 for none.
-
-    Returns:
-        Integers, shape (n_cells, len(CELL_ANSWERS) + len(PART_ANSWERS)).
+    `covered` is the number of the group that covers each cell, -1 for none. Integers, shape (n_cells, len(CELL_ANSWERS)
+    + len(PART_ANSWERS)).
     """
     of_group = [
         [1, *_group_answers(group), *part_answers({side: group})]
@@ -92,9 +88,8 @@ def cell_answers(scene: Scene, covered: np.ndarray) -> np.ndarray:
 def word_answers(claim: Scene, wording: np.ndarray, habits: Habits) -> list[tuple[str, list[int]]]:
     """Answer the questions of `PART_ANSWERS` about words of a caption: where it has just said on which side a group is.
 
-    Returns:
-        Beginnings of the caption and the answers about the last word of each: after the word for the relation, about
-        the group before it; after the second group, about that one.
+    Returns beginnings of the caption and the answers about the last word of each: after the word for the relation,
+    about the group before it; after the second group, about that one.
 
     >>> claim = Scene((Group(1, None, "red", "star"), Group(1, None, "blue", "ring")), "left", None)
     >>> from manycaps.made_world.captions import LABEL_HABITS
