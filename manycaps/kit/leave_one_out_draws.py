@@ -102,13 +102,9 @@ def draws(
 
     What is drawn for a row depends on the seed and on its captions, not on its index; equal rows draw independently.
 
-    Args:
-        rows: n_rows lists of more than n_hypotheses captions.
-        texts: their layout.
-        n_iterations: number of draws.
-        n_references: most references of a row; None for all captions but the hypotheses.
-        seed: whole number, at least 0.
-        n_hypotheses: captions of each row that are hypotheses, at least 1.
+    `rows` are n_rows lists of more than n_hypotheses captions, and `texts` their layout. A row has at most
+    `n_references` references, None for all captions but the hypotheses; `n_hypotheses` is at least 1, and `seed` at
+    least 0.
 
     >>> rows = [["a", "b"], ["c", "d", "e"]]
     >>> draw = next(draws(rows, RowTexts([2, 3]), 1, 1, seed=0))

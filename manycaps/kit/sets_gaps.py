@@ -100,9 +100,8 @@ def gaps_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = Non
     sums, and T2 (C - 2) / (2 (C - 1)) is compared with Fisher's F of 2 and C - 2 degrees (Hotelling 1931,
     https://doi.org/10.1214/aoms/1177732979).
 
-    Args:
-        gaps: those of all rows, in any number of parts.
-        clusters: labels of the rows in the order of the parts; None: every row is independent.
+    `gaps` are those of all rows, in any number of parts, and `clusters` labels of the rows in their order; None makes
+    every row independent.
     """
     parts = list(gaps)
     values = np.concatenate([np.stack([part.fidelity, part.diversity], axis=1) for part in parts])

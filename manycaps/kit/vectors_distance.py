@@ -38,12 +38,7 @@ def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray
 
     Chan et al. (2022), equation 1, where the best reference counts, as in METEOR.
 
-    Args:
-        cosines: float64 array, shape (n_rows, n_texts, n_texts), candidates first.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 array, shape (n_rows,), -1 (worst) to 1 (best).
+    `cosines` is float64 of shape (n_rows, n_texts, n_texts), candidates first. Shape (n_rows,), -1 (worst) to 1 (best).
     """
     return cosines[:, :n_candidates, n_candidates:].max(axis=2).mean(axis=1)
 
@@ -113,13 +108,8 @@ def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.n
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the best reference counting.
 
-    Args:
-        distances: float64 array, shape (n_rows, n_texts, n_texts), candidates first; [r, i, j] is the distance of
-            text j from text i, so that the references come first in a pair.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 array, shape (n_rows,).
+    `distances` is float64 of shape (n_rows, n_texts, n_texts), candidates first; [r, i, j] is the distance of text j
+    from text i, so that the references come first in a pair. Shape (n_rows,).
     """
     return distances[:, n_candidates:, :n_candidates].min(axis=1).mean(axis=1)
 

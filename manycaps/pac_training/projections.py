@@ -88,14 +88,9 @@ def tune_projections(
     AdamW on `positive_augmented_loss`; the weights with the lowest validation loss are returned, those given among
     them. The same arguments on the same machine with the same number of threads give the same bits.
 
-    Args:
-        cached: features to learn from, of at least as many images as a batch has.
-        validation: features that decide when to stop.
-        visual_projection: float32 array, shape (d_visual, d): `visual.proj` of a CLIP.
-        text_projection: float32 array, shape (d_text, d): `text_projection`.
-        scale: 1 / tau, not trained: `logit_scale.exp()`.
-        recipe: the numbers of the training.
-        progress: such as tqdm; called with total= and desc=.
+    `cached` has at least as many images as a batch; `validation` decides when to stop. The projections are
+    `visual.proj` (d_visual, d) and `text_projection` (d_text, d) of a CLIP, float32, and `scale` is 1 / tau, not
+    trained: `logit_scale.exp()`. `progress`, such as tqdm, is called with total= and desc=.
     """
     visual, text = (
         torch.nn.Parameter(torch.tensor(np.asarray(x), dtype=torch.float32))

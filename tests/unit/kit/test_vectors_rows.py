@@ -1,11 +1,8 @@
 """Ready embeddings and embedded captions: numbering, stacking, and messages."""
 
 import numpy as np
-import pytest
 
-from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
-from manycaps.kit.sets_splits import Comparison
-from manycaps.kit.vectors_rows import as_embedding_rows, embed_caption_rows, joint_vectors, vector_rows
+from manycaps.kit.vectors_rows import as_embedding_rows, embed_caption_rows, joint_vectors
 from tests.each_case import each_case
 from tests.refusals import assert_refused
 
@@ -77,30 +74,3 @@ TYPE_ERRORS = {
 def test_bad_arrays_are_named(message, columns):
     error = TypeError if message in TYPE_ERRORS else ValueError
     assert_refused(error, f"{message}.*.$", as_embedding_rows, *columns)
-
-
-@pytest.mark.parametrize("numbers_per_batch", [1, 20, 10**6])
-def test_batches_keep_the_order_of_the_rows(numbers_per_batch, monkeypatch):
-    monkeypatch.setattr("manycaps.kit.vectors_rows.NUMBERS_PER_BATCH", numbers_per_batch)
-    sizes = [(2, 1), (1, 1), (2, 1), (1, 2), (2, 1)]
-    rows = as_embedding_rows(
-        [np.full((n, 2), float(i)) for i, (n, _) in enumerate(sizes)], [np.zeros((m, 2)) for _, m in sizes]
-    )
-    seen = []
-
-    def compare(vectors, n_candidates):
-        seen.append((vectors.shape, n_candidates))
-        # Under every split but the observed one the value is larger by the number of the split.
-        return Comparison(
-            vectors[:, 0, 0],
-            np.zeros((len(vectors), *vectors.shape[1:])),
-            lambda part, splits: [vectors[part, 0, :1] + np.arange(sum(map(len, splits(8))))],
-        )
-
-    plain = compare_rows(vector_rows(rows, compare, {}), DISTRIBUTION_DEFAULTS, no_bar)
-    assert plain.statistic.tolist() == [0, 1, 2, 3, 4]
-    assert plain.tests is None
-    tested = compare_rows(vector_rows(rows, compare, {}), {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}, no_bar)
-    assert tested.tests.excesses.tolist() == [-1, 0, -1, -1, -1]
-    assert tested.tests.p_values.tolist() == [1.0] * 5
-    assert all(shape[1:] == (2, 2) or shape[1] == 3 for shape, _ in seen)

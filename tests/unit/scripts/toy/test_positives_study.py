@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from scripts.toy import positives_study
-from scripts.toy.positives_study import SETTINGS, main, parsed, recipe_of
+from scripts.toy.positives_study import main, parsed, recipe_of
 from scripts.toy.tables import LAMBDAS, gain, gain_table, gain_words, study_section
 
 pytestmark = pytest.mark.slow
@@ -77,8 +77,3 @@ def test_the_study_resumes_and_draws(tmp_path, monkeypatch):
     section = study_section(tmp_path / "a")
     assert "![Gains by setting](positives.png)" in section
     assert section.startswith("Positives help beyond two standard errors")
-
-
-def test_generated_positives_are_many_where_pairs_are_few():
-    found = {name: recipe_of(**setting).make.n_positives for name, setting in SETTINGS.items()}
-    assert (found["50 pairs"], found["500 pairs"], found["5000 pairs"]) == (10, 4, 1)

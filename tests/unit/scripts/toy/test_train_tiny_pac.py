@@ -100,18 +100,6 @@ def test_the_helper_reads_the_same_features_from_the_weights(small_clip):
         assert features / np.linalg.norm(features, axis=1, keepdims=True) == pytest.approx(own, abs=1e-5)
 
 
-def test_trials_depend_on_seed_and_number_alone():
-    few, more = draw_trials(3), draw_trials(5)
-    assert (more.pixels[:3] == few.pixels).all()
-    assert [few.texts[i] for i in few.references.ravel()] == [more.texts[i] for i in more.references[:3].ravel()]
-    assert [few.texts[i] for i in few.foils.worse] == [more.texts[i] for i in more.foils.worse[:3]]
-    # No reference is a right candidate.
-    trials = draw_trials(40)
-    for choices in (trials.foils, trials.pairs):
-        for scene, better in zip(choices.scenes, choices.better, strict=True):
-            assert better not in trials.references[scene]
-
-
 def made_trials(better, worse):
     """Two scenes whose captions have the features of rows `better` and `worse`; references and grades likewise."""
     scenes = np.array([0, 1])
