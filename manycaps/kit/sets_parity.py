@@ -417,12 +417,8 @@ def conformal_p_values(candidates: np.ndarray, people: PeopleDistances) -> np.nd
     One is added to both counts (Vovk et al. 2005; Bates et al. 2023, https://arxiv.org/abs/2104.08279), and the mean is
     taken over the references that the candidate stands in for.
 
-    Args:
-        candidates: as in `TailDistances`, (n_rows, n_candidates, n_references).
-        people: distances of people's captions from each other.
-
-    Returns:
-        float64 array, shape (n_rows, n_candidates), above 0 and at most 1.
+    `candidates` are as in `TailDistances`, (n_rows, n_candidates, n_references). Float64 of shape (n_rows,
+    n_candidates), above 0 and at most 1.
     """
     shares = people.share_above(candidates, or_equal=True)
     p_values: np.ndarray = ((1 + people.n_values * shares) / (1 + people.n_values)).mean(axis=2)

@@ -125,12 +125,8 @@ def cider_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np
     Equal token sequences have distance 0 by definition, since a short text scores below 10 against itself and the
     triangle-rank statistic needs d(x, x) = 0.
 
-    Args:
-        rows: n_rows rows of token lists.
-        scores: for each row a float64 array, shape (n_texts, n_texts), as from `cider_d_scores`.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts), 0 to 10, not symmetric.
+    `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, those of `cider_d_scores`.
+    The distances have that shape: 0 to 10, not symmetric.
 
     >>> cider_distances([[["a"], ["b"]]], [np.array([[2.5, 1.0], [2.0, 2.5]])])[0].tolist()
     [[0.0, 9.0], [8.0, 0.0]]
@@ -146,12 +142,8 @@ def multi_reference_cider_d(scores: np.ndarray, n_candidates: int) -> np.ndarray
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code.
 
-    Args:
-        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `cider_d_scores`, candidates first.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 array, shape (n_rows,), 0 (worst) to 10 (best).
+    `scores`, float64 of shape (n_rows, n_texts, n_texts), are those of `cider_d_scores`, candidates first. Shape
+    (n_rows,), 0 (worst) to 10 (best).
 
     >>> multi_reference_cider_d(np.array([[[9.0, 1.0, 2.0], [0.0, 9.0, 0.0], [0.0, 0.0, 9.0]]]), 1).tolist()
     [1.5]

@@ -117,12 +117,8 @@ def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[n
     Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
     below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0.
 
-    Args:
-        rows: n_rows rows of token lists.
-        scores: for each row a float64 array, shape (n_texts, n_texts), as from `meteor_scores`.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
+    `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, those of `meteor_scores`.
+    The distances have that shape: 0 to 1, not symmetric.
 
     >>> meteor_distances([[["A"], ["a"], ["b"]]], [np.full((3, 3), 0.5)])[0].tolist()
     [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
@@ -136,12 +132,8 @@ def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
 
-    Args:
-        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `meteor_scores`, candidates first.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 array, shape (n_rows,), 0 (worst) to below 1 (best).
+    `scores`, float64 of shape (n_rows, n_texts, n_texts), are those of `meteor_scores`, candidates first. Shape
+    (n_rows,), 0 (worst) to below 1 (best).
 
     >>> multi_reference_meteor(np.array([[[0.9, 0.0, 0.0], [0.5, 0.9, 0.0], [0.7, 0.0, 0.9]]]), 1).tolist()
     [0.7]

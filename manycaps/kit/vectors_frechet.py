@@ -178,12 +178,9 @@ def pooled_frechet_squared(
     A float64 number, as in `frechet_squared`; the order of the vectors, the blocks and parts of the corpus that are
     merged change at most the rounding, 1e-12 of the value.
 
-    Args:
-        vectors: floating-point array, shape (n_vectors, d).
-        candidate_counts: array of whole numbers, shape (n_vectors,): how often each vector is a candidate, 2 in all.
-        reference_counts: how often each is a reference, 2 in all.
-        progress: wraps the blocks in a progress bar.
-        block_size: vectors decomposed at once.
+    `vectors` is floating-point of shape (n_vectors, d), and the counts, whole numbers of shape (n_vectors,), say how
+    often each is a candidate and a reference, 2 in all at least. `progress` wraps the blocks of `block_size` vectors in
+    a progress bar.
     """
     sides = Moments(), Moments()
     for moments, counts in zip(sides, (candidate_counts, reference_counts), strict=True):

@@ -68,17 +68,9 @@ def mmd_from_sums(
     out. "authors" leaves them in but divides by n (n - 1), and adds `AUTHORS_DIAGONAL` to each, as the authors' program
     does: that is "unbiased" plus 1.00001 (1/(n - 1) + 1/(m - 1)), whatever the texts.
 
-    Args:
-        among_candidates: sums of k over the n^2 ordered pairs of candidates; any shape.
-        among_references: sums over the m^2 ordered pairs of references.
-        across: sums over the n m pairs of a candidate and a reference.
-        n: number of candidates, at least 2 unless "biased".
-        m: number of references, at least 2 unless "biased".
-        estimator: "unbiased", "biased" or "authors".
-        own: the kernel of every text with itself, as it is in the sums; "unbiased" takes it off.
-
-    Returns:
-        float64 array of the same shape.
+    The sums of k, of any shape, are over the n^2 ordered pairs of candidates, the m^2 of references, and the n m pairs
+    of one and the other; n and m are at least 2 unless "biased". `own` is the kernel of every text with itself, as it
+    is in the sums; "unbiased" takes it off. Float64 of the same shape.
     """
     if estimator == "biased":
         return among_candidates / n**2 + among_references / m**2 - 2 * across / (n * m)

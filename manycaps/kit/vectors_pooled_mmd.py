@@ -46,14 +46,10 @@ def pooled_mmd_squared(
     The kernel matrix is computed block by block and summed, on all cores. Time grows with the square of n_vectors. The
     result has no dimensions; for a bandwidth rule it is within 4e-11 of the sum over all pairs.
 
-    Args:
-        vectors: floating-point array, shape (n_vectors, d).
-        candidate_counts: array of whole numbers, shape (n_vectors,): how often each vector is a candidate.
-        reference_counts: how often each is a reference.
-        sigma: bandwidth rule or number, see `bandwidths`.
-        estimator: see `mmd_from_sums`.
-        progress: wraps the rows of blocks in a progress bar.
-        block_size: vectors on a side of a block; about ten arrays of block_size^2 numbers are held per core.
+    `vectors` is floating-point of shape (n_vectors, d), and the counts, whole numbers of shape (n_vectors,), say how
+    often each is a candidate and a reference. `sigma` is a rule of `bandwidths` or a number, and `estimator` one of
+    `mmd_from_sums`. `progress` wraps the rows of blocks in a progress bar; about ten arrays of block_size^2 numbers are
+    held per core.
     """
     counts, totals = candidate_counts[:, None].astype(np.float64), candidate_counts + reference_counts
     return _pooled_values(vectors, counts, totals, sigma, estimator, progress, block_size)[0]
