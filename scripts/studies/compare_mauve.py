@@ -18,7 +18,7 @@ parser = tool_parser(__doc__)
 parser.add_argument("file", type=pathlib.Path)
 parser.add_argument("--clips", type=int, default=25)
 parser.add_argument("--splits", type=int, default=99)
-parsed = start_study(__name__, parser, "mauve-text", "metrics/mmd_bert")
+parsed = start_study(__name__, parser, "mauve-text", "metrics/mmd_bert", "nltk")
 
 import functools
 import time

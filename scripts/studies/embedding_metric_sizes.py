@@ -15,7 +15,7 @@ from scripts.studies.study_options import Options, start_study, tool_parser
 parser = tool_parser(__doc__)
 parser.add_argument("file", type=pathlib.Path)
 parser.add_argument("--clips", type=int, default=50)
-parsed = start_study(__name__, parser, "metrics/mmd_bert")
+parsed = start_study(__name__, parser, "metrics/mmd_bert", "nltk")
 
 import numpy as np
 
