@@ -83,6 +83,7 @@ def in_file(content: bytes) -> Callable[[pathlib.Path], str]:
 
 # The cause of each is another one of those that a decoder finds, or overlooks.
 FILES: dict[str, bytes] = {
+    "jpeg_half": encoded("JPEG")[: len(encoded("JPEG")) // 2],
     "webp_two_pages": encoded("WEBP", 2),
     "tiff_second_page_beyond_the_end": encoded("TIFF", 2)[:-40],
     "ppm_of_words": b"P3\n2 2\n255\nred green blue red green blue a b c d e f",
