@@ -69,7 +69,8 @@ def create(name: str, kind: str) -> list[pathlib.Path]:
     }
     written = []
     (folder / "app.py").symlink_to(os.path.relpath(TEMPLATES / "app.py", folder))
-    for source in sorted([TEMPLATES / "requirements.txt", *(TEMPLATES / kind).glob("*.*")], key=lambda path: path.name):
+    templates = [*TEMPLATES.glob("*.*"), *(TEMPLATES / kind).glob("*.*")]
+    for source in sorted([path for path in templates if path.name != "app.py"], key=lambda path: path.name):
         target = elsewhere.get(source.name, folder / fill(source.name, name))
         text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
         target.write_text(text, encoding="utf-8")
