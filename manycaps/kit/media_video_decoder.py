@@ -14,6 +14,7 @@ from .media_video import EncodedVideo, FrameList, VideoSource, frame_at, frame_p
 
 try:
     import av
+    import av.logging
     import av.video.reformatter
 except ImportError as error:
     raise ImportError(f"{error.name}: expected it to be installed for videos. Run `pip install av`.") from error
@@ -136,6 +137,9 @@ def video_size(source: VideoSource, where: str) -> VideoSize:
 def _opened(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
     """Open a container and find its video stream; FFmpeg sees a file object only, and no name or address."""
     options = {"format_whitelist": ",".join(CONTAINER_FORMATS), "protocol_whitelist": "none"}
+    # Some packages turn PyAV's log on, as torchvision 0.19 does. Then the decoder's threads wait for Python to write to
+    # it, and Python waits for the threads to close the decoder: a damaged video would take forever.
+    av.logging.set_level(None)
     with opened_file(source, where) as file:
         try:
             container = av.open(file, options=options)

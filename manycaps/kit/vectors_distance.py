@@ -14,22 +14,20 @@ LARGEST_DISTANCE, SMALLEST_DISTANCE = 1e100, 1e-100
 def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
     """Cosine of every pair of texts of float64 vectors, shape (n_rows, n_texts, d), none of them all zeros.
 
-    Returns a float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal.
+    Returns a float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal. A cosine that
+    float64 cannot distinguish from 1 is 1: otherwise texts that are all equal would be ranked by rounding errors.
     """
     # By the largest number first: squares of small or large ones could leave the range of float64.
     vectors = vectors / np.abs(vectors).max(axis=2, keepdims=True)
     vectors /= np.sqrt(np.einsum("bnd,bnd->bn", vectors, vectors))[..., None]
     cosines = np.clip(vectors @ vectors.swapaxes(1, 2), -1, 1)
-    texts = np.arange(vectors.shape[1])
-    cosines[:, texts, texts] = 1
+    rounding = (vectors.shape[2] + 2) * 2.0**-52  # bound of the errors of two norms and a product of d numbers
+    cosines[cosines >= 1 - rounding] = 1
     return cosines
 
 
 def cosine_distances(cosines: np.ndarray) -> np.ndarray:
-    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1), 0 to 2: float64 arrays of any shape.
-
-    Equal texts may come out 1e-16 apart, which the triangle ranks count as equal.
-    """
+    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1), 0 to 2: float64 arrays of any shape."""
     return 1 - cosines
 
 
@@ -82,10 +80,13 @@ def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
     to the last bit. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the
     distance is not defined, such as the correlation with a constant vector.
     """
-    if name == "cosine":
-        return cosine_distances(cosine_similarities(vectors))
     with np.errstate(all="ignore"):  # what is not defined is NaN, and found by `check_defined`
-        distances = np.stack([cdist(row, row, metric=name) for row in vectors])
+        if name == "correlation":
+            vectors = vectors - vectors.mean(axis=2, keepdims=True)
+        if name in ("cosine", "correlation"):
+            distances = cosine_distances(cosine_similarities(vectors))
+        else:
+            distances = np.stack([cdist(row, row, metric=name) for row in vectors])
     texts = np.arange(vectors.shape[1])
     distances[:, texts, texts] = 0
     return distances

@@ -57,4 +57,12 @@ def test_a_text_is_at_distance_zero_from_itself_and_all_distances_lie_in_the_ran
     assert (np.diagonal(distances, axis1=1, axis2=2) == 0).all()
     assert distances.min() >= 0
     assert distances.max() <= 2
-    assert distances[:, 0, 2] == pytest.approx(0, abs=1e-15)
+    assert (distances[:, 0, 2] == 0).all(), "equal vectors"
+    assert (distances[:, 0, 1] > 0).all()
+
+
+@each_case("name", DISTANCE_NAMES)
+@pytest.mark.parametrize("d", [2, 3, 384, 768])
+def test_equal_vectors_have_no_distance(name, d):
+    vectors = np.random.default_rng(d).uniform(0.1, 1, size=(100, 1, d))
+    assert (vector_distances(np.concatenate((vectors, vectors, vectors), axis=1), name) == 0).all()
