@@ -23,8 +23,18 @@ WITH_EXAMPLES = [
 ]
 
 
+# What the oldest versions of the other packages do not fit.
+NEWEST = {
+    "manycaps.pages.inputs": "gradio",
+    "manycaps.pages.module_page": "gradio",
+    "scripts.repository.site_pages": "mkdocs",
+}
+
+
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_run(name):
+    if name in NEWEST:
+        pytest.importorskip(NEWEST[name], reason="it cannot be installed beside the oldest versions")
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert failed == 0
     assert tried > 0
