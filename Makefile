@@ -1,9 +1,10 @@
 # The two commands of a newcomer are `make quickstart` and `make test`; each installs what it needs into .venv.
 PYTHON ?= python3
 VENV := .venv
+OLDEST := .venv-oldest
 # Processes that run tests. Each may load torch and a model: about 1.5 GB. Slow tests get one process more: they wait
 # for downloads and browsers.
-test: WORKERS ?= 2
+test test-oldest: WORKERS ?= 2
 test-slow test-all: WORKERS ?= 3
 # Whether the quickstart also shows the image and video metrics, which need torch: yes or no.
 IMAGES ?= yes
@@ -13,23 +14,24 @@ BUILDER := hatchling editables
 # What the modules need: a new folder is found by itself.
 MODULE_REQUIREMENTS := $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
 
-.PHONY: help quickstart test test-slow test-all check format docs dist benchmark studies clean
+.PHONY: help quickstart test test-slow test-all test-oldest check format docs dist benchmark studies clean
 
 help:
 	@echo "make quickstart   compare three captioning systems on the bundled sample"
 	@echo "make test         run the fast tests: every rule, every module and page once, in three minutes on two cores"
 	@echo "make test-slow    run the slow tests: studies, training, browsers, killed runs, thousands of hostile inputs"
 	@echo "make test-all     run all tests"
+	@echo "make test-oldest  run the fast tests with the oldest versions of all dependencies (Python 3.10 to 3.12)"
 	@echo "make check        lint, format check, types, links, fast tests: what a change must pass"
 	@echo "make format       format the code and renew links and tables"
 	@echo "make docs         build the site into site/: a link that leads nowhere is an error"
 	@echo "make dist         build the wheel and the sdist into dist/, and check what PyPI would show"
 	@echo "make benchmark    measure speed beside the programs that people use today"
 	@echo "make studies      renew the tables and pictures of docs/studies.md: bundled captions, DATA=FOLDER public ones too"
-	@echo "make clean        delete .venv and what the targets wrote"
+	@echo "make clean        delete the environments and what the targets wrote"
 	@echo "IMAGES=no make quickstart   without the image metrics, which need torch"
 	@echo "WORKERS=8 make test       run as many tests at once (2, and 3 of all tests)"
-	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new .venv"
+	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new environment"
 
 quickstart: $(VENV)/quickstart-images-$(IMAGES).installed
 	$(BIN)/manycaps install-wordnet
@@ -47,6 +49,10 @@ test-slow: $(VENV)/test.installed
 test-all: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+test-oldest: $(OLDEST)/test.installed
+	$(OLDEST)/bin/manycaps install-wordnet
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 check: $(VENV)/test.installed
 	$(BIN)/ruff check .
@@ -78,11 +84,11 @@ studies: $(VENV)/test.installed
 	$(BIN)/python -m scripts.studies.renew_studies $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) dist quickstart-output site studies-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) dist quickstart-output site studies-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-$(BIN)/python:
+$(BIN)/python $(OLDEST)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and f"Python 3.10 or newer is needed, {sys.executable} is {sys.version.split()[0]}. Run PYTHON=python3.12 make ...")'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(@:/bin/python=)
 
 $(VENV)/quickstart-images-%.installed: $(BIN)/python pyproject.toml
 	$(BIN)/pip install --quiet $(BUILDER)
@@ -92,4 +98,9 @@ $(VENV)/quickstart-images-%.installed: $(BIN)/python pyproject.toml
 $(VENV)/test.installed: $(BIN)/python pyproject.toml tests/requirements.txt $(wildcard scripts/requirements*.txt) $(MODULE_REQUIREMENTS)
 	$(BIN)/pip install --quiet -r tests/requirements.txt $(MODULE_REQUIREMENTS:%=-r %)
 	$(BIN)/pip install --quiet --no-build-isolation -e .
+	touch $@
+
+$(OLDEST)/test.installed: $(OLDEST)/bin/python pyproject.toml tests/oldest_versions.txt tests/oldest_requirements.txt
+	$(OLDEST)/bin/pip install --quiet $(BUILDER)
+	$(OLDEST)/bin/pip install --quiet --no-build-isolation -c tests/oldest_versions.txt -r tests/oldest_requirements.txt -e ".[embeddings,meteor,languages,video,report,sample,train]"
 	touch $@
