@@ -3,25 +3,17 @@
 import numpy as np
 import PIL.Image
 
+from manycaps.made_world.pictures import RGB
 from tests.large_packages import datasets
 
-COLORS = {
-    "red": (220, 30, 30),
-    "green": (30, 200, 40),
-    "blue": (30, 50, 220),
-    "yellow": (230, 220, 40),
-    "black": (15, 15, 15),
-    "white": (240, 240, 240),
-    "orange": (240, 140, 20),
-    "purple": (140, 40, 170),
-}
+COLORS = "red green blue yellow black white orange purple".split()
 PLACES = "field wall table road".split()
 
 
 def picture(color, seed):
     """A noisy square of one colour."""
     noise = np.random.default_rng(seed).integers(-15, 16, (36, 40, 3))
-    return PIL.Image.fromarray(np.clip(np.array(COLORS[color]) + noise, 0, 255).astype(np.uint8))
+    return PIL.Image.fromarray(np.clip(np.array(RGB[color]) + noise, 0, 255).astype(np.uint8))
 
 
 def tuples(n, seed=0, captions_per_image=1):
@@ -29,7 +21,7 @@ def tuples(n, seed=0, captions_per_image=1):
     rng = np.random.default_rng(seed)
     columns = {name: [] for name in ("image", "caption", "generated_image", "generated_caption")}
     for i in range(n):
-        color, place = str(rng.choice(list(COLORS))), str(rng.choice(PLACES))
+        color, place = str(rng.choice(COLORS)), str(rng.choice(PLACES))
         for k in range(captions_per_image):
             columns["image"].append(picture(color, 1000 * seed + i))
             columns["caption"].append(f"a {color} thing on a {place}, number {i}, seen {k + 1} times")

@@ -47,7 +47,6 @@ class Encoders:
         width = len(network.text_projection)
         identity = torch.eye(width, device=self.model.device, dtype=self.model.dtype)
         network.text_projection = torch.nn.Parameter(identity, requires_grad=False)
-        self.d_visual = len(weights[VISUAL_PROJECTION])
 
     def pixels(self, source: object, where: str, rng: np.random.Generator | None = None) -> np.ndarray:
         """Decode one image as the model sees it, with a random crop if there is a generator."""

@@ -57,8 +57,6 @@ def test_a_text_is_at_distance_zero_from_itself_and_all_distances_lie_in_the_ran
     assert (np.diagonal(distances, axis1=1, axis2=2) == 0).all()
     assert distances.min() >= 0
     assert distances.max() <= 2
-    assert (distances[:, 0, 2] == 0).all(), "equal vectors"
-    assert (distances[:, 0, 1] > 0).all()
 
 
 @each_case("name", DISTANCE_NAMES)
