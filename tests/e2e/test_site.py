@@ -229,7 +229,7 @@ def address(site):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), zip(WIDTHS, ("light", "dark"), strict=True))
+@pytest.mark.parametrize(("width", "scheme"), [*zip(WIDTHS, ("light", "dark"), strict=True)])
 def test_a_browser_asks_for_nothing_from_elsewhere(browser, address, width, scheme):
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
