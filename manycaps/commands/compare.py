@@ -1,19 +1,20 @@
 """Compare captioning systems: which one is nearer to people, and how certain is that?
 
+manycaps compare mine.jsonl -r references.jsonl
 manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
 manycaps compare systems/*.jsonl -r references.jsonl --images photos/ -o report/
 manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
 manycaps compare scores/baseline scores/mine
 
 Each file holds the captions of one system, one or several for every image; the first is the baseline, unless --baseline
-names another. References are in a file of their own, or beside the captions. Rows are matched by their ids; all systems
-must have the same rows. Files may be .jsonl, .json (including COCO's results and annotations), .csv, .tsv, .parquet or
-.tar; the captions of a row may be in one cell, as a list, or in numbered columns, caption_1 to caption_5. --columns
-says which columns to read if their names are unusual: --columns predictions=samples,id=image_id;
-refs.csv:references=human applies to that file alone. With --common-rows, rows that one of the files lacks are left out;
-otherwise they are an error. Folders that `manycaps score` wrote may take the place of files: nothing is computed again,
-and the page has no captions, unless --with-captions reads them again from the files that were scored, for the page and
-for --full.
+names another. A single system is compared with people alone. References are in a file of their own, or beside the
+captions. Rows are matched by their ids; all systems must have the same rows. Files may be .jsonl, .json (including
+COCO's results and annotations), .csv, .tsv, .parquet or .tar; the captions of a row may be in one cell, as a list, or
+in numbered columns, caption_1 to caption_5. --columns says which columns to read if their names are unusual: --columns
+predictions=samples,id=image_id; refs.csv:references=human applies to that file alone. With --common-rows, rows that one
+of the files lacks are left out; otherwise they are an error. Folders that `manycaps score` wrote may take the place of
+files: nothing is computed again, and the page has no captions, unless --with-captions reads them again from the files
+that were scored, for the page and for --full.
 
 The answer comes first, from the module human_parity, if every row has at least two references: can each system be
 distinguished from people, after how many rows, and how does it differ; and which of two systems is nearer to people, or

@@ -17,7 +17,7 @@ class CompareOptions:
         TypeError, ValueError: an option cannot be used. Messages name it as the command line does: --n-resamples.
     """
 
-    # Files of captions, one or several for every row, or folders that `manycaps score` wrote: two or more of one kind.
+    # Files of captions, one or several for every row, or folders that `manycaps score` wrote: all of one kind.
     systems: Sequence[str]
     # Files of human captions; none where they stand beside the captions of the systems.
     references: Sequence[str] = ()

@@ -21,7 +21,7 @@ from manycaps.comparison.paired_tests import (
     smallest_sign_p_value,
 )
 from manycaps.comparison.parity import ComparedParity
-from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow, check_several
+from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
 from manycaps.kit.sets_intervals import cluster_numbers, clustered_test, mean_interval, mean_of_rows
 from manycaps.saved_files import made_folder, write_text_atomically
 
@@ -75,9 +75,9 @@ class ComparedMetric(NamedTuple):
         return min(self.means, key=lambda name: self.metric.distance(self.means[name].mean))
 
     def is_best(self, system: str) -> bool:
-        """Whether a system has the best mean, or one that differs from it in the last digits alone."""
+        """Whether a system of several has the best mean, or one that differs from it in the last digits alone."""
         pair = {system, self.best}
-        return len(pair) == 1 or any(
+        return len(pair) < min(2, len(self.means)) or any(
             {compared.first, compared.second} == pair and compared.test.difference == 0 for compared in self.pairs
         )
 
@@ -214,12 +214,11 @@ def compared_systems(
 ) -> SystemComparison:
     """Compare systems by all metrics that they share.
 
-    There are two or more `systems`, the baseline first, with values of the same rows in the same order; `clusters` are
+    There are one or more `systems`, the baseline first, with values of the same rows in the same order; `clusters` are
     as for `clustered_differences`, and `parity` is their comparison with people. `of_files` says what a reader should
     know of the files. Where not all sign patterns are enumerated, `n_resamples` random ones are drawn with `seed`.
-    Raises ValueError if there is one system only, or if the systems have no metric in common.
+    Raises ValueError if the systems have no metric in common.
     """
-    check_several(len(systems), systems[0].name if systems else "")
     shared = set.intersection(*(set(system.values) for system in systems))
     metrics = known_values(shared)
     has_equal_sizes = len({tuple(system.n_candidates or ()) for system in systems}) == 1
@@ -285,7 +284,8 @@ def _compared_metrics(
     of_network = [module_of(metric).runs_network for metric in metrics for _ in numbers]
     rounding = NETWORK_ROUNDING * np.where(of_network, np.median(np.maximum(np.abs(first), np.abs(second)), axis=0), 0)
     resampling = {"n_resamples": n_resamples, "seed": seed}
-    tests = paired_tests(first, second, places.tolist(), **resampling, level=LEVEL / len(numbers), rounding=rounding)
+    level = LEVEL / max(1, len(numbers))
+    tests = paired_tests(first, second, places.tolist(), **resampling, level=level, rounding=rounding)
     p_values = np.array([test.p_value for test in tests])
     near_zero = np.array([metric.best == "zero" for metric in metrics for _ in numbers])
     ranking = p_values.copy()

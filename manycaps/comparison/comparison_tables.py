@@ -82,8 +82,9 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table with a row per system; without rows where there are no metrics beside human parity."""
     if not comparison.metrics:
         return FormattedTable("", [], [])
-    systems = comparison.systems
-    columns = [("system", [Cell(f"{name} ({letter})") for letter, name in zip(LETTERS, systems, strict=False)])]
+    systems, several = comparison.systems, len(comparison.systems) > 1
+    names = [f"{name} ({letter})" if several else name for letter, name in zip(LETTERS, systems, strict=False)]
+    columns = [("system", [Cell(name) for name in names])]
     for compared in comparison.metrics:
         is_excess = compared.metric.best == "zero"
         cells = [_mean_cell(compared, name, systems) for name in systems]
@@ -92,9 +93,9 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
         people = {tested.system: tested for tested in comparison.people if tested.module == slug}
         if not compared.metric.is_per_candidate and len(people) == len(systems):
             columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
+    marks = "; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 after Holm)"
     return FormattedTable(
-        "Means over rows; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 "
-        "after Holm). p people: test against human captions.",
+        f"Means over rows{marks if several else ''}. p people: test against human captions.",
         [header for header, _ in columns],
         list(zip(*(cells for _, cells in columns), strict=True)),
     )

@@ -167,26 +167,32 @@ def comparison_methods(comparison: SystemComparison) -> str:
     adjusted = f"are adjusted by Holm's method over the {n_pairs} pairs of systems within each metric"
     if n_pairs == 1:
         adjusted = "need no adjustment, as two systems make a single pair"
-    systems = " and ".join((", ".join(comparison.systems[:-1]), comparison.systems[-1]))
+    verb = "compared" if n_pairs else "measured"
+    systems = " and ".join(filter(None, (", ".join(comparison.systems[:-1]), comparison.systems[-1])))
     sentences = [
-        f"We compared {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
+        f"We {verb} {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
         f"(seed {comparison.seed}).",
         f"Differences of two systems are means over rows, with two-sided paired tests by {flips} of {unit}s{exact}; "
-        f"ties count. Their {CONFIDENCE_LEVEL:.0%} intervals hold the differences that the test does not reject; those "
-        f"of the systems' means are Student's over {unit}s, transformed to remove skewness (Hall 1992).",
+        f"ties count. Their {CONFIDENCE_LEVEL:.0%} intervals hold the differences that the test does not reject.",
         f"p-values {adjusted}; {n_pairs * len(comparison.metrics)} tests were made for {len(comparison.metrics)} "
         f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {LEVEL:.0%}.",
         f"Detectable differences are found with a power of at least {POWER:.0%} after the adjustment.",
     ]
-    if not comparison.metrics:
+    if not comparison.metrics or n_pairs == 0:
         sentences = sentences[:1]
+    if comparison.metrics:
+        sentences.append(
+            f"{CONFIDENCE_LEVEL:.0%} intervals of a system's means are Student's over {unit}s, transformed to remove "
+            "skewness (Hall 1992)."
+        )
     if comparison.parity is not None:
         sentences[1:1] = parity_methods(comparison.parity, n_pairs)
     if any(metric.metric.best == "zero" for metric in comparison.metrics):
         sentences.append(
             "Metrics of two sets of captions are given as their excess over the mean of all splits of an image's "
-            "captions into sets of the same sizes, which is around 0 for human captions; one of two systems is called "
-            "nearer to people only if their difference and their sum are significant."
+            "captions into sets of the same sizes, which is around 0 for human captions."
+            + " One of two systems is called nearer to people only if their difference and sum are significant."
+            * (n_pairs > 0)
         )
     if not comparison.has_equal_sizes:
         sentences.append(UNEQUAL_SIZES)

@@ -288,4 +288,4 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
         f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}, or a share "
         "does; one dominates the other if a share of it is nearer to people's 5%, by a paired test, and it is shown "
         "not to be worse in the others and in the fidelity gap by a detectable difference.",
-    ]
+    ][: 3 if n_pairs else 2]

@@ -88,7 +88,6 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
     >>> named_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
     {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
     """
-    check_several(len(sources), sources[0])
     if len(sources) > len(LETTERS):
         raise ValueError(f"systems: expected at most {len(LETTERS)}, got {len(sources)}. Compare fewer at a time.")
     chosen = list(names) if names else [source_name(source) for source in sources]
@@ -104,12 +103,6 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
         raise ValueError(f"--baseline: expected one of {', '.join(chosen)}, got {baseline!r}. Check the spelling.")
     first = baseline or chosen[0]
     return {first: systems[first], **systems}
-
-
-def check_several(n_systems: int, first: str) -> None:
-    """Raise unless there are two systems or more."""
-    if n_systems < 2:
-        raise ValueError(f"systems: expected two or more, got one ({first}). Add the captions of another system.")
 
 
 def are_score_folders(sources: Mapping[str, str]) -> bool:

@@ -38,13 +38,14 @@ def comparison_page(comparison: SystemComparison) -> str:
     """Return the whole page of a comparison."""
     n_rows = f"{len(comparison.rows):,} {'rows' if len(comparison.rows) > 1 else 'row'}"
     names = ", ".join(comparison.systems)
-    lead = f"{names} on the same {n_rows}; the first one is the baseline."
+    several = len(comparison.systems) > 1
+    lead = f"{names} on the same {n_rows}; the first one is the baseline." if several else f"{names} on {n_rows}."
     plots = [*(people_plot(comparison, module) for module in SET_MODULES), diversity_plot(comparison)]
     parts = [
         _table_section("systems", "Means", system_table(comparison)),
         *(
             f'<h2 id="{metric.metric.key}">{html.escape(metric.metric.title)}</h2>'
-            f"{as_figure(metric_plot(metric))}{as_figure(difference_plot(metric))}"
+            f"{as_figure(metric_plot(metric))}{as_figure(difference_plot(metric)) if several else ''}"
             for metric in comparison.metrics
         ),
         *(as_plot_section(plot) for plot in plots if plot is not None),

@@ -23,28 +23,25 @@ def metric_plot(compared: ComparedMetric) -> Plot:
     """Means of the systems, and differences to the first one, with their intervals."""
     metric, names = compared.metric, list(compared.means)
     pairs = [pair for pair in compared.pairs if pair.second == names[0]]
-    with new_figure(1.5 + 0.36 * len(names), 1, 2, grid="x") as (figure, (left, right)):
+    with new_figure(1.5 + 0.36 * len(names), 1, 1 + bool(pairs), grid="x", squeeze=False) as (figure, panels):
+        left, right = panels[0, 0], panels[0, -1]
         for i, mean in enumerate(compared.means.values()):
             _draw_interval(left, i, i, mean.mean, mean.ci_low, mean.ci_high)
         left.set(yticks=range(len(names)), yticklabels=names, xlabel=f"{metric.measures}\n({metric.direction})")
         left.set(title="mean over rows", ylim=(len(names) - 0.5, -0.5))
-        for i, pair in enumerate(pairs):
-            _draw_interval(right, i, i + 1, pair.test.difference, pair.test.ci_low, pair.test.ci_high)
-        right.axvline(0, color=MUTED, lw=1)
-        labels = [f"{pair.first}\n{shown_p_value(pair.adjusted_p_value)}" for pair in pairs]
-        right.set(yticks=range(len(pairs)), yticklabels=labels, xlabel="difference, same unit")
-        right.set(title=f"difference to {names[0]}", ylim=(len(pairs) - 0.5, -0.5))
+        caption = f"Means over rows and their 95 % intervals: {metric.direction}."
+        if pairs:
+            for i, pair in enumerate(pairs):
+                _draw_interval(right, i, i + 1, pair.test.difference, pair.test.ci_low, pair.test.ci_high)
+            right.axvline(0, color=MUTED, lw=1)
+            labels = [f"{pair.first}\n{shown_p_value(pair.adjusted_p_value)}" for pair in pairs]
+            right.set(yticks=range(len(pairs)), yticklabels=labels, xlabel="difference, same unit")
+            right.set(title=f"difference to {names[0]}", ylim=(len(pairs) - 0.5, -0.5))
+            caption += f" Differences to {names[0]} are means of rows; p after Holm's method over all pairs."
         for axes in (left, right):
             axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
         descriptions = [f"{name} {as_digits(mean.mean)}" for name, mean in compared.means.items()]
-        return as_plot(
-            f"means-{metric.key}",
-            metric.title,
-            f"Means over rows and their 95% intervals, and the differences to {names[0]} row by row: "
-            f"{metric.direction}. p after Holm's method over all pairs.",
-            ", ".join(descriptions),
-            figure,
-        )
+        return as_plot(f"means-{metric.key}", metric.title, caption, ", ".join(descriptions), figure)
 
 
 def _draw_interval(axes: Any, height: int, series: int, mean: float, low: float, high: float) -> None:

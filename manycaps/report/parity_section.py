@@ -50,13 +50,14 @@ def parity_section(
         f"{example_links(parity, system, rows)}</span></li>"
         for system in parity.nearest_first()
     )
-    pairs = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)
+    lines = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)
+    pairs = f'<h2 id="pairs-beside-people">Compared with each other</h2><ul class="pairs">{lines}</ul>' if lines else ""
     paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in notes)
     drawn = map_plot(parity, clusters)
     return f"""<h2 id="summary">Compared with people</h2>{paragraphs}<ul class="answer summary">{systems}</ul>
 <p class="soft">Bars: captions by their distance from the references, in twentieths of people's own distances, from
 ordinary to unlike people's; the line marks the 5 % that people give.</p>
-<h2 id="pairs-beside-people">Compared with each other</h2><ul class="pairs">{pairs}</ul>
+{pairs}
 {"" if drawn is None else as_figure(drawn)}"""
 
 

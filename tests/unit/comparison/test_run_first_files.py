@@ -122,6 +122,18 @@ def test_what_cannot_be_tested_has_no_p_value_of_1():
     assert [row[2].text for row in system_table(compared).rows] == ["not testable"] * 2
 
 
+def test_one_system_is_compared_with_people(folder, capsys):
+    assert run("shifted.jsonl --full -m trm_cider,bleu_rouge") == 0
+    printed, page = capsys.readouterr().out, page_of(folder)
+    assert "\nshifted: p < 0.001. At least " in printed
+    assert "shifted (a)" not in printed
+    for text in ("best one", "baseline", "Two systems differ", "Differences", "difference to", "pairs-beside"):
+        assert text not in printed + page, text
+    assert "shifted on 14 rows." in page
+    numbers = json.loads((folder / "report" / "comparison.json").read_text(encoding="utf-8"))
+    assert [metric["pairs"] for metric in numbers["metrics"].values()] == [[]] * len(numbers["metrics"])
+
+
 def test_screen_page_and_map_show_the_same_numbers_and_the_captions_behind_them(folder, capsys):
     assert run("system.jsonl repeating.jsonl shifted.jsonl --full") == 0
     printed, page = capsys.readouterr().out, page_of(folder)
