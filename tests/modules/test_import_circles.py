@@ -1,9 +1,12 @@
-"""No file of the package imports one that imports it, at once or within a function."""
+"""No file of the package imports one that imports it, at once or within a function, nor large packages too early."""
 
 import ast
 import graphlib
+import subprocess
+import sys
 from importlib.util import resolve_name
 
+from tests.each_case import each_case
 from tests.module_folders import ROOT
 
 
@@ -36,3 +39,18 @@ def test_no_file_imports_one_that_imports_it():
     graph = {name: imports(name) for name in FILES}
     assert sum(map(len, graph.values())) > 1_000
     assert len([*graphlib.TopologicalSorter(graph).static_order()]) == len(FILES)
+
+
+@each_case(
+    ("names", "packages"),
+    [
+        ("manycaps.kit.clip_sets", "torch open_clip safetensors.torch"),
+        # The server of worker processes starts at once.
+        ("manycaps.scoring.local_processes", "numpy pyarrow"),
+        ("manycaps.integrations.inspect_scorer, manycaps.integrations.lighteval_metric", "evaluate inspect_ai torch"),
+    ],
+)
+def test_large_packages_are_not_imported_before_they_are_needed(names, packages):
+    program = f"import sys, {names}; print({set(packages.split())} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "set()\n"
