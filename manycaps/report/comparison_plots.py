@@ -37,7 +37,7 @@ def metric_plot(compared: ComparedMetric) -> Plot:
             labels = [f"{pair.first}\n{shown_p_value(pair.adjusted_p_value)}" for pair in pairs]
             right.set(yticks=range(len(pairs)), yticklabels=labels, xlabel="difference, same unit")
             right.set(title=f"difference to {names[0]}", ylim=(len(pairs) - 0.5, -0.5))
-            caption += f" Differences to {names[0]} are means of rows; p after Holm's method over all pairs."
+            caption += f" Right: differences to {names[0]}, row by row; p after Holm's method over all pairs."
         for axes in (left, right):
             axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
         descriptions = [f"{name} {as_digits(mean.mean)}" for name, mean in compared.means.items()]
