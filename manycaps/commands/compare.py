@@ -7,7 +7,7 @@ manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
 manycaps compare scores/baseline scores/mine
 
 Each file holds the captions of one system, one or several for every image; the first is the baseline, unless --baseline
-names another. A single system is compared with people alone. References are in a file of their own, or beside the
+names another. A single system is compared only with people. References are in a file of their own, or beside the
 captions. Rows are matched by their ids; all systems must have the same rows. Files may be .jsonl, .json (including
 COCO's results and annotations), .csv, .tsv, .parquet or .tar; the captions of a row may be in one cell, as a list, or
 in numbered columns, caption_1 to caption_5. --columns says which columns to read if their names are unusual: --columns

@@ -64,7 +64,7 @@ class ComparedMetric(NamedTuple):
     means: Mapping[str, SystemMean]
     # Every system with every one before it.
     pairs: Sequence[ComparedPair]
-    # Smallest adjusted p-value with this number of rows, if all of them differ.
+    # Smallest adjusted p-value with this number of rows, if all of them differ; NaN for one system.
     smallest_p_value: float
     # By system the p-value of every row's own test against people; empty where rows were not tested.
     row_p_values: Mapping[str, np.ndarray] = {}
@@ -232,7 +232,7 @@ def compared_systems(
     if not metrics and parity is None:
         raise ValueError(
             f"{systems[0].name}: expected a metric that all systems were scored by, got none. Score them by the same "
-            "metrics."
+            "metrics; human_parity takes two references or more in every row."
         )
     places = cluster_numbers(clusters if clusters is not None else range(len(rows)))
     compared = _compared_metrics(metrics, systems, places, n_resamples, seed) if metrics else []
@@ -292,7 +292,7 @@ def _compared_metrics(
     if near_zero.any():
         sides = first[:, near_zero], second[:, near_zero]
         ranking[near_zero] = nearer_p_values(p_values[near_zero], *sides, places.tolist(), n_resamples, seed)
-    smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples))
+    smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples)) or math.nan
     compared = []
     for i, metric in enumerate(metrics):
         own = slice(i * len(numbers), (i + 1) * len(numbers))

@@ -94,8 +94,9 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
         if not compared.metric.is_per_candidate and len(people) == len(systems):
             columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
     marks = "; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 after Holm)"
+    people_test = " p people: test against human captions." * ("p people" in dict(columns))
     return FormattedTable(
-        f"Means over rows{marks if several else ''}. p people: test against human captions.",
+        f"Means over rows{marks * several}.{people_test}",
         [header for header, _ in columns],
         list(zip(*(cells for _, cells in columns), strict=True)),
     )

@@ -109,9 +109,11 @@ def notes(comparison: SystemComparison) -> list[str]:
     untested = [compared.metric.title for compared in comparison.metrics if compared.metric.replaced_by]
     if untested:
         sentences.append(
-            f"{' and '.join(untested)}: scored without p-values, so that systems are compared by the statistic, which "
-            "is not 0 for people, and not by its excess. Score with --option p_value=exact for that."
+            f"{' and '.join(untested)}: scored without p-values, so that the statistic is given, which is not 0 for "
+            "people, and not its excess. Score with --option p_value=exact for that."
         )
+    if comparison.parity is None and len(comparison.systems) == 1:
+        sentences.append(f"The tables show the means of {comparison.systems[0]}, the only system.")
     return sentences
 
 
@@ -123,8 +125,10 @@ def one_reference(comparison: SystemComparison) -> list[str]:
         return []
     titles = ", ".join(metric.metric.title for metric in comparison.metrics)
     return [
-        f"Systems are not compared with people: that takes two references or more in every row, and {n_single} of "
-        f"{len(rows)} have one. They are compared with each other, by {titles}."
+        "Human parity is not tested: that takes two references or more in every row, and "
+        f"{n_single} of {len(rows)} have one."
+        + f" Systems are compared with each other, by {titles}."
+        * (len(comparison.systems) > 1)
     ]
 
 

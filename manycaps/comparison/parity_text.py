@@ -186,7 +186,7 @@ def parity_screen(
         of_pairs.append(f"- {len(parity.pairs)} pairs in all: --full")
     of_pairs += warnings
     before = [*table, "", *(line for note in notes for line in _wrapped(note))]
-    after = ["", *(line for text in of_pairs for line in _wrapped(text))]
+    after = ["", *(line for text in of_pairs for line in _wrapped(text))] if of_pairs else []
     systems = parity.nearest_first()
     sentences = [_wrapped(system_line(parity, system)) for system in systems]
     n_free = HEIGHT - len(before) - len(after) - sum(map(len, sentences))

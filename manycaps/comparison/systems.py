@@ -88,11 +88,11 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
     >>> named_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
     {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
     """
-    if len(sources) > len(LETTERS):
-        raise ValueError(f"systems: expected at most {len(LETTERS)}, got {len(sources)}. Compare fewer at a time.")
+    if not 1 <= len(sources) <= len(LETTERS):
+        raise ValueError(f"systems: expected 1 to {len(LETTERS)}, got {len(sources)}. Give as many at a time.")
     chosen = list(names) if names else [source_name(source) for source in sources]
     if len(chosen) != len(sources):
-        raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each system.")
+        raise ValueError(f"--names: expected one name per system ({len(sources)}), got {len(chosen)}. Give as many.")
     for name in chosen:
         if not name.strip() or not name.isprintable():
             raise ValueError(f"--names: expected names that can be printed, got {shown_value(name)}. Write others.")

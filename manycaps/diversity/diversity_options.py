@@ -65,7 +65,7 @@ def check_names(
             for name, column in zip(chosen, columns, strict=True)
         ]
     if len(chosen) != len(sources):
-        raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each source.")
+        raise ValueError(f"--names: expected one name per source ({len(sources)}), got {len(chosen)}. Give as many.")
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"--names: expected different names, got {chosen}. Give each source its own with --names.")
     return chosen

@@ -139,7 +139,8 @@ def _opened(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
     options = {"format_whitelist": ",".join(CONTAINER_FORMATS), "protocol_whitelist": "none"}
     # Some packages turn PyAV's log on, as torchvision 0.19 does. Then the decoder's threads wait for Python to write to
     # it, and Python waits for the threads to close the decoder: a damaged video would take forever.
-    av.logging.set_level(None)
+    if av.logging.get_level() is not None:
+        av.logging.set_level(None)
     with opened_file(source, where) as file:
         try:
             container = av.open(file, options=options)

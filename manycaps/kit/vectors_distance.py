@@ -14,14 +14,14 @@ LARGEST_DISTANCE, SMALLEST_DISTANCE = 1e100, 1e-100
 def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
     """Cosine of every pair of texts of float64 vectors, shape (n_rows, n_texts, d), none of them all zeros.
 
-    Returns a float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal. A cosine that
-    float64 cannot distinguish from 1 is 1: otherwise texts that are all equal would be ranked by rounding errors.
+    Returns a float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal. A cosine
+    within its rounding error of 1 is 1: otherwise texts that are all equal would be ranked by rounding errors.
     """
     # By the largest number first: squares of small or large ones could leave the range of float64.
     vectors = vectors / np.abs(vectors).max(axis=2, keepdims=True)
     vectors /= np.sqrt(np.einsum("bnd,bnd->bn", vectors, vectors))[..., None]
     cosines = np.clip(vectors @ vectors.swapaxes(1, 2), -1, 1)
-    rounding = (vectors.shape[2] + 2) * 2.0**-52  # bound of the errors of two norms and a product of d numbers
+    rounding = (vectors.shape[2] + 2) * 2.0**-52  # bound for two norms, two divisions and a product of d numbers
     cosines[cosines >= 1 - rounding] = 1
     return cosines
 

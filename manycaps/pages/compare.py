@@ -1,4 +1,4 @@
-"""The page of `manycaps compare`: two or three systems and human captions, each an uploaded file."""
+"""The page of `manycaps compare`: one to three systems and human captions, each an uploaded file."""
 
 import functools
 import html
@@ -40,7 +40,7 @@ KINDS = (".jsonl", ".json", ".csv", ".tsv")
 DISTANCE = "meteor"
 METRICS = {"CIDEr-D and TRM-CIDEr": "trm_cider", "METEOR and TRM-METEOR": "trm_meteor"}
 
-SYSTEMS = ("System 1, the baseline", "System 2", "System 3, or none")
+SYSTEMS = ("System 1, the baseline", "System 2, or none", "System 3, or none")
 PEOPLE = "Human captions"
 
 
@@ -49,7 +49,7 @@ def form(_: None) -> Form:
     return Form(
         title="Compare captioning systems",
         introduction=(
-            "Which one is nearer to people, and how certain is that? Upload the captions of two or three systems "
+            "Which one is nearer to people, and how certain is that? Upload the captions of one to three systems "
             f"({', '.join(KINDS)}) with ids, and the human captions, in a file of their own or in a column "
             "`references`."
         ),
@@ -66,13 +66,13 @@ def form(_: None) -> Form:
 
 
 def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[dict[str, str], list[str]]:
-    """Return two or three systems by their names, and the file of people, if they are within the limits of the page.
+    """Return one to three systems by their names, and the file of people, if they are within the limits of the page.
 
     Nothing that a file names is opened.
     """
     paths = [check_uploaded(path, f"system {i}", MAX_MEGABYTES) for i, path in enumerate(files, start=1) if path]
-    if len(paths) < 2:
-        raise ValueError(f"systems: expected two files or three, got {len(paths)}. Upload the captions of another.")
+    if not paths:
+        raise ValueError("systems: expected one to three files, got none. Upload the captions of a system.")
     people = [check_uploaded(references, "references", MAX_MEGABYTES)] if references else []
     for path in [*paths, *people]:
         if path.suffix not in KINDS:

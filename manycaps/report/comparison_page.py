@@ -57,10 +57,10 @@ def comparison_page(comparison: SystemComparison) -> str:
     ]
     metrics = "\n".join(part for part in parts if part)
     if comparison.parity is not None and metrics:
-        title = "All metrics, row by row"
-        metrics = f'<details id="metrics"><summary>{title}</summary>{metrics}</details>'
+        metrics = f'<details id="metrics"><summary>All metrics, row by row</summary>{metrics}</details>'
     body = "\n".join([_answer(comparison), metrics, _methods_section(comparison)])
-    return as_document("Comparison of captioning systems", names, lead, body, "comparison.css", "comparison.js")
+    title = "Comparison of captioning systems" if several else "Report on a captioning system"
+    return as_document(title, names, lead, body, "comparison.css", "comparison.js")
 
 
 def _answer(comparison: SystemComparison) -> str:

@@ -66,8 +66,9 @@ def test_a_package_has_one_lower_bound_everywhere():
     bounds = dict(package)
     assert len(bounds) == len(package)
     files = [*ROOT.glob("m*/*/requirements.txt"), *ROOT.glob("spaces/*/requirements.txt")]
-    files += [*ROOT.glob("scripts/requirements*.txt"), ROOT / "tests" / "requirements.txt"]
+    files += [*ROOT.glob("scripts/requirements*.txt"), *ROOT.glob("tests/*requirements.txt")]
     assert len(files) > 20
+    assert f'-e ".[{",".join(EXTRAS)}]"' in (ROOT / "Makefile").read_text(encoding="utf-8")
     for path in files:
         listed = oldest(path.read_text(encoding="utf-8"))
         assert [(name, version) for name, version in listed if version != bounds.get(name, version)] == [], path

@@ -47,7 +47,8 @@ def test_no_file_imports_one_that_imports_it():
         ("manycaps.kit.clip_sets", "torch open_clip safetensors.torch"),
         # The server of worker processes starts at once.
         ("manycaps.scoring.local_processes", "numpy pyarrow"),
-        ("manycaps.integrations.inspect_scorer, manycaps.integrations.lighteval_metric", "evaluate inspect_ai torch"),
+        ("manycaps.integrations.inspect_scorer", "evaluate inspect_ai torch"),
+        ("manycaps.integrations.lighteval_metric", "evaluate lighteval torch"),
     ],
 )
 def test_large_packages_are_not_imported_before_they_are_needed(names, packages):

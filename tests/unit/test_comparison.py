@@ -233,11 +233,11 @@ def test_correlations():
 
 MESSAGES = [
     (
-        "a: expected a metric that all systems were scored by, got none. Score them by the same metrics.",
+        "a: expected a metric that all systems were scored by, got none. Score them by the same metrics;",
         lambda: compared_systems([ScoredSystem("a", {}, {}), ScoredSystem("b", {}, {})], []),
     ),
-    ("systems: expected at most 16, got 17.", lambda: named_systems(["a"] * 17, None, None)),
-    ("--names: expected 2 names, got 1.", lambda: named_systems(["a", "b"], ["x"], None)),
+    ("systems: expected 1 to 16, got 17.", lambda: named_systems(["a"] * 17, None, None)),
+    ("--names: expected one name per system (2), got 1.", lambda: named_systems(["a", "b"], ["x"], None)),
     ("--names: expected different names, got ['a'", lambda: named_systems(["a", "d/a"], None, None)),
     (
         "--names: expected names that can be printed, got ' '. Write others.",
@@ -253,7 +253,7 @@ def test_a_score_without_p_values_is_said():
     kept, made = ("trm_meteor", "meteor"), {"trm_meteor": {"signature": "x"}}
     systems = [ScoredSystem(each.name, {key: each.values[key] for key in kept}, made) for each in scored(12)]
     rows = [SystemRow(str(i), {}) for i in range(12)]
-    assert notes(compared_systems(systems, rows))[-1].startswith("TRM-METEOR: scored without p-values, so that systems")
+    assert notes(compared_systems(systems, rows))[-1].startswith("TRM-METEOR: scored without p-values, so that")
 
 
 def test_nearer_to_people_is_seldom_said_of_systems_on_both_sides_of_it():

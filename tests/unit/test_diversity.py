@@ -88,7 +88,7 @@ def test_messages_of_the_loader(tmp_path, columns, message):
 def test_names_are_checked():
     names = ("x/a.jsonl.gz", "b.csv", "someone/set", "v1.5.parquet")
     assert [source_name(name) for name in names] == ["a", "b", "set", "v1.5"]
-    message = "--names: expected 1 names, got 2. Give one for each source."
+    message = "--names: expected one name per source (1), got 2. Give as many."
     assert_refused(ValueError, message, engine.check_names, ["a.csv"], ["A", "B"])
     message = "--names: expected different names, got ['a', 'a']. Give each source its own"
     assert_refused(ValueError, message, engine.check_names, ["a.csv", "x/a.json"], None)

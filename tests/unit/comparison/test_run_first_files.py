@@ -53,8 +53,8 @@ def page_of(folder):
         ("system.jsonl short.jsonl --common-rows", "4 of 14 rows are left out: not every file has them."),
         (
             "system.jsonl shifted.jsonl -r one_reference.jsonl -m trm_cider",
-            "Systems are not compared with people: that takes two references or more in every row, and 14 of 14 have "
-            "one. They are compared with each other, by TRM-CIDEr, CIDEr-D.",
+            "Human parity is not tested: that takes two references or more in every row, and 14 of 14 have "
+            "one. Systems are compared with each other, by TRM-CIDEr, CIDEr-D.",
         ),
         (
             "system.jsonl leak.jsonl",
@@ -126,8 +126,7 @@ def test_one_system_is_compared_with_people(folder, capsys):
     assert run("shifted.jsonl --full -m trm_cider,bleu_rouge") == 0
     printed, page = capsys.readouterr().out, page_of(folder)
     assert "\nshifted: p < 0.001. At least " in printed
-    assert "shifted (a)" not in printed
-    for text in ("best one", "baseline", "Two systems differ", "Differences", "difference to", "pairs-beside"):
+    for text in ("shifted (a)", "best one", "baseline", "Two systems differ", "difference to", "pairs-beside"):
         assert text not in printed + page, text
     assert "shifted on 14 rows." in page
     numbers = json.loads((folder / "report" / "comparison.json").read_text(encoding="utf-8"))
