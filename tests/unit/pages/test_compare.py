@@ -35,7 +35,9 @@ def report_of(results):
     return text, pathlib.Path(file.value["path"]).read_text(encoding="utf-8")
 
 
-def test_compares_two_and_three_systems(compute, files):
+def test_compares_one_to_three_systems(compute, files):
+    text, _ = report_of(compute(files["repeating"], None, None, files["references"], METRIC))
+    assert "| repeating |" in text
     text, report = report_of(compute(files["base"], files["repeating"], None, files["references"], METRIC))
     assert "| base (a) |" in text
     assert re.search(r"^- base is nearer to people than repeating \(p .*\) in near-duplicates ", text, re.MULTILINE)
