@@ -77,9 +77,8 @@ class ComparedMetric(NamedTuple):
     def is_best(self, system: str) -> bool:
         """Whether a system of several has the best mean, or one that differs from it in the last digits alone."""
         pair = {system, self.best}
-        return len(pair) < min(2, len(self.means)) or any(
-            {compared.first, compared.second} == pair and compared.test.difference == 0 for compared in self.pairs
-        )
+        equals = [{equal.first, equal.second} for equal in self.pairs if equal.test.difference == 0]
+        return len(self.means) > 1 and (len(pair) == 1 or pair in equals)
 
     def worse_than(self, system: str) -> list[str]:
         """Return the systems that are significantly worse than this one."""
@@ -292,7 +291,9 @@ def _compared_metrics(
     if near_zero.any():
         sides = first[:, near_zero], second[:, near_zero]
         ranking[near_zero] = nearer_p_values(p_values[near_zero], *sides, places.tolist(), n_resamples, seed)
-    smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples)) or math.nan
+    smallest = math.nan
+    if numbers:
+        smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples))
     compared = []
     for i, metric in enumerate(metrics):
         own = slice(i * len(numbers), (i + 1) * len(numbers))

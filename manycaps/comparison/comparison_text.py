@@ -124,11 +124,10 @@ def one_reference(comparison: SystemComparison) -> list[str]:
     if comparison.parity is not None or not n_single:
         return []
     titles = ", ".join(metric.metric.title for metric in comparison.metrics)
+    others = f" Systems are compared with each other, by {titles}." if len(comparison.systems) > 1 else ""
     return [
         "Human parity is not tested: that takes two references or more in every row, and "
-        f"{n_single} of {len(rows)} have one."
-        + f" Systems are compared with each other, by {titles}."
-        * (len(comparison.systems) > 1)
+        f"{n_single} of {len(rows)} have one.{others}"
     ]
 
 
@@ -195,9 +194,9 @@ def comparison_methods(comparison: SystemComparison) -> str:
         sentences.append(
             "Metrics of two sets of captions are given as their excess over the mean of all splits of an image's "
             "captions into sets of the same sizes, which is around 0 for human captions."
-            + " One of two systems is called nearer to people only if their difference and sum are significant."
-            * (n_pairs > 0)
         )
+        if n_pairs:
+            sentences.append("One of two systems is called nearer only if their difference and sum are significant.")
     if not comparison.has_equal_sizes:
         sentences.append(UNEQUAL_SIZES)
     if comparison.people:

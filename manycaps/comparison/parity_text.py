@@ -276,7 +276,7 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     """Describe the test against people, and that of pairs, for a paper."""
     adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
     holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""
-    return [
+    sentences = [
         f"Captions were compared with people's by the distance {parity.distance}, by two tests with 0.8 and 0.2 of "
         "the level (Bonferroni): the fidelity and the diversity gap of all rows jointly, in closed form under random "
         "splits of every row (Chen and Friedman 2017), and the shares of captions, and of pairs of captions, beyond "
@@ -288,4 +288,5 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
         f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}, or a share "
         "does; one dominates the other if a share of it is nearer to people's 5%, by a paired test, and it is shown "
         "not to be worse in the others and in the fidelity gap by a detectable difference.",
-    ][: 3 if n_pairs else 2]
+    ]
+    return sentences if n_pairs else sentences[:2]

@@ -45,7 +45,6 @@ def test_no_file_imports_one_that_imports_it():
     ("names", "packages"),
     [
         ("manycaps.kit.clip_sets", "torch open_clip safetensors.torch"),
-        # The server of worker processes starts at once.
         ("manycaps.scoring.local_processes", "numpy pyarrow"),
         ("manycaps.integrations.inspect_scorer", "evaluate inspect_ai torch"),
         ("manycaps.integrations.lighteval_metric", "evaluate lighteval torch"),

@@ -50,11 +50,11 @@ def test_the_length_of_a_vector_is_irrelevant(scale):
     assert cosine_similarities(vectors)[0, 0] == pytest.approx([1, 24 / 25, -1], abs=1e-15)
 
 
-def test_all_distances_lie_in_the_range():
+def test_a_text_is_at_distance_zero_from_itself_and_all_distances_lie_in_the_range():
     vectors = np.random.default_rng(1).normal(size=(50, 2, 384))
     distances = cosine_distances(cosine_similarities(np.concatenate((vectors, vectors, -vectors), axis=1)))
-    assert distances.min() >= 0
-    assert distances.max() <= 2
+    assert (np.diagonal(distances, axis1=1, axis2=2) == 0).all()
+    assert 0 <= distances.min() <= distances.max() <= 2
 
 
 @each_case("name", DISTANCE_NAMES)

@@ -9,10 +9,6 @@ from tests.refusals import assert_refused
 PAIR = np.eye(2)
 
 
-def no_bar(steps, **_):
-    return steps
-
-
 def test_each_distinct_caption_is_embedded_once():
     asked = []
 

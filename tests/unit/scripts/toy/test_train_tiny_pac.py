@@ -129,7 +129,11 @@ def test_measures_by_hand():
 def test_tables_compare_seed_by_seed_and_come_back_from_the_file(tmp_path):
     assert mean_and_half_width([1.0, 3.0]) == (2.0, pytest.approx(12.7062, abs=1e-4))  # t of one degree of freedom
     assert np.isnan(mean_and_half_width([1.0])[1])
-    trials = draw_trials(4)
+    trials, more = draw_trials(4), draw_trials(5)
+    assert (more.pixels[:4] == trials.pixels).all(), "pictures depend on the seed and the number of the trial"
+    for choices in (trials.foils, trials.pairs):
+        right = zip(choices.scenes, choices.better, strict=True)
+        assert not any(better in trials.references[scene] for scene, better in right), "a reference is right"
     rng = np.random.default_rng(0)
     texts = rng.standard_normal((len(trials.texts), 4)).astype(np.float32)
     found = measure(trials, rng.standard_normal((4, 4)).astype(np.float32), texts)
