@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from scripts.toy import positives_study
-from scripts.toy.positives_study import main, parsed, recipe_of
+from scripts.toy.positives_study import SETTINGS, main, parsed, recipe_of
 from scripts.toy.tables import LAMBDAS, gain, gain_table, gain_words, study_section
 
 pytestmark = pytest.mark.slow
@@ -59,6 +59,8 @@ def test_the_study_resumes_and_draws(tmp_path, monkeypatch):
     def short(**setting):
         return dataclasses.replace(recipe_of(**setting), max_iterations=20, validate_every=10)
 
+    n_positives = [recipe_of(**SETTINGS[f"{n} pairs"]).make.n_positives for n in (50, 500, 5000)]
+    assert n_positives == [10, 4, 1], "many where pairs are few"
     monkeypatch.setattr(positives_study, "recipe_of", short)
     monkeypatch.setattr(positives_study, "load_start", lambda load=positives_study.load_start: load(20))
 
