@@ -324,7 +324,8 @@ def corpus_tails(
     The p-value is Student's, of the rows' differences between the candidates' share and that of their own references:
     both move alike with the quantile. The ends of the interval put together the error of the candidates' share and that
     of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095). That of
-    the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says; that of the
+    the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says; where its
+    far end leaves less than one of them, none of the candidates is known to lie beyond it. That of the
     candidates is no shorter than theirs either, so that a few wrong captions in few rows are not taken for all.
 
     All rows have two references or more. `confidence_level` is between 0 and 1, or None for no intervals; `clusters`
@@ -432,15 +433,21 @@ def _shares_with_intervals(
             for name, tail in tails.items()
         }
         for name, rows in rows_beyond(distances, thresholds).items():
-            beyond[name].append(math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows)))
+            share = math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows))
+            beyond[name].append(share if quantiles[name][end] else 0.0)
     return {name: shares[name].with_interval(far, near, confidence_level) for name, (far, near) in beyond.items()}
 
 
 def _quantile_interval(error: float, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
-    """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934)."""
+    """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934).
+
+    The far end is 0 where it is less than one independent distance: the quantile may lie beyond all of them.
+    """
     if not error > 0:
         return TAIL, TAIL
-    return clopper_pearson_interval(TAIL, min(TAIL * (1 - TAIL) / error**2, people.n_values), confidence_level)
+    number = min(TAIL * (1 - TAIL) / error**2, people.n_values)
+    low, high = clopper_pearson_interval(TAIL, number, confidence_level)
+    return low if low * number >= 1 else 0.0, high
 
 
 def clopper_pearson_interval(share: float, number: float, confidence_level: float) -> tuple[float, float]:
