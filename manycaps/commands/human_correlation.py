@@ -46,11 +46,13 @@ captions that are judged are taken out of the references of their image, in all 
 al. (2021, https://arxiv.org/abs/2104.08718), whose table is published; it has not been repeated here. composite,
 polaris: one judgement per row. pascal-50s: five of the references drawn at random, five times, accuracies averaged.
 foil: with all references given. abstract-50s: as pascal-50s. vatex-eval: scores are rounded to four decimals and
-compared with each judge alone, and the correlations averaged; --references N uses the first N, with --config
-references and --key combined_emscore_pac. The published values come with 10 frames and the IDF of VATEX's training
-captions: --options '{"frames": 10, "idf": "TABLE"}'. activitynet-foil: the score of a paragraph is the mean over its
-sentences, each against its segment and the references from about that time. A tie between two captions counts one half.
-A metric of this collection is given by its name, any other one as `evaluate.load` takes it.
+compared with each judge alone, and the correlations averaged; emscore_pac takes references with --config references and
+--key combined_emscore_pac. The published values come with 10 frames and the IDF of VATEX's training captions: --options
+'{"frames": 10, "idf": "TABLE"}'. activitynet-foil: the score of a paragraph is the mean over its sentences, each
+against its segment and the references from about that time. A tie between two captions counts one half. With
+--references N, captions are scored beside the first N references of each row; pascal-50s and abstract-50s draw N in
+place of five, and activitynet-foil has no such option. Published values are shown where they are those of as many
+references. A metric of this collection is given by its name, any other one as `evaluate.load` takes it.
 """
 
 import argparse
@@ -78,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument("--data", type=pathlib.Path, help="local folder or file instead of the public copy")
     parser.add_argument("--limit", type=int, help="use the first rows only")
-    parser.add_argument("--references", type=int, help="vatex-eval: number of references per caption, the first ones")
+    parser.add_argument("--references", type=int, help="number of references per caption: the first ones, or drawn")
     parser.add_argument("--seed", type=int, default=0, help="seed of the draws of references")
 
 

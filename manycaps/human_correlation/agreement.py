@@ -18,7 +18,7 @@ import numpy as np
 import scipy.stats
 
 from manycaps.kit.base_types import Floats, Ints
-from manycaps.kit.sets_intervals import clustered_mean, wilson_interval
+from manycaps.kit.sets_intervals import cluster_numbers, clustered_mean, wilson_interval
 
 # Stated share of intervals that hold the true value.
 CONFIDENCE = 0.95
@@ -43,6 +43,10 @@ class Agreement(NamedTuple):
     clusters: Sequence[Hashable]
     # Whether the figures are shares, between 0 and 100.
     are_shares: bool = False
+    # By figure which rows it is of, bool, shape (n_rows,); all of them where it is missing.
+    members: Mapping[str, np.ndarray] = {}
+    # By figure the shares that it is the mean of.
+    parts: Mapping[str, Sequence[str]] = {}
 
     @property
     def n_clusters(self) -> int:
@@ -50,12 +54,44 @@ class Agreement(NamedTuple):
         return len(set(self.clusters))
 
     def interval(self, figure: str) -> tuple[float, float]:
-        """Interval of a figure, NaN with a single cluster: Student's, and of a share Wilson's."""
-        value, (error, freedom) = self.figures[figure], _standard_error(self.deviations[figure], self.clusters)
+        """Interval of a figure, NaN with a single cluster: Student's, and of a share Wilson's, of its own clusters."""
+        if len(self.parts.get(figure, ())) > 1:
+            return self._interval_of_mean(self.parts[figure])
+        value, (error, freedom) = self.figures[figure], self.standard_error(figure)
         if not self.are_shares:
             return _interval(value, error, freedom)
         low, high = wilson_interval(value / 100, error / 100, freedom + 1, CONFIDENCE)
-        return 100 * low, 100 * high
+        return 100 * float(low), 100 * float(high)
+
+    def standard_error(self, figure: str, less: "Agreement | None" = None) -> tuple[float, int]:
+        """Standard error of a figure, or of its difference from that of others on the same rows; degrees of freedom."""
+        deviations, clusters = self.deviations[figure], self.clusters
+        if less is not None:
+            deviations = deviations - less.deviations[figure]
+        if figure in self.members:
+            chosen = np.flatnonzero(self.members[figure]).tolist()
+            deviations, clusters = deviations[chosen], [clusters[i] for i in chosen]
+        return _standard_error(deviations, clusters)
+
+    def _interval_of_mean(self, parts: Sequence[str]) -> tuple[float, float]:
+        """Interval of the mean of shares out of theirs, which hold what a share of 0 or 100 says of itself.
+
+        With a_i from a share to the lower end of its interval, and r_ij the correlation of two shares, the mean reaches
+        down by sqrt(sum of r_ij a_i a_j) / k, and up in the same way (Zou and Donner 2008,
+        https://doi.org/10.1002/sim.3095). A share with a single cluster may be anything.
+        """
+        if self.n_clusters < 2:
+            return math.nan, math.nan
+        values = np.array([self.figures[name] for name in parts])
+        ends = np.array([self.interval(name) for name in parts]).T
+        ends = np.where(np.isnan(ends), [[0.0], [100.0]], ends)
+        sums = np.stack([_cluster_sums(self.deviations[name], self.clusters) for name in parts])
+        scales = np.sqrt((sums**2).sum(axis=1))
+        units = sums / np.where(scales > 0, scales, 1)[:, None]
+        correlations = units @ units.T
+        np.fill_diagonal(correlations, 1.0)
+        low, high = (math.sqrt(max(0.0, reach @ correlations @ reach)) / len(parts) for reach in np.abs(ends - values))
+        return float(values.mean()) - low, float(values.mean()) + high
 
 
 class Difference(NamedTuple):
@@ -73,7 +109,7 @@ def difference(first: Agreement, second: Agreement, figure: str) -> Difference:
     Both are of the same rows in the same order. The result is the first minus the second.
     """
     value = first.figures[figure] - second.figures[figure]
-    error, freedom = _standard_error(first.deviations[figure] - second.deviations[figure], first.clusters)
+    error, freedom = first.standard_error(figure, second)
     p_value = 1.0 if value == 0 else math.nan
     if error > 0:
         p_value = 2 * float(scipy.stats.t.sf(abs(value) / error, freedom))
@@ -84,12 +120,13 @@ def _standard_error(deviations: Floats, clusters: Sequence[Hashable]) -> tuple[f
     """Standard error of a figure, and the degrees of freedom."""
     if np.isnan(deviations).any():
         return math.nan, 0
-    labels: dict[Hashable, int] = {}
-    places = [labels.setdefault(label, len(labels)) for label in clusters]
-    sums = np.bincount(places, weights=deviations, minlength=len(labels))
-    ones = np.ones(len(labels), dtype=np.int64)
+    sums = _cluster_sums(deviations, clusters)
     # The figure moves by the sum over clusters, which is their mean times their number.
-    return len(labels) * clustered_mean(sums, ones).standard_error, len(labels) - 1
+    return len(sums) * clustered_mean(sums, np.ones(len(sums), dtype=np.int64)).standard_error, len(sums) - 1
+
+
+def _cluster_sums(deviations: Floats, clusters: Sequence[Hashable]) -> Floats:
+    return np.asarray(np.bincount(cluster_numbers(clusters), weights=deviations), dtype=np.float64)
 
 
 def _interval(value: float, error: float, freedom: int) -> tuple[float, float]:

@@ -79,9 +79,15 @@ def row_image(row: Mapping[str, Any], i: int) -> Hashable:
     return i
 
 
-def check_references(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raise a ValueError unless every row has references, for a metric that takes them."""
+def check_references(rows: Sequence[Mapping[str, Any]], n_references: int | None = None) -> None:
+    """Raise a ValueError unless every row has references, or as many as are asked for, for a metric that takes them."""
     for i, row in enumerate(rows):
+        n = len(row.get("refs") or [])
+        if n_references is not None and n < n_references:
+            raise ValueError(
+                f"--references: expected at most {n}, the references of row {i}, got {n_references}. Give a smaller "
+                "number."
+            )
         if not row.get("refs"):
             raise ValueError(
                 f"refs[{i}]: expected at least one reference for this metric, got {shown_value(row.get('refs'))}. "

@@ -17,6 +17,8 @@ class Benchmark(NamedTuple):
     averages_judgements: bool = False
     # Judged captions are taken out of the references of their image.
     removes_judged_references: bool = False
+    # Published by the number of references, which stands behind the name in the table of published values.
+    is_published_by_references: bool = False
 
 
 BENCHMARKS: Mapping[str, Benchmark] = {
@@ -31,8 +33,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "polaris": Benchmark(("yuwd/Polaris", None, "test"), "correlation"),
     "pascal-50s": Benchmark(None, "choice", draws_references=True),
     "abstract-50s": Benchmark(None, "choice", draws_references=True),
-    "foil": Benchmark(None, "choice"),
-    "vatex-eval": Benchmark(None, "judges"),
+    "foil": Benchmark(None, "choice", is_published_by_references=True),
+    "vatex-eval": Benchmark(None, "judges", is_published_by_references=True),
     "activitynet-foil": Benchmark(None, "paragraphs"),
     "coco-systems": Benchmark(None, "systems"),
 }

@@ -19,17 +19,6 @@ ProtocolRows = Sequence[Mapping[str, Any]]
 ProtocolScorer = Callable[[ProtocolRows, Sequence[str]], np.ndarray]
 
 
-def first_references(rows: ProtocolRows, n_references: int | None) -> list[dict[str, Any]]:
-    """Return rows with their first references; raise a ValueError if a row has fewer."""
-    for i, row in enumerate(rows):
-        if n_references is not None and len(row.get("refs") or []) < n_references:
-            raise ValueError(
-                f"--references: expected at most {len(row.get('refs') or [])}, the references of row {i}, got "
-                f"{n_references}. Give a smaller number."
-            )
-    return [{**row, "refs": list(row.get("refs") or [])[:n_references]} for row in rows]
-
-
 def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
     """Kendall's tau_b and Spearman's rho, in percent, with each judge, and their means over the judges.
 
@@ -90,7 +79,9 @@ def system_scores(systems: Mapping[str, ProtocolRows], score: ProtocolScorer) ->
     return {name: float(np.mean(score(rows, [row["cand"] for row in rows]))) for name, rows in systems.items()}
 
 
-def ranking_table(scores: Mapping[str, float], metric: str) -> str:
+def ranking_table(
+    scores: Mapping[str, float], metric: str, published: Mapping[str, Mapping[str, float]] = PUBLISHED_SYSTEMS
+) -> str:
     """Write the systems from the best to the worst, beside the published scores, and how both rankings agree.
 
     The last line has Kendall's tau_b over the published systems, if there are two of them.
@@ -105,7 +96,7 @@ def ranking_table(scores: Mapping[str, float], metric: str) -> str:
     lines = [f"{'system':<22} {'measured':>8} {'published':>10} {'difference':>10}"]
     pairs = []
     for name, value in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
-        known = PUBLISHED_SYSTEMS.get(name, {}).get(metric)
+        known = published.get(name, {}).get(metric)
         beside = f"{'-':>10} {'-':>10}" if known is None else f"{known:>10.3f} {value - known:>+10.4f}"
         lines.append(f"{name:<22} {value:>8.4f} {beside}")
         pairs += [] if known is None else [(value, known)]

@@ -4,7 +4,8 @@ import dataclasses
 import json
 import math
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import evaluate
@@ -24,13 +25,12 @@ from manycaps.human_correlation.coco_systems import system_rows
 from manycaps.human_correlation.protocol_figures import (
     ProtocolRows,
     ProtocolScorer,
-    first_references,
     judge_correlations,
     paragraph_choice,
     ranking_table,
     system_scores,
 )
-from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED
+from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
 from manycaps.installed_modules import load, module_folders
 from manycaps.kit.base_files import no_such_path
@@ -47,8 +47,8 @@ PER_ROW, PER_CANDIDATE = "_per_row", "_per_candidate"
 DETAILS = {"details": True}
 
 
-def scorer_of(module: Any, key: str | None, sign: float) -> ProtocolScorer:
-    """Return a function that scores each row's caption with a module.
+def scorer_of(module: Any, key: str | None, sign: float, n_references: int | None = None) -> ProtocolScorer:
+    """Return a function that scores each row's caption with a module, beside its first references, or all.
 
     A module of this collection reports rows itself; any other is asked row by row for `key`, or for its first number.
     """
@@ -57,7 +57,7 @@ def scorer_of(module: Any, key: str | None, sign: float) -> ProtocolScorer:
     def score(rows: ProtocolRows, captions: Sequence[str]) -> np.ndarray:
         given: dict[str, list[Any]] = {"predictions": list(captions)}
         if "references" in columns:
-            given["references"] = [list(row["refs"]) for row in rows]
+            given["references"] = [list(row["refs"])[:n_references] for row in rows]
         for column, name in (("images", "img"), ("videos", "video")):
             if column in columns:
                 if any(name not in row for row in rows):
@@ -124,12 +124,16 @@ def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agree
     return Agreement(figures | counts, moved, [row_image(row, i) for i, row in enumerate(kept)])
 
 
-def choice(rows: Any, benchmark: Benchmark, score: ProtocolScorer, seed: int) -> Agreement:
-    """Share, in percent, of pairs in which the better caption has the higher score, by category and on average."""
+def choice(rows: Any, benchmark: Benchmark, score: ProtocolScorer, seed: int, n_drawn: int | None = None) -> Agreement:
+    """Share, in percent, of pairs in which the better caption has the higher score, by category and on average.
+
+    Where a benchmark draws references, `n_drawn` of each row are drawn; None: as many as its protocol draws.
+    """
     rows = list(rows)
     draws = [rows]
     if benchmark.draws_references and all(row.get("refs") for row in rows):
-        draws = [_draw(rows, np.random.default_rng([seed, i])) for i in range(N_DRAWS)]
+        n_drawn = n_drawn or N_DRAWN_REFERENCES
+        draws = [_draw(rows, n_drawn, np.random.default_rng([seed, i])) for i in range(N_DRAWS)]
     wins = np.mean([_wins(drawn, score) for drawn in draws], axis=0)  # (n_rows,)
     # Expected value of breaking a tie of the judges at random.
     wins = np.where([bool(row.get("is_tie")) for row in rows], 0.5, wins)
@@ -145,6 +149,8 @@ def choice(rows: Any, benchmark: Benchmark, score: ProtocolScorer, seed: int) ->
         moved | {"accuracy": moved_mean},
         [row_image(row, i) for i, row in enumerate(rows)],
         are_shares=True,
+        members=parts,
+        parts={"accuracy": list(parts)},
     )
 
 
@@ -155,11 +161,11 @@ def _wins(rows: ProtocolRows, score: ProtocolScorer) -> np.ndarray:
     return np.where(better == worse, 0.5, better > worse)
 
 
-def _draw(rows: ProtocolRows, rng: np.random.Generator) -> ProtocolRows:
+def _draw(rows: ProtocolRows, n_drawn: int, rng: np.random.Generator) -> ProtocolRows:
     """The rows with a few of their references."""
     drawn = []
     for row in rows:
-        chosen = rng.permutation(len(row["refs"]))[:N_DRAWN_REFERENCES]
+        chosen = rng.permutation(len(row["refs"]))[:n_drawn]
         drawn.append({**row, "refs": [row["refs"][i] for i in chosen]})
     return drawn
 
@@ -268,7 +274,7 @@ class CorrelationOptions:
     data: pathlib.Path | None = None
     # Number of rows; None: all.
     limit: int | None = None
-    # References of a caption of vatex-eval; None: all.
+    # References of a caption, the first ones, or the number that is drawn; None: as the benchmark's protocol has it.
     references: int | None = None
     seed: int = 0
 
@@ -292,8 +298,6 @@ class LoadedMetric(NamedTuple):
     # As the table of published values has it, and with its key for a reader.
     name: str
     title: str
-    # Name of a benchmark in that table.
-    place: str
     columns: set[str]
     score: ProtocolScorer
 
@@ -314,9 +318,8 @@ def loaded_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
         if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
             name = "meteor15"
         title = f"{name} {key}" if key and name == module.name != key else name
-        place = published_place(options.benchmark, module, options.references)
-        score = scorer_of(module, key, -1.0 if is_reversed else 1.0)
-        loaded.append(LoadedMetric(name, title, place, _columns(module), score))
+        score = scorer_of(module, key, -1.0 if is_reversed else 1.0, options.references)
+        loaded.append(LoadedMetric(name, title, _columns(module), score))
     return loaded
 
 
@@ -331,8 +334,16 @@ def correlate(options: CorrelationOptions) -> Correlation:
         value = getattr(options, name)
         if value is not None and value < least:
             raise ValueError(f"--{name}: expected {least} or more, got {value}. Leave it out for the usual one.")
+    if options.references is not None and benchmark.kind == "paragraphs":
+        raise ValueError(
+            f"--references: expected none for {options.benchmark}, whose sentences have the references of their time, "
+            f"got {options.references}. Leave it out."
+        )
     metrics = loaded_metrics(options)
     first = metrics[0]
+    take_references = any("references" in metric.columns for metric in metrics)
+    if options.references is not None and not take_references:
+        raise ValueError(f"--references: expected a metric that takes some, got {first.title}. Leave it out.")
     if benchmark.kind == "systems":
         if len(metrics) > 1:
             raise ValueError(
@@ -340,11 +351,19 @@ def correlate(options: CorrelationOptions) -> Correlation:
                 "systems for a test. Leave it out."
             )
         systems = {system: rows[: options.limit] for system, rows in system_rows(_folder(options.data)).items()}
+        for of_system in systems.values():
+            check_references(of_system, options.references)
         scores = system_scores(systems, first.score)
-        return Correlation(scores, f"{first.title} of {len(systems)} systems\n{ranking_table(scores, first.name)}")
-    rows = _benchmark_rows(options, benchmark, any("references" in metric.columns for metric in metrics))
+        of_references = "" if options.references is None else f", by {options.references} of the references"
+        published = PUBLISHED_SYSTEMS if options.references is None else {}
+        table = ranking_table(scores, first.name, published)
+        return Correlation(scores, f"{first.title} of {len(systems)} systems{of_references}\n{table}")
+    rows = _benchmark_rows(options, benchmark, take_references)
     agreements = [_agreement(options, benchmark, rows, metric.score) for metric in metrics]
-    lines = [_table(metric, agreement) for metric, agreement in zip(metrics, agreements, strict=True)]
+    lines = [
+        _table(metric, agreement, published_place(options, benchmark, metric.columns, rows))
+        for metric, agreement in zip(metrics, agreements, strict=True)
+    ]
     figures = list(agreements[0].deviations)
     intervals = {figure: agreements[0].interval(figure) for figure in figures}
     if len(agreements) == 1:
@@ -357,24 +376,34 @@ def correlate(options: CorrelationOptions) -> Correlation:
     return Correlation(agreements[0].figures, "\n\n".join(lines), intervals, differences)
 
 
-def _table(metric: LoadedMetric, agreement: Agreement) -> str:
+def _table(metric: LoadedMetric, agreement: Agreement, place: str) -> str:
     """The figures of a metric beside its published values, or those of the metric that it is taken for."""
-    lines = [f"{metric.title} on {metric.place}, in percent"]
-    lines.append(report(agreement, PUBLISHED.get(metric.name, {}).get(metric.place, {})))
+    lines = [f"{metric.title} on {place}, in percent"]
+    lines.append(report(agreement, PUBLISHED.get(metric.name, {}).get(place, {})))
     other, remark = OTHER_METRICS.get(metric.name, ("", ""))
-    if published := PUBLISHED.get(other, {}).get(metric.place):
+    if published := PUBLISHED.get(other, {}).get(place):
         values = ", ".join(f"{figure} {value}" for figure, value in published.items())
         lines.append(f"published: {values} ({remark})")
     return "\n".join(lines)
 
 
-def published_place(benchmark: str, module: Any, n_references: int | None) -> str:
-    """Name a benchmark as the table of published values does, with the references that a metric of videos gets."""
-    has_references = "references" in _columns(module)
-    if benchmark == "vatex-eval":
-        return f"{benchmark} {(9 if n_references is None else n_references) if has_references else 0}"
-    has_videos = "videos" in _columns(module)
-    return f"{benchmark} references" if benchmark == "activitynet-foil" and has_references and has_videos else benchmark
+def published_place(
+    options: CorrelationOptions, benchmark: Benchmark, columns: Collection[str], rows: ProtocolRows
+) -> str:
+    """Name a benchmark as the table of published values does, with the number of references that a metric gets.
+
+    Where the published values are those of another number, the name is in no table.
+    """
+    name, n_given = options.benchmark, options.references
+    if benchmark.kind == "paragraphs":
+        return f"{name} references" if {"references", "videos"} <= set(columns) else name
+    if "references" not in columns:
+        return f"{name} 0" if benchmark.kind == "judges" else name
+    ((usual, _),) = Counter(len(row["refs"]) for row in rows).most_common(1)
+    if benchmark.is_published_by_references:
+        return f"{name} {n_given or usual}"
+    expected = N_DRAWN_REFERENCES if benchmark.draws_references else usual
+    return name if n_given in (None, expected) else f"{name} {n_given}"
 
 
 def _benchmark_rows(options: CorrelationOptions, benchmark: Benchmark, with_references: bool) -> ProtocolRows:
@@ -386,6 +415,7 @@ def _benchmark_rows(options: CorrelationOptions, benchmark: Benchmark, with_refe
         check_references(rows)
         if benchmark.removes_judged_references:
             rows = without_judged_references(rows)
+        check_references(rows, options.references)
     return rows
 
 
@@ -396,10 +426,10 @@ def _agreement(
     if benchmark.kind == "paragraphs":
         return paragraph_choice(rows, score)
     if benchmark.kind == "judges":
-        return judge_correlations(first_references(rows, options.references), score)
+        return judge_correlations(rows, score)
     if benchmark.kind == "correlation":
         return correlation(rows, benchmark, score)
-    return choice(rows, benchmark, score, options.seed)
+    return choice(rows, benchmark, score, options.seed, options.references)
 
 
 def _folder(data: pathlib.Path | None) -> pathlib.Path:

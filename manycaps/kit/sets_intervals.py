@@ -80,7 +80,8 @@ def wilson_interval(share: float, error: float, n_clusters: int, confidence_leve
     """Interval of a share: Wilson's, for as many independent items as the standard error says.
 
     With n = share (1 - share) / error^2 and Student's quantile z for n_clusters - 1 degrees, the ends are the shares p
-    with |share - p| = z sqrt(p (1 - p) / n) (Wilson 1927, https://doi.org/10.1080/01621459.1927.10502953).
+    with |share - p| = z sqrt(p (1 - p) / n) (Wilson 1927, https://doi.org/10.1080/01621459.1927.10502953). Where the
+    error is 0, no spread was estimated, and z is the quantile of the normal distribution.
 
     Args:
         share: 0 to 1.
@@ -91,14 +92,15 @@ def wilson_interval(share: float, error: float, n_clusters: int, confidence_leve
     Returns:
         Lower and upper end, within 0 to 1; NaN with a single cluster or an error that is NaN.
 
-    >>> [round(end, 3) for end in wilson_interval(1.0, 0.0, 30, 0.95)]
-    [0.878, 1.0]
+    >>> [round(end, 3) for end in wilson_interval(1.0, 0.0, 5, 0.95)]
+    [0.566, 1.0]
     """
     if n_clusters < 2 or math.isnan(error):
         return math.nan, math.nan
     n = share * (1 - share) / error**2 if error > 0 else n_clusters
     n = n if n > 0 else n_clusters  # all items alike, but for rounding
-    squared = float(scipy.special.stdtrit(n_clusters - 1, (1 + confidence_level) / 2)) ** 2
+    level = (1 + confidence_level) / 2
+    squared = float(scipy.special.stdtrit(n_clusters - 1, level) if error > 0 else scipy.special.ndtri(level)) ** 2
     middle = (share + squared / (2 * n)) / (1 + squared / n)
     reach = math.sqrt(squared * (share * (1 - share) / n + squared / (4 * n**2))) / (1 + squared / n)
     return max(0.0, middle - reach), min(1.0, middle + reach)

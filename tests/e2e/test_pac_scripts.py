@@ -75,7 +75,8 @@ def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks):
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:]}
     measured = "tau_c" if kind == "correlation" else "accuracy"
     assert -100 <= float(lines[measured][0]) <= 100
-    published = protocols.PUBLISHED[pathlib.Path(metric).name].get(benchmark, {}).get(measured)
+    place = "foil 7" if benchmark == "foil" else benchmark  # the made rows have seven references
+    published = protocols.PUBLISHED[pathlib.Path(metric).name].get(place, {}).get(measured)
     if published is None:
         assert lines[measured][1:3] == ["-", "-"]
     else:

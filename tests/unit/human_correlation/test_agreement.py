@@ -103,3 +103,49 @@ def test_a_metric_differs_from_itself_by_nothing():
     assert found.p_value < 0.001
     one = Agreement({"accuracy": 100.0}, {"accuracy": np.zeros(3)}, range(3))
     assert np.isnan(difference(one, one._replace(figures={"accuracy": 0.0}), "accuracy").p_value)
+
+
+def shares(*wins):
+    """Categories of rows that are won (1) or lost, every row a cluster, and their mean."""
+    n_rows, start = sum(map(len, wins)), 0
+    figures, moved, members = {}, {}, {}
+    for name, won in zip("abcdef", wins, strict=False):
+        inside = (np.arange(n_rows) >= start) & (np.arange(n_rows) < start + len(won))
+        figures[name], moved[name], members[name] = 100 * float(np.mean(won)), np.zeros(n_rows), inside
+        moved[name][inside] = 100 * (np.array(won) - np.mean(won)) / len(won)
+        start += len(won)
+    parts = {"accuracy": list(members)}
+    figures["accuracy"] = float(np.mean(list(figures.values())))
+    moved["accuracy"] = np.mean(list(moved.values()), axis=0)
+    return Agreement(figures, moved, range(n_rows), are_shares=True, members=members, parts=parts)
+
+
+def test_a_category_that_is_won_throughout_has_the_interval_of_its_own_clusters():
+    found = shares([1] * 5, [1, 0] * 50)
+    assert found.interval("a") == pytest.approx((56.55, 100), abs=0.01)  # Wilson's of 5 in 5
+    alone = found._replace(members={}, clusters=range(5), deviations={"b": found.deviations["b"][5:]}, parts={})
+    assert found.interval("b") == pytest.approx(alone._replace(clusters=range(100)).interval("b"))
+    # The mean is as uncertain as its parts: half of 43.45 downwards at least.
+    low, high = found.interval("accuracy")
+    assert 75 - 43.45 / 2 - 5.1 < low < 75 - 43.45 / 2
+    assert 75 < high < 80
+    assert shares([1] * 5).interval("accuracy") == found.interval("a")
+    # The difference of two metrics has the degrees of freedom of its category, too.
+    one, other = shares([1, 0, 1, 0, 1], [1, 0] * 50), shares([0, 0, 0, 0, 1], [1, 0] * 50)
+    single = difference(shares([1, 0, 1, 0, 1]), shares([0, 0, 0, 0, 1]), "a")
+    assert difference(one, other, "a").interval == pytest.approx(single.interval)
+
+
+def test_intervals_of_categories_hold_at_25_rows():
+    n = 25
+    for share in (0.93, 0.97, 0.99):
+        ends = [shares([1] * k + [0] * (n - k), [1, 0] * 100).interval("a") for k in range(n + 1)]
+        chances = scipy.stats.binom.pmf(range(n + 1), n, share)
+        held = sum(p for p, (low, high) in zip(chances, ends, strict=True) if low <= 100 * share <= high)
+        assert held >= 0.95, share
+    rng, n_held = np.random.default_rng(7), 0
+    for _ in range(400):
+        wins = [(rng.random(n) < share).astype(float) for share in (0.6, 0.93, 0.97, 0.99)]
+        low, high = shares(*wins).interval("accuracy")
+        n_held += low <= 87.25 <= high
+    assert n_held / 400 >= 0.93

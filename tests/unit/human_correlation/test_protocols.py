@@ -31,7 +31,8 @@ def run(tmp_path, capsys):
 
     def run_command(rows, *more, benchmark="composite", metric="bleu_rouge", key="rouge_l"):
         (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        command = ["--benchmark", benchmark, "--metric", metric, "--key", key, "--data", str(tmp_path / "rows.jsonl")]
+        command = ["--benchmark", benchmark, "--metric", metric, "--data", str(tmp_path / "rows.jsonl")]
+        command += ["--key", key] if key else []
         status = command_line.main(["human-correlation", *command, *more])
         printed = capsys.readouterr()
         return status, printed.out, printed.err.splitlines()[-1] if printed.err else ""
@@ -150,4 +151,59 @@ def test_messages_of_the_second_metric(run):
     ):
         status, _, error = run(some_rows(), *more, benchmark=benchmark)
         assert status == 2
+        assert error.startswith(message)
+
+
+def rows_of(benchmark):
+    """Rows of every kind, with four references."""
+    rows = []
+    for i, (row, other, third) in enumerate(zip(some_rows(), some_rows()[5:], some_rows()[9:], strict=False)):
+        texts = {"cand": row["cand"]} if BENCHMARKS[benchmark].kind != "choice" else {}
+        texts |= {} if texts else {"better": row["cand"], "worse": other["cand"], "category": "HC HI".split()[i % 2]}
+        refs = [*row["refs"], *third["refs"]]
+        rows.append({"img": row["img"], "video": row["img"], "refs": refs, "human_score": row["human_score"], **texts})
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "published"),
+    [
+        ("flickr8k-expert", ["-", "32.1"]),
+        ("flickr8k-cf", ["-", "19.9"]),
+        ("composite", ["-", "30.0"]),
+        ("foil", ["54.6", "70.4"]),
+        ("vatex-eval", ["12.5", "-"]),
+    ],
+)
+def test_a_number_of_references_is_applied_and_published_values_are_of_that_number(run, benchmark, published):
+    rows = rows_of(benchmark)
+    whole, first = run(rows, benchmark=benchmark), run(rows, "--references", "1", benchmark=benchmark)
+    alone = run([{**row, "refs": row["refs"][:1]} for row in rows], benchmark=benchmark)
+    tables = [[line.split() for line in out.splitlines()[2:]] for _, out, _ in (first, alone, whole)]
+    assert [line[:2] for line in tables[0]] == [line[:2] for line in tables[1]] != [line[:2] for line in tables[2]]
+    figure = "accuracy" if benchmark == "foil" else "tau_b"
+    assert [next(line[2] for line in table if line[0] == figure) for table in (tables[0], tables[2])] == published
+    status, _, error = run(rows, "--references", "5", benchmark=benchmark)
+    assert (status, error[:66]) == (2, "--references: expected at most 4, the references of row 0, got 5. ")
+
+
+def test_so_many_references_are_drawn():
+    drawn = set()
+
+    def score(rows, captions):
+        drawn.update(tuple(row["refs"]) for row in rows)
+        return np.zeros(len(captions))
+
+    protocols.choice(rows_of("pascal-50s"), BENCHMARKS["pascal-50s"], score, 0, 2)
+    assert {len(refs) for refs in drawn} == {2}
+    assert len({refs for refs in drawn if refs[0] in rows_of("pascal-50s")[0]["refs"]}) > 1
+
+
+def test_a_number_of_references_is_refused_where_it_means_nothing(run):
+    for benchmark, metric, message in (
+        ("activitynet-foil", "bleu_rouge", "--references: expected none for activitynet-foil, whose sentences"),
+        ("composite", "pac_score", "--references: expected a metric that takes some, got pac_score. Leave it out."),
+    ):
+        status, _, error = run(rows_of(benchmark), "--references", "1", benchmark=benchmark, metric=metric, key=None)
+        assert status
         assert error.startswith(message)
