@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_rows import as_caption_rows
+from manycaps.kit.base_rows import as_caption_rows, looks_like_list
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
@@ -38,11 +38,8 @@ ColumnNames = Mapping[str, str | Mapping[str, str]]
 SURROGATE, OTHER_BYTE = re.compile("[\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
 
 
-# How a cell with a list of captions begins: a bracket before a quote, which no caption has, or an empty list.
-LIST_BEGINNING = re.compile(r"""\s*\[(?:\s*\]\s*$|[\s\[]*(?:np\.str_\()?['"])""")
-
 # One item as Python writes it, alone or as a string of NumPy, and what stands before the next: NumPy writes no commas.
-ITEM = re.compile(r"""\s*(np\.str_\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?(1)\))(?:\s*,|(?=\s|\]))""", re.DOTALL)
+ITEM = re.compile(r"""\s*(np\.str_\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?(1)\))(?:\s*,|(?=[\s\])]))""", re.DOTALL)
 
 
 class Layout(NamedTuple):
@@ -346,15 +343,6 @@ def _unicode(text: str, where: str) -> str:
     raise ValueError(f"{where}: expected UTF-8 text, got {got}. Save the file as UTF-8, or leave the row out.")
 
 
-def looks_like_list(cell: str) -> bool:
-    """Whether the text of a cell is meant as a list of strings.
-
-    >>> looks_like_list("['a dog' 'a cat']"), looks_like_list("[music] plays")
-    (True, False)
-    """
-    return LIST_BEGINNING.match(cell) is not None
-
-
 def read_list(cell: str, where: str) -> list[str]:
     r"""Read a list of strings in a cell that looks like one; raise a ValueError if it is not a list.
 
@@ -380,7 +368,7 @@ def _of_json(cell: str) -> list[str] | None:
 
 
 def _of_python(cell: str) -> list[str] | None:
-    """Items of a list of Python or NumPy; `ast.literal_eval` would join strings without commas into one."""
+    """Items of a list of Python or NumPy, or a tuple; `ast.literal_eval` would join strings without commas."""
     items, start = [], 1
     while match := ITEM.match(cell, start):
         try:
@@ -388,4 +376,4 @@ def _of_python(cell: str) -> list[str] | None:
         except (ValueError, SyntaxError):
             return None
         start = match.end()
-    return items if re.fullmatch(r"\s*\]", cell[start:]) else None
+    return items if cell[start:].strip() in ("]", ")") else None

@@ -19,7 +19,6 @@ from manycaps.caption_tables.columns import (
     check_files_of_columns,
     columns_of,
     find_layout,
-    looks_like_list,
     read_id,
     read_values,
     wide_columns,
@@ -30,7 +29,7 @@ from manycaps.caption_tables.hub_records import HUB, hub_records
 from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedStore, filled, store_file, store_pieces
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import json_records, text_pieces, text_records
-from manycaps.kit.base_rows import EmptyCaptions
+from manycaps.kit.base_rows import EmptyCaptions, looks_like_list
 
 # Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from manycaps.coco import guards
 from manycaps.coco.cider_counts import CiderScorer
 from manycaps.kit.base_messages import shown_value
+from manycaps.kit.base_rows import check_no_written_list, looks_like_list
 from manycaps.kit.base_types import Floats, Ints
 from manycaps.kit.meteor15_data import load_lexicon
 from manycaps.kit.meteor15_references import best_statistics
@@ -59,6 +60,7 @@ class PTBTokenizer:
 
         Raises:
             TypeError: a caption is no {"caption": "A dog."}; the message names the first one.
+            ValueError: a caption is a list that became text.
         """
         texts = {
             key: [_caption_of(caption, f"captions_for_image[{shown_value(key)}][{i}]") for i, caption in enumerate(own)]
@@ -79,6 +81,7 @@ def _caption_of(caption: Any, where: str) -> str:
         raise TypeError(
             f"{where}: expected {{'caption': 'A dog.'}}, got {shown_value(caption)}. Leave it out, or give its text."
         )
+    check_no_written_list(text, where)
     return _as_plain(text)
 
 
@@ -418,6 +421,12 @@ def _checked(gts: Captions, res: Captions) -> _Texts:
                 f"res[{shown_value(key)}]: expected a list of one candidate, got {len(res[key])}. Score several "
                 "candidates of an image by the module coco_caption."
             )
+    # Of candidates, which a model in training samples, some may look as they like.
+    columns = {"gts": gts} | ({"res": res} if all(looks_like_list(own[0]) for own in res.values()) else {})
+    for name, column in columns.items():
+        written = next((key for key, own in column.items() if any(map(looks_like_list, own))), None)
+        if written is not None:
+            check_no_written_list(next(filter(looks_like_list, column[written])), f"{name}[{shown_value(written)}]")
     references = tuple(tuple(map(_as_plain, own)) for own in gts.values())
     texts = _texts(tuple(_as_plain(res[key][0]) for key in gts), references)
     guards.warn(*texts.warnings)

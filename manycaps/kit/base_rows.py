@@ -1,5 +1,8 @@
 """Columns as plain lists, tensors as arrays, and checks of captions: each error names column, row and item."""
 
+import ast
+import json
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,16 +15,31 @@ LONGEST_CAPTION = 20_000
 # Iterables that are refused as lists: text, mappings, and sets, whose order changes from run to run.
 NOT_ROWS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)
 
+QUOTES = ("'", '"')
 
-def as_caption_rows(rows: object, column: str) -> list[list[str]]:
+# A string in a list that became text: as Python, JSON and NumPy write it, no letter behind it.
+_ITEM = r"""(?:np\.str_\(|[bru])?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+
+# What else stands between its brackets. Alternatives begin with different letters, so that no text takes long.
+_BETWEEN = r"[\s,:\[\](){}\d.+-]|None|nan|NaN|null|[Tt]rue|[Ff]alse|dtype=(?:object)?"
+
+# All of a list, tuple, set, mapping or array that became text; and the end of what pandas prints of a column.
+_WRITTEN_LIST = re.compile(rf"(?:\w+\()?[\[({{](?:{_ITEM}|{_BETWEEN})*[\])}}]", re.DOTALL)
+_PRINTED_COLUMN = re.compile(r"\n(?:Name: .*, )?(?:Length: \d+, )?dtype: [\w\[\]]+$")
+_QUOTE_AND_COMMA = re.compile(r"""['"]\s*,""")
+
+
+def as_caption_rows(rows: object, column: str, *, sampled: bool = False) -> list[list[str]]:
     """Return a column of caption lists as plain lists, order and captions unchanged, or name the first bad row.
 
     `rows` are n_rows rows, each a sequence of strings, or each a string: one caption. Lists, tuples, arrays and
-    `datasets` columns are all right.
+    `datasets` columns are all right. Of `sampled` captions, which training rewards, each may look as it likes, but not
+    all of them like lists.
 
     Raises:
         TypeError: the column, a row or a caption has the wrong type; some rows are strings and others are not.
-        ValueError: no rows; a row without captions; a caption that is too long, or not valid Unicode.
+        ValueError: no rows; a row without captions; a caption that is too long, not valid Unicode, or a list that
+            became text.
 
     >>> as_caption_rows([("a dog", "two dogs"), ["a cat"]], "predictions"), as_caption_rows(["a dog"], "references")
     ([['a dog', 'two dogs'], ['a cat']], [['a dog']])
@@ -35,7 +53,56 @@ def as_caption_rows(rows: object, column: str) -> list[list[str]]:
     if not listed:
         raise ValueError(f"{column}: expected at least one row, got none. Add rows before computing.")
     are_strings = isinstance(listed[0], str)
-    return [_as_captions(row, f"{column}[{i}]", are_strings) for i, row in enumerate(listed)]
+    checked = [_as_captions(row, f"{column}[{i}]", are_strings, sampled) for i, row in enumerate(listed)]
+    if sampled and all(looks_like_list(caption) for row in checked for caption in row):
+        check_no_written_list(checked[0][0], f"{column}[0]")
+    return checked
+
+
+def looks_like_list(text: str) -> bool:
+    """Return whether a text is a list that became text: as Python, JSON, NumPy or pandas writes it, or its beginning.
+
+    >>> [looks_like_list(text) for text in ("['a dog', 'a cat']", "['a dog' 'a cat']", '{"caption": "a dog"}')]
+    [True, True, True]
+    >>> [looks_like_list(text) for text in ("[laughs] a man", "(a dog) runs", "['Stop'] on a sign", "[inaudible]")]
+    [False, False, False, False]
+    """
+    text = text.strip()
+    if "\n" in text and _PRINTED_COLUMN.search(text):
+        return True
+    if _WRITTEN_LIST.fullmatch(text):
+        has_quote, has_comma = "'" in text or '"' in text, _QUOTE_AND_COMMA.search(text) is not None
+        return has_comma or (has_quote and text[0] != "(") or (text[0] == "[" and not text[1:-1].strip())
+    # Without its end, or with a quote in a quote.
+    inner = text[1:].strip()
+    listed = inner.removesuffix("]").rstrip()
+    if text[:1] != "[" or not listed.startswith(QUOTES) or "[" in listed or "]" in listed:
+        return False
+    return _QUOTE_AND_COMMA.search(listed) is not None or (inner != listed and listed[1:].endswith(QUOTES))
+
+
+def check_no_written_list(text: str, where: str) -> None:
+    """Raise if a text is a list that became text, as in a column that went through CSV, and say how to turn it back."""
+    if not looks_like_list(text):
+        return
+    raise ValueError(
+        f"{where}: expected a caption, got a list that became text, {shown_value(text)}. {_way_back(text)}"
+    )
+
+
+def _way_back(text: str) -> str:
+    """How a list that became text turns into a list again."""
+    for name, read in (("json.loads", json.loads), ("ast.literal_eval", ast.literal_eval)):
+        try:
+            is_read = not isinstance(read(text.strip()), str)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if is_read and not re.search(r"""['"]\s+(?:[bru]?['"])""", text):
+            return f"Turn every text of the column back into a list: {name}(text)."
+    return (
+        "Save lists, array.tolist(), not their print: json.loads and ast.literal_eval cannot read this one, or would "
+        "join captions without commas into one."
+    )
 
 
 def check_no_table(values: object, column: str, expected: str) -> None:
@@ -78,9 +145,10 @@ def check_row_counts(n_predictions: int, n_references: int) -> None:
         )
 
 
-def _as_captions(row: object, where: str, are_strings: bool) -> list[str]:
+def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> list[str]:
     """One row as a list of valid strings; all rows are strings if the first one is."""
     if isinstance(row, str) and not are_strings:
+        check_no_written_list(row, where)
         raise TypeError(
             f"{where}: expected a list of captions as in row 0, got a string. Wrap it in a list: [{row[:40]!r}]."
         )
@@ -112,6 +180,8 @@ def _as_captions(row: object, where: str, are_strings: bool) -> list[str]:
             )
         if not caption.isascii():
             _check_unicode(caption, f"{where}[{j}]")
+        if not sampled:
+            check_no_written_list(caption, where if are_strings else f"{where}[{j}]")
         captions[j] = str.__str__(caption)  # of a subclass, as NumPy's strings are, its text
     return captions
 

@@ -111,7 +111,7 @@ class CaptionReward:
 
     def _reward_rows(self, candidates: Any, columns: Mapping[str, Any]) -> Floats:
         """Rewards of a loop's rows."""
-        rows = as_caption_rows(candidates, "candidates")
+        rows = as_caption_rows(candidates, "candidates", sampled=True)
         references: list[list[str]] = [[] for _ in rows]
         if self.NEEDS_REFERENCES:
             references = as_references(columns.get("references"), "references")

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from ..kit.base_messages import shown_value
 from ..kit.base_module import check_choice
+from ..kit.base_rows import as_caption_rows
 from ..kit.base_types import CaptionRows, Floats, TokenRows
 from ..kit.text_cider import as_row_matrices, document_frequencies, summed_cosines
 from ..kit.text_distance import text_distances
@@ -65,8 +66,9 @@ def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentF
     if isinstance(documents, str | os.PathLike | Mapping) or not hasattr(documents, "__len__"):
         check_document_frequency(documents)
         return load_document_frequency(documents)  # type: ignore[arg-type]
-    check_enough_documents(len(documents))
-    return DocumentFrequency(document_frequencies(ngram_tokens(documents, tokenizer)), len(documents))
+    rows = as_caption_rows(documents, "document_frequency")
+    check_enough_documents(len(rows))
+    return DocumentFrequency(document_frequencies(ngram_tokens(rows, tokenizer)), len(rows))
 
 
 class EmbeddingDistances:

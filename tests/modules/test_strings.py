@@ -54,16 +54,18 @@ def test_strings_are_lists_of_one_caption(folder):
 
 
 @each_case("folder", FOLDERS, ids=folder_name)
-def test_a_mix_of_strings_and_lists_is_refused(folder):
+def test_a_mix_of_strings_and_lists_and_a_list_that_became_text_are_refused(folder):
     module, columns = load_all_columns(folder)
     for name in CAPTIONS & set(columns):
         for rows, expected in (
             (["a dog", ["a cat"]], rf"^{name}\[1\]: expected a caption \(a string\) as in row 0, got list"),
             ([["a dog"], "a cat"], rf"^{name}\[1\]: expected a list of captions as in row 0, got a string\. Wrap it"),
+            (["a dog", "['a cat', 'a dog']"], rf"^{name}\[1\]: expected a caption, got a list that became text, .*"),
+            ([["a dog"], ["['a cat' 'a dog']"]], rf"^{name}\[1\]\[0\]: expected a caption, got a list that became"),
         ):
             given = {other: values[:2] for other, values in columns.items()} | {name: rows}
             for call in (module.compute, module.add_batch):
-                with pytest.raises(TypeError, match=expected):
+                with pytest.raises((TypeError, ValueError), match=expected):
                     call(**given)
     assert len(module) == 0
 
