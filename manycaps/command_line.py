@@ -10,10 +10,12 @@ import importlib
 import io
 import logging
 import os
+import re
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TextIO
 
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
 from manycaps.kit.base_module import VERSION
@@ -69,13 +71,28 @@ COMMAND_EXTRAS = {"train-pac": "train", "make-positives": "train", "sample": "sa
 # Exit status of a process that ctrl-C ended, as shells have it.
 INTERRUPTED = 130
 
+# What makes a terminal act or changes the order in which it shows a line: control characters except tab and line feed,
+# and the marks, embeddings, overrides and isolates of bidirectional text (Unicode Standard Annex 9).
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+# What progress bars of tqdm write: a bar begins at the start of its line, and several move between lines.
+BAR_START, BAR_MOVES = "\r", re.compile(r"(\n|\x1b\[A)*")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, by default that of this process, and return the exit status.
 
     `SystemExit` is raised for --help and mistaken command lines.
     """
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    with _shown_streams():
+        try:
+            return _run(sys.argv[1:] if arguments is None else list(arguments))
+        finally:
+            _give_up_output()
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command line, and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="manycaps", description="Many candidate captions against many human references."
     )
@@ -102,16 +119,75 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"manycaps {given.command}: stopped by ctrl-C.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # whoever read the output has seen enough
-        _give_up_output()
         return 1
     except Exception as error:
         if given.traceback:
             traceback.print_exc()
         else:
             print(one_line(error, given.command), file=sys.stderr)
-        _give_up_output()
         return 2 if str(error).startswith("--") else 1
     return 0
+
+
+class ShownStream:
+    """Standard output or error that writes control characters, and what its encoding lacks, as Python escapes them.
+
+    Captions, ids, names and answers of models are not trusted: a terminal obeys what it is sent. `is_data` says whether
+    the command fails where nothing can be written; messages that nobody can read are dropped instead.
+    """
+
+    def __init__(self, stream: TextIO, *, is_data: bool):
+        self._stream, self._is_data = stream, is_data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text; on standard error progress bars may move the cursor."""
+        start = "" if self._is_data or not text.startswith(BAR_START) else BAR_START
+        if self._is_data or not BAR_MOVES.fullmatch(text):
+            text = start + shown_text(text[len(start) :], self._stream.encoding)
+        with self._dropped_messages():
+            self._stream.write(text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        with self._dropped_messages():
+            self._stream.flush()
+
+    def _dropped_messages(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._is_data else contextlib.suppress(OSError)
+
+
+def shown_text(text: str, encoding: str | None) -> str:
+    r"""Return a text with control characters, and those that an encoding lacks, escaped.
+
+    >>> shown_text("a\x1b[2Jdog\n", "utf-8"), shown_text("a caf\xe9", "ascii")
+    ('a\\x1b[2Jdog\n', 'a caf\\xe9')
+    """
+    text = CONTROLS.sub(lambda found: found[0].encode("unicode-escape").decode(), text)
+    encoding = encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+@contextlib.contextmanager
+def _shown_streams() -> Iterator[None]:
+    """Let all output of a `with` statement go through `ShownStream`, and nowhere where a stream is closed."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # a file that gets the number of a closed stream would get what libraries print
+    os.close(number)
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nothing,
+        contextlib.redirect_stdout(ShownStream(sys.stdout or nothing, is_data=True)),
+        contextlib.redirect_stderr(ShownStream(sys.stderr or nothing, is_data=False)),
+    ):
+        yield
 
 
 def one_line(error: Exception, command: str) -> str:

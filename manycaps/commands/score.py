@@ -94,14 +94,16 @@ def run(arguments: argparse.Namespace) -> None:
         start_early(arguments.inputs, arguments.metrics.split(","), arguments.processes)
     import_evaluate()
     from manycaps.scoring.run import describe_run
-    from manycaps.scoring.run_folder import as_json
 
     options = _options_of(arguments)
     if arguments.dry_run:
         print(json.dumps(describe_run(options), indent=2))
         return
     result = score(options)
-    print(as_json(result.to_dict()) if arguments.format == "json" else result.as_table(arguments.format), end="")
+    if arguments.format == "json":
+        print(json.dumps(result.to_dict(), indent=2))
+    else:
+        print(result.as_table(arguments.format), end="")
 
 
 def _options_of(arguments: argparse.Namespace) -> ScoreOptions:

@@ -243,15 +243,16 @@ def example_lines(system: SystemParity, rows: Sequence[SystemRow], n: int) -> li
 
 
 def _quoted(caption: str) -> str:
-    return f'"{_short(" ".join(caption.split()), MOST_LETTERS)}"'
+    return f'"{_short(caption, MOST_LETTERS)}"'
 
 
 def _short(text: str, n: int = 12) -> str:
-    """The beginning of a text.
+    """The beginning of a text, on one line.
 
     >>> _short("beach"), _short("a_very_long_name.jpg")
     ('beach', 'a_very_long…')
     """
+    text = " ".join(text.split())
     return text if len(text) <= n else f"{text[: n - 1]}…"
 
 

@@ -1,14 +1,19 @@
 """The frame of all commands: where output goes, how it ends, and what is imported for --help."""
 
+import contextlib
 import importlib
+import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
+import unicodedata
 
 import pytest
+from tqdm import tqdm
 
 import manycaps
 from manycaps import catalog, command_line, machine_checks
@@ -200,11 +205,150 @@ def test_a_traceback_is_shown_on_request(failed, arguments):
     assert printed.startswith("Traceback")
 
 
-def test_a_reader_who_stops_early_is_no_error():
-    program = f"{PROGRAM}sys.exit(main(['list', '--json']))"
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        process.stdout.close()
-        assert process.stderr.read() == b""
+# Where output goes: a terminal that obeys what it is sent, an encoding without some characters, nowhere.
+
+# Colours, cleared screens, titles, 8-bit escapes, deletions, and text that is shown in another order; a false line.
+HOSTILE = "\x1b[31m\x1b[2J\x1b]0;title\x07\x9b1A\x7f\r\u202e\u2067\u061c"
+FALSE_LINE = "\nfalse: p = 1."
+
+
+@pytest.fixture
+def hostile_files(tmp_path, monkeypatch):
+    """Two files of captions whose ids and captions are hostile, in the working folder; returns a hostile name."""
+    people = [["a dog", "two dogs run", "a cat"], ["a man cooks", "pancakes", "a stove"]] * 10
+    for name in ("mine", "people"):
+        start = HOSTILE if name == "mine" else ""
+        rows = [
+            {"id": f"{FALSE_LINE}{i}{HOSTILE}", "captions": [f"{start}{FALSE_LINE} {text}" for text in row]}
+            for i, row in enumerate(people)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return f"out{HOSTILE}"
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "shown"),
+    [
+        (
+            "compare mine.jsonl -r people.jsonl --distance meteor -m bleu_rouge --full -o NAME",
+            0,
+            ': "\\x1b[31m\\x1b[2J',
+        ),
+        ("compare mine.jsonl -r people.jsonl --distance meteor -m bleu_rouge -f json -o NAME", 0, "\\u001b[31m"),
+        ("rows mine.jsonl -o NAME", 0, "wrote out\\x1b[31m"),
+        ("splits mine.jsonl --by length -o NAME", 0, "20 rows: out\\x1b[31m"),
+        ("core-set mine.jsonl --test people.jsonl -o NAME", 0, "20 rows: out\\x1b[31m"),
+        ("count-document-frequency mine.jsonl --column captions --output NAME", 0, "documents: out\\x1b[31m"),
+        ("score -m bleu_rouge -i mine.jsonl -r people.jsonl -o NAME", 0, '"n_rows": 20'),
+        ("score -m NAME -i mine.jsonl -r people.jsonl -o NAME", 1, "\\x1b[31m"),
+        ("coco-eval NAME mine.jsonl", 1, "\\x1b[31m"),
+        ("compare NAME", 2, "\\x1b[31m"),
+        ("export trm_meteor NAME NAME", 2, "unrecognized arguments: out\\x1b[31m"),
+        ("doctor --traceback NAME", 2, "\\x1b[31m"),
+    ],
+)
+def test_no_command_sends_control_characters_to_a_terminal(hostile_files, capsys, line, status, shown):
+    try:
+        ended = main([word.replace("NAME", hostile_files) for word in line.split()])
+    except SystemExit as end:
+        ended = end.code
+    printed = capsys.readouterr()
+    assert ended == status, printed.err
+    for text in (printed.out, printed.err.replace("\r", "")):  # bars begin with a carriage return
+        assert not command_line.CONTROLS.search(text), ascii(text)
+        assert "\nfalse:" not in text, "a caption or an id begins a line of its own"
+    assert "x7f\r" not in printed.err
+    assert shown in printed.out + printed.err
+    if printed.out.startswith("{"):
+        json.loads(printed.out)
+
+
+class Keeping(io.StringIO):
+    encoding = "utf-8"
+
+
+def test_control_characters_of_every_kind_are_escaped_and_progress_bars_still_move():
+    for is_data in (True, False):
+        kept = Keeping()
+        command_line.ShownStream(kept, is_data=is_data).writelines([f"a{chr(code)}b" for code in range(0x3000)])
+        shown = {code for code in range(0x3000) if f"a{chr(code)}b" in kept.getvalue()}
+        bidirectional = {code for code in range(0x3000) if unicodedata.bidirectional(chr(code)) in BIDIRECTIONAL}
+        marks = {0x061C, 0x200E, 0x200F}
+        controls = {code for code in range(0x3000) if unicodedata.category(chr(code)) == "Cc"} - {9, 10}
+        assert set(range(0x3000)) - shown == controls | bidirectional | marks
+    kept = Keeping()
+    with contextlib.redirect_stderr(command_line.ShownStream(kept, is_data=False)):
+        with tqdm(total=2, desc="rows") as outer, tqdm(total=2, desc="texts", position=1):
+            outer.update()
+        print("\rover\x1b[A", file=sys.stderr)
+    assert "\rrows:  50%" in kept.getvalue()
+    assert "\n\rtexts:" in kept.getvalue()
+    assert "\x1b[A" in kept.getvalue()
+    assert "over\\x1b[A" in kept.getvalue()
+
+
+# Embeddings, overrides and isolates, and what ends them: their classes in Unicode.
+BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "line", "status"),
+    [
+        ("cp1252", "compare mine.jsonl -r people.jsonl --distance meteor -m bleu_rouge -o report", 0),
+        ("ascii", "compare mine.jsonl -r people.jsonl --distance meteor -m bleu_rouge -o report", 0),
+        ("latin-1", "rows mine.jsonl -o caf\u00e9\U0001f382.html", 0),
+        ("ascii", "coco-eval caf\u00e9\U0001f382.json b.json", 1),
+        ("cp1252", "doctor --caf\u00e9\U0001f382", 2),
+        ("utf-8", "doctor --caf\u00e9\U0001f382", 2),
+    ],
+)
+def test_every_command_prints_in_encodings_that_lack_characters(encoding, line, status, tmp_path):
+    rows = [
+        {"id": f"\U0001f382{i}", "captions": ["\U0001f382 a dog", "caf\u00e9 \u4e16", f"a cat {i}"]} for i in range(20)
+    ]
+    for name in ("mine", "people"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "manycaps", *line.split()],
+        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        cwd=tmp_path,
+    )
+    printed = (done.stdout + done.stderr).decode(encoding)
+    assert done.returncode == status, printed
+    assert "Internal error" not in printed
+    assert "Traceback" not in printed
+    assert ("\U0001f382" if encoding == "utf-8" else r"\U0001f382") in printed
+
+
+@pytest.mark.parametrize("line", ["list --json", "compare --help", "list --no-such-option"])
+@pytest.mark.parametrize(
+    ("streams", "status"), [(">&-", 0), ("2>&-", 0), (">&- 2>&- <&-", 0), ("| true", 1), ("2>&1 >/dev/null | true", 0)]
+)
+def test_a_closed_output_is_no_traceback(line, streams, status):
+    """Also not for whoever reads the first line alone; a file never gets the number of a closed stream."""
+    after = "import os; files = os.pipe(); assert min(files) > 2"
+    program = f"{PROGRAM}\ntry:\n    status = main({line.split()!r})\nfinally:\n    {after}\nsys.exit(status)"
+    shell = f"set -o pipefail; {shlex.quote(sys.executable)} -c {shlex.quote(program)} {streams}; echo $? >&3"
+    read, write = os.pipe()
+    with os.fdopen(read, closefd=True) as ended:
+        done = subprocess.run(["bash", "-c", f"exec 3>&{write}; {shell}"], pass_fds=[write], capture_output=True)
+        os.close(write)
+        code = int(ended.read())
+    printed = (done.stdout + done.stderr).decode()
+    assert "Traceback" not in printed, printed
+    assert "Exception ignored" not in printed, printed
+    assert code in ({2} if "no-such" in line else {0, status}), printed
+
+
+def test_a_message_that_nobody_reads_ends_no_command(tmp_path):
+    (tmp_path / "rows.json").write_text('[{"id": 1, "predictions": ["a dog"], "references": ["a dog", "dogs"]}]')
+    call = [sys.executable, "-m", "manycaps", "score", "-m", "bleu_rouge", "-i", "rows.json", "-o", "out"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(call, stdout=subprocess.PIPE, stderr=full, text=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["n_rows"] == 1
 
 
 # The doctor: each check on a machine that lacks what it looks for.
