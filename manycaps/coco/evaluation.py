@@ -1,6 +1,7 @@
 """Caption evaluation of COCO: pycocoevalcap's class, and files of annotations and results, without pycocotools."""
 
 import collections
+import numbers
 import os
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -45,7 +46,7 @@ class CaptionFile:
         if not isinstance(images, list):
             raise ValueError(f"{self.name}: images: expected a list, got {shown_value(images)}. {advice}")
         for i, image in enumerate(images):
-            if not isinstance(image, Mapping) or not isinstance(image.get("id"), int | str):
+            if not isinstance(image, Mapping) or not _is_id(image.get("id")):
                 raise ValueError(
                     f"{self.name}: images[{i}]: expected an object with an id, got {shown_value(image)}. {advice}"
                 )
@@ -82,16 +83,17 @@ def _by_image(entries: Sequence[Any], name: str, advice: str) -> "collections.de
     """Captions by the id of their image; as in pycocotools an unknown id has none."""
     captions: collections.defaultdict[Hashable, list[Any]] = collections.defaultdict(list)
     for i, entry in enumerate(entries):
-        if not (
-            isinstance(entry, Mapping)
-            and isinstance(entry.get("image_id"), int | str)
-            and isinstance(entry.get("caption"), str)
-        ):
+        if not (isinstance(entry, Mapping) and _is_id(entry.get("image_id")) and isinstance(entry.get("caption"), str)):
             raise ValueError(
                 f"{name}[{i}]: expected an object with image_id and caption, got {shown_value(entry)}. {advice}"
             )
         captions[entry["image_id"]].append(entry)
     return captions
+
+
+def _is_id(value: Any) -> bool:
+    """Whether this names an image: a text, or a number, as Python, NumPy or JSON has it; 1 and 1.0 name the same."""
+    return isinstance(value, str | numbers.Real) and value == value
 
 
 class COCOEvalCap:

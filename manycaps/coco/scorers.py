@@ -65,7 +65,7 @@ class PTBTokenizer:
         texts = {
             key: [_caption_of(caption, f"captions_for_image[{shown_value(key)}][{i}]") for i, caption in enumerate(own)]
             for key, own in captions_for_image.items()
-            if own
+            if len(own)
         }
         guards.warn(guards.without_spaces([text for own in texts.values() for text in own]))
         return {key: [_line(text) for text in own] for key, own in texts.items()}

@@ -132,7 +132,7 @@ class HumanParityCallback(transformers.TrainerCallback):
 
     def _sampled_batch(self, model: Any, processor: Any, rows: list[Mapping[str, Any]]) -> Iterator[list[str]]:
         tokenizer, device = getattr(processor, "tokenizer", processor), next(model.parameters()).device
-        inputs = self._inputs(rows) if self._inputs else prompt_tokens(tokenizer, rows)
+        inputs = prompt_tokens(tokenizer, rows) if self._inputs is None else self._inputs(rows)
         tokens = model.generate(
             **{name: value.to(device) if hasattr(value, "to") else value for name, value in inputs.items()},
             do_sample=True,
@@ -152,11 +152,11 @@ class HumanParityCallback(transformers.TrainerCallback):
 def prompt_tokens(tokenizer: Any, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the tokens of the prompts of some rows, padded on the left: plain ones, or conversations."""
     prompts = [row.get("prompt") for row in rows]
-    missing = next((prompt for prompt in prompts if not isinstance(prompt, str | list)), "")
-    if missing != "":
+    missing = [prompt for prompt in prompts if not isinstance(prompt, str | list)]
+    if missing:
         raise TypeError(
-            f"prompt: expected a text or a conversation in every row, got {shown_value(missing)}. Or give inputs=..., "
-            "a function from rows to the arguments of generate."
+            f"prompt: expected a text or a conversation in every row, got {shown_value(missing[0])}. Or give "
+            "inputs=..., a function from rows to the arguments of generate."
         )
     texts = [
         prompt

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..kit.base_messages import shown_value
-from ..kit.base_rows import as_caption_rows
+from ..kit.base_rows import as_caption_rows, as_list, check_no_table
 from ..kit.base_types import Floats
 
 
@@ -97,15 +97,18 @@ class CaptionReward:
             TypeError: a text is none.
             ValueError: a column is missing or has another length, or groups of other sizes than the reward takes.
         """
-        columns |= {name: column for name, column in (("references", references), ("images", images)) if column}
+        given = {"references": references, "images": images}
+        columns |= {name: column for name, column in given.items() if column is not None}
         if completions is None:
             return self._reward_rows(candidates, columns)
-        if not len(completions):
+        completions = as_list(completions, "completions", "a list of texts")
+        prompts = None if prompts is None else as_list(prompts, "prompts", "one for each completion")
+        if not completions:
             return []
         rewards = self._reward_completions(completions, prompts, columns)
-        for name, value in self.last.items() if log_metric else ():
+        for name, value in self.last.items() if log_metric is not None else ():
             log_metric(f"{self.__name__}/{name}", value)  # type: ignore[misc]
-        if log_extra:
+        if log_extra is not None:
             log_extra(f"{self.__name__}_reward", rewards)
         return rewards
 
@@ -217,11 +220,34 @@ def as_completions(
         raise ValueError("prompts: expected one for each completion, got none. Give them, or a column group.")
     keys: list[Any] = []
     if labels is not None:
-        keys = [("label", label) for label in labels]
-    else:
-        keys = [_text_of(prompt, f"prompts[{i}]", set()) for i, prompt in enumerate(prompts or ())]
+        keys = [("label", _as_label(label, f"group[{i}]")) for i, label in enumerate(labels)]
+    elif prompts is not None:
+        keys = [_text_of(prompt, f"prompts[{i}]", set()) for i, prompt in enumerate(prompts)]
     check_column_lengths(len(texts), references=references, **{"group" if labels is not None else "prompts": keys})
     return [Completion(text, key, tuple(own)) for text, key, own in zip(texts, keys, references, strict=True)]
+
+
+def _as_label(value: Any, where: str) -> Hashable:
+    """A value of the column group as Python has it: a tensor or an array is only equal to itself, or to nothing.
+
+    >>> _as_label(np.array(3), "group[0]"), _as_label(["coco", 3], "group[0]")
+    (3, ('coco', 3))
+    """
+    label = _without_lists(value.tolist() if hasattr(value, "tolist") else value)
+    try:
+        hash(label)
+    except TypeError:
+        label = None
+    if label is None or label != label:  # NaN, too, is equal to nothing
+        raise TypeError(
+            f"{where}: expected a number or a text that all completions of a row share, got {shown_value(value)}. Give "
+            "the id of the row."
+        )
+    return label
+
+
+def _without_lists(value: Any) -> Any:
+    return tuple(map(_without_lists, value)) if isinstance(value, list | tuple) else value
 
 
 def check_column_lengths(n_completions: int, **columns: Sequence[Any] | None) -> None:
@@ -250,6 +276,8 @@ def groups_of(completions: Sequence[Completion]) -> list[list[int]]:
 
     Rows with one prompt, as of captioners that are told the same of every image, differ in their references.
 
+    Raises ValueError if completions of one label have different references.
+
     >>> groups_of([Completion(text, prompt, ()) for text, prompt in (("a", "p"), ("b", "p"), ("c", "q"), ("d", "p"))])
     [[0, 1], [2], [3]]
     """
@@ -259,6 +287,11 @@ def groups_of(completions: Sequence[Completion]) -> list[list[int]]:
         if isinstance(key, tuple):
             if key not in labelled:
                 groups.append(labelled.setdefault(key, []))
+            elif sorted(references) != sorted(completions[first := labelled[key][0]].references):
+                raise ValueError(
+                    f"group[{i}]: expected the references of completion {first}, which has the value "
+                    f"{shown_value(key[1])} too, got others. Give completions of different rows different values."
+                )
             labelled[key].append(i)
         elif i and completions[i - 1][1:] == (key, references):
             groups[-1].append(i)
@@ -293,7 +326,11 @@ def process_group() -> Any:
 def column_of(columns: Mapping[str, Any], name: str) -> Any:
     """Return a column by its name; None where there is none, or where it holds nothing but None."""
     column = columns.get(name)
-    return None if column is None or all(value is None for value in column) else column
+    if column is None:
+        return None
+    check_no_table(column, name, "one value for each completion")
+    values = as_list(column, name, "one value for each completion")
+    return None if all(value is None for value in values) else values
 
 
 def different_share(texts: Sequence[str], groups: Sequence[Sequence[int]]) -> dict[str, float]:

@@ -1,13 +1,16 @@
 """COCO's files as they are: `CaptionFile`, `evaluate_files`, and `manycaps coco-eval`."""
 
 import json
+import math
 
+import numpy as np
 import pytest
 
 from manycaps import coco
 from manycaps.command_line import main
 from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
+from tests.refusals import assert_refused
 
 ANNOTATIONS = {
     "info": {"year": 2014},
@@ -39,6 +42,41 @@ def test_a_file_as_pycocotools_reads_it(files, capsys):
         for key in (9, 4, 7, 1):
             captions = [[each["caption"] for each in side.imgToAnns[key]] for side in (mine, other)]
             assert captions[0] == captions[1]
+
+
+@pytest.mark.parametrize(
+    "as_id", [np.int64, np.int32, np.uint8, np.float64, np.float32, float, lambda number: np.arange(10)[number]]
+)
+def test_ids_of_numpy_and_floats_name_the_images_that_they_equal(as_id, capsys):
+    """As in pycocotools: data loaders give such ids, and JSON of other programs has 4.0."""
+    pycocotools = pytest.importorskip("pycocotools.coco")
+    results = [{**entry, "image_id": as_id(entry["image_id"])} for entry in RESULTS]
+    theirs = pycocotools.COCO()
+    theirs.dataset = ANNOTATIONS
+    theirs.createIndex()
+    other = theirs.loadRes([dict(entry) for entry in results])
+    of_ids = {
+        name: [{**entry, key: as_id(entry[key])} for entry in ANNOTATIONS[name]]
+        for name, key in (("images", "id"), ("annotations", "image_id"))
+    }
+    for annotations, own in ((ANNOTATIONS, results), (of_ids, results), (of_ids, RESULTS)):
+        mine = coco.CaptionFile(annotations).loadRes(own)
+        assert mine.getImgIds() == [9, 4]
+        for key in (9, 4, 7):
+            captions = [[entry["caption"] for entry in side.imgToAnns[key]] for side in (mine, other)]
+            assert captions[0] == captions[1]
+
+
+@pytest.mark.parametrize("key", [None, math.nan, [4], {"id": 4}, np.array([4]), 4j])
+def test_ids_that_equal_no_image_are_refused(key):
+    message = "results[0]: expected an object with image_id and caption, got"
+    assert_refused(ValueError, message, coco.CaptionFile(ANNOTATIONS).loadRes, [{"image_id": key, "caption": "a dog"}])
+
+
+def test_captions_of_an_image_may_be_an_array():
+    captions = np.empty(2, object)
+    captions[:] = [{"caption": "A dog."}, {"caption": "a cat"}]
+    assert coco.PTBTokenizer().tokenize({1: captions, 2: captions[:0]}) == {1: ["a dog", "a cat"]}
 
 
 def test_files_objects_and_lists_give_the_same(files, capsys):

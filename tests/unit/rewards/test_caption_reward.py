@@ -1,8 +1,11 @@
 """Rewards as trainers and loops call them: values, groups, what is logged, and what is refused."""
 
 import json
+import math
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from manycaps import functional
@@ -13,6 +16,7 @@ from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.rewards import BleuReward, CiderReward, EnergyReward, MeteorReward, PacReward, RefPacReward
 from manycaps.rewards.distances import row_distances
 from tests.each_case import each_case
+from tests.large_packages import datasets, torch
 from tests.refusals import refusals
 
 CANDIDATES = [["a dog runs", "a dog", "two cats sleep"], ["a red car", "the car is red", "a red car"]]
@@ -145,6 +149,72 @@ def test_groups_may_differ_in_size_and_in_references():
         np.testing.assert_allclose(part, EnergyReward(letters)([mine], [theirs])[0])
 
 
+def objects(rows):
+    """An array of objects: of rows of one length, NumPy would make an array with two dimensions."""
+    array = np.empty(len(rows), object)
+    array[:] = rows
+    return array
+
+
+# Columns as data loaders give them. Whether an array or a tensor is "true" is an error, and a Series has an index.
+FORMS = {
+    "tuple": tuple,
+    "array": objects,
+    "array of arrays": lambda rows: objects([np.array(row) if isinstance(row, list) else row for row in rows]),
+    "series": lambda rows: pd.Series(list(rows), index=range(7, 7 + len(rows))),
+    "arrow": pa.array,
+    "data set": lambda rows: datasets.Dataset.from_dict({"column": list(rows)})["column"],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["energy", "energy of n-grams", "cider", "bleu"])
+def test_columns_may_be_whatever_data_loaders_give(name, form):
+    reward, as_column = REWARDS[name](), FORMS[form]
+    expected = reward(CANDIDATES, REFERENCES)
+    np.testing.assert_array_equal(reward(as_column(CANDIDATES), as_column(REFERENCES)), expected)
+    given = as_trainer(CANDIDATES, REFERENCES)
+    columns = {column: as_column(given[column]) for column in ("prompts", "completions", "references")}
+    assert reward(**{**given, **columns}) == expected.ravel().tolist()
+    assert reward(**{**given, **columns, "prompts": None}, group=as_column([0, 0, 0, 1, 1, 1])) == (
+        expected.ravel().tolist()
+    )
+    np.testing.assert_array_equal(
+        CiderReward(as_column(CORPUS))(CANDIDATES, REFERENCES), REWARDS["cider"]()(CANDIDATES, REFERENCES)
+    )
+
+
+def test_images_may_be_a_batch():
+    rng = np.random.default_rng(0)
+    pictures = np.stack([np.asarray(draw_picture(rng, draw_scene(rng)).convert("RGB")) for _ in range(2)])
+    reward = PacReward(CHECKPOINT, device="cpu")
+    candidates = [["a red star", "a blue circle"], ["two blue circles", "a star"]]
+    expected = reward(candidates, images=list(pictures))
+    tensor = torch.tensor(pictures).permute(0, 3, 1, 2) / 255
+    for batch in (pictures, tensor, tensor.requires_grad_(), list(tensor), pd.Series(list(pictures))):
+        np.testing.assert_allclose(reward(candidates, images=batch), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        reward(**as_trainer(candidates, REFERENCES, image=tensor.repeat_interleave(2, 0))), expected.ravel(), atol=1e-6
+    )
+
+
+LABELS = {
+    "tensors without dimensions": lambda labels: [torch.tensor(label) for label in labels],
+    "a tensor": torch.tensor,
+    "an array": np.array,
+    "lists": lambda labels: [["coco", label] for label in labels],
+    "arrays": lambda labels: [np.array([1, label]) for label in labels],
+    "floats": lambda labels: [float(label) for label in labels],
+}
+
+
+@pytest.mark.parametrize("form", LABELS)
+def test_labels_of_groups_are_compared_by_value(form):
+    reward, given = EnergyReward(letters), as_trainer(CANDIDATES, REFERENCES)
+    expected = reward(**given)
+    assert reward(**{**given, "prompts": None}, group=LABELS[form]([7, 7, 7, 9, 9, 9])) == expected
+
+
 def test_one_reference_has_rewards_and_nothing_to_watch():
     reward = EnergyReward(letters)
     assert np.isfinite(reward(CANDIDATES, [["a dog"], ["a car"]])).all()
@@ -191,6 +261,20 @@ MESSAGES = [
     ("references[5]: expected at least one caption, got an empty list.", broken(references=[["a"]] * 5 + [[]])),
     ("references: expected one value for each of the 6 completions, got 5. Repeat", broken(references=[["a"]] * 5)),
     ("prompts: expected one for each completion, got none. Give them, or a column group.$", broken(prompts=None)),
+    *(
+        (f"group[3]: expected a number or a text that all completions of a row share, got {shown}. Give the id", given)
+        for shown, given in (
+            ("nan", broken(group=[1, 1, 1, math.nan, math.nan, math.nan])),
+            ("None", broken(group=[1, 1, 1, None, None, None])),
+            ("{'id': 2}", broken(group=[1, 1, 1, {"id": 2}, {"id": 2}, {"id": 2}])),
+        )
+    ),
+    (
+        "group[3]: expected the references of completion 0, which has the value 1 too, got others. Give completions of",
+        broken(group=[1] * 6),
+    ),
+    ("group: expected one value for each completion, got ndarray (array(3)). Give a list.", broken(group=np.array(3))),
+    ("references: expected at least one row, got none.", lambda: EnergyReward(letters)(CANDIDATES, [])),
     ("completions[0]: expected a text, or a list of messages with role and content, got", broken(completions=[1] * 6)),
     (f"num_generations: {GROUPS} 3 captions of one row, got 1 in group 0.", broken(prompts=[str(i) for i in range(6)])),
     (f"candidates: {GROUPS} 2 captions of one row, got 1 in group 0.", lambda: EnergyReward(letters)([["a"]], [["b"]])),
