@@ -164,7 +164,7 @@ def shared_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[s
 def held_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
     """Give every row a split so that the last strata are held out: the first split gets the last rows, and so on.
 
-    Arguments are those of `shared_out`. The size of each split differs from its share by at most half a row.
+    Arguments are those of `shared_out`. The size of each split differs from its share by at most one row.
 
     >>> held_out([1, 5, 3, 4, 2], range(5), {"test": 0.4}, seed=0)
     ['train', 'test', 'train', 'test', 'train']

@@ -1,5 +1,6 @@
 """What documents hold: blocks of code, commands and links; and the sample in files, as documents name them."""
 
+import ast
 import re
 import shlex
 
@@ -29,6 +30,19 @@ def commands(path):
     indented = [line.strip() for line in re.findall(r"^ {4}(?:manycaps|python -m) .*$", text, re.MULTILINE)]
     lines = [line for block in blocks(path, "bash") for line in block.splitlines() if line] + indented
     return [shlex.split(line, comments=True) for line in lines]
+
+
+def code_of(path):
+    """Lines of code that a document names, blanks made single: code in its sentences, blocks, and indented commands.
+
+    The document of a program is its docstring.
+    """
+    text = path.read_text(encoding="utf-8")
+    text = (ast.get_docstring(ast.parse(text)) or "") if path.suffix == ".py" else text
+    text = re.sub(r"\\\n\s*", " ", text)
+    started = re.findall(r"^ *(?:manycaps|python|torchrun|accelerate|make) .*$", text, re.MULTILINE)
+    lines = [line for _, block in FENCE.findall(text) for line in block.splitlines()] + started
+    return [" ".join(line.split()) for line in [*re.findall(r"`([^`]+)`", FENCE.sub("", text)), *lines]]
 
 
 def broken_links(path):

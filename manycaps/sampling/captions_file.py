@@ -14,7 +14,7 @@ from manycaps.saved_files import changed_values, check_can_be_written, lock_outp
 # Ending of the file of settings beside one of captions, and of an unfinished one.
 SETTINGS, PARTIAL = ".settings", ".partial"
 
-# What stands for a sample without a word: no metric takes an empty caption.
+# What stands for a sample without a word, for programs that refuse an empty caption.
 NOTHING = "."
 
 
