@@ -1,5 +1,7 @@
-"""How well does a metric agree with people? The usual benchmarks of captioning metrics, for any evaluate module.
+"""How well does a metric agree with people? The usual benchmarks of captioning metrics, and ratings of your own.
 
+manycaps human-correlation --ratings ratings.csv systems/*.jsonl -r references.jsonl -m coco_caption
+manycaps human-correlation --ratings ratings.csv report/
 manycaps human-correlation --benchmark flickr8k-expert --metric pac_score
 manycaps human-correlation --benchmark pascal-50s --metric trm_meteor --key meteor --data pascal.jsonl
 manycaps human-correlation --benchmark vatex-eval --metric emscore_pac --data VATEX-EVAL
@@ -8,12 +10,23 @@ manycaps human-correlation --benchmark flickr8k-expert --metric human_parity --k
 manycaps human-correlation --benchmark flickr8k-expert --metric trm_cider --key cider_d --data FLICKR8K
 manycaps human-correlation --benchmark foil --metric meteor15 --data FOIL --against trm_cider --against-key cider_d
 
-Prints Kendall's tau_b and tau_c, or the accuracy of choosing between two captions, beside the published value and the
-difference; vatex-eval has tau_b and Spearman's rho, coco-systems a table of systems. After each comes its 95 %
-interval: Student's, over images or videos, since captions of one image are not independent. --against names a second
-metric, with options of its own, that is scored on the same rows: the differences have intervals and p-values, paired by
-row, as in Williams' test for Pearson's correlation (Kendall's tau: Cliff and Charlin, 1991). Public copies on the Hub
-are used for flickr8k-expert, flickr8k-cf, composite and polaris; the others have no copy and need --data.
+With --ratings, a table of your own, prints how every number of `manycaps compare` agrees with the ratings: Spearman's
+rho and Kendall's tau_b, with intervals, for human_parity (by --distance) and the metrics of -m. The table (CSV, JSON
+Lines or Parquet) has a column system, columns of numbers, each of which is a scale (or those of --scales), and, where
+captions were rated, id; several ratings of one thing are averaged, and a cell may be empty. The systems are files of
+captions and references as for `manycaps compare`, whose names are the systems' names, folders that `manycaps score`
+wrote, of which the values of the corpus are compared, too, or the folder of a report that `manycaps compare` wrote, for
+which nothing is computed again. Over systems, a point is a system: with 21 of them unrelated numbers reach 0.43, so
+that less is noise, and five are the fewest. Over captions, a point is what a system wrote for a row; captions of one
+row, or with --clusters of rows whose ids have the same match of a regular expression, are a cluster.
+
+With --benchmark, prints Kendall's tau_b and tau_c, or the accuracy of choosing between two captions, beside the
+published value and the difference; vatex-eval has tau_b and Spearman's rho, coco-systems a table of systems. After each
+comes its 95 % interval: Student's, over images or videos, since captions of one image are not independent. --against
+names a second metric, with options of its own, that is scored on the same rows: the differences have intervals and
+p-values, paired by row, as in Williams' test for Pearson's correlation (Kendall's tau: Cliff and Charlin, 1991). Public
+copies on the Hub are used for flickr8k-expert, flickr8k-cf, composite and polaris; the others have no copy and need
+--data.
 
 --data takes a `datasets` folder (save_to_disk, or with .parquet or .jsonl files) or one such file, with the columns of
 the public copies:
@@ -57,39 +70,105 @@ references. A metric of this collection is given by its name, any other one as `
 
 import argparse
 import dataclasses
+import json
 import pathlib
+from typing import Any
 
+from manycaps.catalog import PARITY_DISTANCES
 from manycaps.human_correlation.benchmarks import BENCHMARKS
+
+# Options that only one of --benchmark and --ratings takes.
+OF_BENCHMARKS = ("data", "against", *(f"{prefix}{name}" for prefix in ("", "against_") for name in ("config", "key")))
+OF_BENCHMARKS += ("options", "against_options", "lower_is_better", "against_lower_is_better")
+OF_RATINGS = ("systems", "scales", "names", "columns", "common_rows", "clusters", "distance", "format")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("--benchmark", required=True, choices=BENCHMARKS)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--benchmark", choices=BENCHMARKS)
+    what.add_argument("--ratings", type=pathlib.Path, metavar="FILE", help="table of your own ratings")
     parser.add_argument(
-        "--metric", required=True, help="name of a module of this collection, or path or name of another one"
+        "-m",
+        "--metric",
+        metavar="NAME",
+        help="name of a module of this collection, or path or name of another one; with --ratings those of compare, "
+        "separated by commas",
     )
-    parser.add_argument("--against", metavar="METRIC", help="second metric, to test the first one against")
+    parser.add_argument(
+        "-r",
+        "--references",
+        nargs="+",
+        metavar="N|FILE",
+        help="number of references of a caption: the first ones, or drawn; with --ratings: human captions",
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="use the first rows only")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (0)")
+    of_benchmarks = parser.add_argument_group("with --benchmark")
+    of_benchmarks.add_argument("--data", type=pathlib.Path, help="local folder or file instead of the public copy")
+    of_benchmarks.add_argument("--against", metavar="METRIC", help="second metric, to test the first one against")
     for prefix, whose in (("", "of --metric:"), ("against-", "of --against:")):
-        parser.add_argument(f"--{prefix}config", help=f"{whose} config_name, for example references")
-        parser.add_argument(
+        of_benchmarks.add_argument(f"--{prefix}config", help=f"{whose} config_name, for example references")
+        of_benchmarks.add_argument(
             f"--{prefix}options", default="{}", help=f'{whose} options as JSON, for example \'{{"device": "cuda"}}\''
         )
-        parser.add_argument(f"--{prefix}key", help=f"{whose} key of the result, if not its name")
-        parser.add_argument(
+        of_benchmarks.add_argument(f"--{prefix}key", help=f"{whose} key of the result, if not its name")
+        of_benchmarks.add_argument(
             f"--{prefix}lower-is-better", action="store_true", help=f"{whose} reverse the sign, as for trm_*"
         )
-    parser.add_argument("--data", type=pathlib.Path, help="local folder or file instead of the public copy")
-    parser.add_argument("--limit", type=int, help="use the first rows only")
-    parser.add_argument("--references", type=int, help="number of references per caption: the first ones, or drawn")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the draws of references")
+    of_ratings = parser.add_argument_group("with --ratings")
+    of_ratings.add_argument("systems", nargs="*", metavar="SYSTEM", help="captions, folder of scores, or a report")
+    of_ratings.add_argument("--scales", metavar="NAME,...", help="columns of ratings; default: all others")
+    of_ratings.add_argument("--distance", metavar="NAME", help=f"of human_parity: {', '.join(PARITY_DISTANCES)}")
+    of_ratings.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: of the files")
+    of_ratings.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="names of columns of captions")
+    of_ratings.add_argument("--common-rows", action="store_true", help="leave out rows that one of the files lacks")
+    of_ratings.add_argument("--clusters", metavar="PATTERN", help="ids with the same match belong together")
+    of_ratings.add_argument("-f", "--format", choices=("text", "md", "latex", "json"), default="text")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
+    given = vars(arguments)
+    used, other = ("benchmark", "ratings") if arguments.ratings is None else ("ratings", "benchmark")
+    for name in OF_RATINGS if used == "benchmark" else OF_BENCHMARKS:
+        if given[name] not in (None, False, [], "{}", "text"):
+            shown = "systems" if name == "systems" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"{shown}: expected none with --{used}, got {given[name]!r}. It belongs to --{other}.")
+    if used == "ratings":
+        _run_ratings(given)
+        return
     from manycaps.human_correlation.protocols import CorrelationOptions, correlate, load_options
 
-    given = vars(arguments)
+    if arguments.metric is None:
+        raise ValueError("--metric: expected a metric for the benchmark, got none. Name it.")
     options = {field.name: given[field.name] for field in dataclasses.fields(CorrelationOptions)}
+    options["references"] = _number(arguments.references)
     for name in ("options", "against_options"):
         options[name] = load_options(given[name], f"--{name.replace('_', '-')}")
     print(correlate(CorrelationOptions(**options)).table)
+
+
+def _run_ratings(given: dict[str, Any]) -> None:
+    from manycaps.human_correlation.ratings import RatingOptions, rated_systems
+    from manycaps.installed_modules import import_evaluate
+
+    import_evaluate()
+    options: dict[str, Any] = {field.name: given.get(field.name) for field in dataclasses.fields(RatingOptions)}
+    options["metrics"] = given["metric"].split(",") if given["metric"] is not None else None
+    options["scales"] = given["scales"].split(",") if given["scales"] is not None else None
+    options["references"] = given["references"] or ()
+    found = rated_systems(RatingOptions(**options))
+    is_json = given["format"] == "json"
+    print(json.dumps(found.to_dict(), indent=1, allow_nan=False) if is_json else found.written(given["format"]))
+
+
+def _number(given: list[str] | None) -> int | None:
+    """The number of references of a benchmark."""
+    if given is None:
+        return None
+    if len(given) > 1 or not given[0].isdecimal():
+        raise ValueError(
+            f"--references: expected a whole number with --benchmark, got {' '.join(given)[:80]!r}. Give one."
+        )
+    return int(given[0])

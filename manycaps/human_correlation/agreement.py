@@ -136,6 +136,25 @@ def _interval(value: float, error: float, freedom: int) -> tuple[float, float]:
     return value - reach, value + reach
 
 
+def correlation_interval(of: Coefficient, clusters: Sequence[Hashable]) -> tuple[float, float]:
+    """Interval of a coefficient within -1 to 1: that of Fisher's z = artanh(r), with the error of r over 1 - r^2.
+
+    `clusters` are labels of the points. A perfect coefficient shows no spread: it counts as the next one below, of
+    which two neighbours have changed places, with the error sqrt(1.06 / (n - 3)) of z that n clusters have (Fieller et
+    al. 1957, https://doi.org/10.2307/2332878), and the interval ends at r. NaN with fewer than four clusters.
+    """
+    error, freedom = _standard_error(of.influences / len(of.influences), clusters)
+    r, n = of.value, freedom + 1
+    if n < 4 or math.isnan(r):
+        return math.nan, math.nan
+    quantile = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    if abs(r) > 1 - 1e-9:
+        low = math.tanh(math.atanh(1 - 4 / (n * (n - 1))) - quantile * math.sqrt(1.06 / (n - 3)))
+        return (low, 1.0) if r > 0 else (-1.0, -low)
+    z, reach = math.atanh(r), quantile * error / (1 - r * r)
+    return math.tanh(z - reach), math.tanh(z + reach)
+
+
 def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:
     """Kendall's tau_b and tau_c.
 

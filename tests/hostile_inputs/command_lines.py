@@ -77,6 +77,7 @@ FILES: dict[str, bytes] = {
     "captions.jsonl": GOOD_LINES,
     "scenes.json": json.dumps(GOOD_SCENES).encode(),
     "judged.jsonl": lines_of([{**JUDGED, "human_score": i} for i in range(3)]),
+    "ratings.jsonl": lines_of([{"id": str(i), "system": name, "quality": i} for name in "ab" for i in range(4)]),
     "binary.txt": bytes(range(256)),
 }
 
@@ -101,6 +102,11 @@ TOOLS: dict[str, Tool] = {
     "human-correlation": Tool(
         "human-correlation --benchmark composite --metric trm_meteor --data {folder}/{input}",
         ".jsonl .parquet", good="judged.jsonl",
+    ),
+    "human-correlation-ratings": Tool(
+        "human-correlation {folder}/rows.jsonl {folder}/rows.jsonl --names a b --ratings {folder}/{input} "
+        "-m bleu_rouge --distance cider",
+        ".csv .jsonl .parquet", good="ratings.jsonl",
     ),
     "decoding": Tool("decoding {folder}/{input} {folder}/rows.jsonl -r {folder}/rows.jsonl -o {folder}/made", ".csv"),
     "sample": Tool("sample {folder}/no-model {folder}/{input} -o {folder}/out.jsonl", ".jsonl .png", "out.jsonl"),
@@ -178,7 +184,9 @@ MISTAKES: dict[str, dict[str, str]] = {
         "options_null": "--options null",
         "options_brackets": f"--options {BRACKETS}",
         "metric_is_a_file": "--metric {folder}/rows.jsonl",
+        "references_no_number": "--references many",
     },
+    "human-correlation-ratings": {"scales_empty": "--scales ''", "clusters_open": "--clusters '('"},
     "core-set": {
         "thresholds_too_many": "--thresholds " + " ".join(str(0.05 + i / 1000) for i in range(300)),
         "scores_folder": "--scores {folder}",

@@ -1,0 +1,450 @@
+"""Your own ratings: how every number of `manycaps compare` agrees with them, over systems and over captions.
+
+Over systems, a point is a system: its number, and its mean rating. Over captions, a point is what a system wrote for a
+row: the row's number, and its mean rating; rows are independent of each other, captions of one row are not.
+
+An interval is that of Fisher's z = artanh(r), with the standard error of r by the infinitesimal jackknife over clusters
+and Student's quantile, so that it stays between -1 and 1. With 6, 10 and 21 normal points and a correlation of 0, 0.5
+and 0.8 it holds the true value in 91 to 98 % of 600 trials for Spearman's rho, and in 91 to 99 % for Kendall's tau_b.
+"""
+
+import dataclasses
+import itertools
+import math
+import pathlib
+import textwrap
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.special
+
+from manycaps.caption_tables import table_records
+from manycaps.caption_tables.columns import ID_COLUMNS
+from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
+from manycaps.kit.base_files import no_such_path, read_json
+from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path, shown_value
+
+if TYPE_CHECKING:
+    from manycaps.comparison.comparison_tables import FormattedTable
+
+# Names of the columns that say what was rated; all others are scales.
+SYSTEM_COLUMNS, ROW_COLUMNS = ("system", "model"), (*ID_COLUMNS, "row")
+
+# Systems below which no order is surer than chance: of four, one in twelve agrees perfectly or is its reverse.
+LEAST_SYSTEMS = 5
+
+# Rated captions below which there is no agreement over captions.
+LEAST_CAPTIONS = 5
+
+# What `manycaps compare` writes into its folder.
+REPORT = "comparison.json"
+
+# Options that only a comparison takes.
+OF_COMPARE = ("references", "metrics", "names", "columns", "common_rows", "limit", "distance")
+
+# Parts of keys whose numbers say how sure another number is, and not how a system writes.
+OF_CERTAINTY = ("_ci_low", "_ci_high", "p_value", "smallest_p", "statistic", "n_rows", "_expected", "_of_people")
+
+# Number that is infinite, and missing in JSON, where no difference from people is found.
+UNBOUNDED = "rows_needed"
+
+# Columns of a terminal.
+WIDTH = 100
+
+# Chance that unrelated numbers are called related, and points up to which all orders are enumerated.
+LEVEL, MOST_ENUMERATED = 0.05, 8
+
+
+@dataclasses.dataclass(frozen=True)
+class RatingOptions:
+    """Which ratings, and of what: the options of `manycaps human-correlation --ratings`."""
+
+    # File of ratings: columns system, numbers, and for ratings of captions id.
+    ratings: pathlib.Path
+    # Captions of systems, folders that `manycaps score` wrote, or one that `manycaps compare` wrote.
+    systems: Sequence[str]
+    # Columns of the ratings; None: all that name neither system nor row.
+    scales: Sequence[str] | None = None
+    # As for `manycaps compare`.
+    references: Sequence[str] = ()
+    metrics: Sequence[str] | None = None
+    names: Sequence[str] | None = None
+    columns: str | None = None
+    common_rows: bool = False
+    clusters: str | None = None
+    limit: int | None = None
+    distance: str | None = None
+    seed: int = 0
+
+
+class Ratings(NamedTuple):
+    """Mean ratings."""
+
+    scales: Sequence[str]
+    # By system and row, "" for ratings of systems as a whole: the mean of each scale, NaN where it was not rated.
+    means: Mapping[tuple[str, str], np.ndarray]
+    has_rows: bool
+    # By system and row the first record of it.
+    records: dict[tuple[str, str], int]
+
+
+class SystemNumbers(NamedTuple):
+    """The numbers of a system: of all rows, and of each, in the order of the rows."""
+
+    values: Mapping[str, float]
+    rows: Mapping[str, np.ndarray]
+
+
+class RatedNumber(NamedTuple):
+    """How a number agrees with a scale."""
+
+    # "systems" or "captions".
+    over: str
+    number: str
+    scale: str
+    n: int
+    n_clusters: int
+    spearman: float
+    spearman_ci_low: float
+    spearman_ci_high: float
+    kendall: float
+    kendall_ci_low: float
+    kendall_ci_high: float
+
+
+class RatedSystems(NamedTuple):
+    """How numbers agree with ratings."""
+
+    figures: Sequence[RatedNumber]
+    # What a reader should know before.
+    notes: Sequence[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number, as `json.dumps` takes it; NaN is None."""
+        from manycaps.comparison.compared_systems import finite
+
+        content: dict[str, Any] = finite({"notes": list(self.notes), "figures": [f._asdict() for f in self.figures]})
+        return content
+
+    def tables(self) -> "list[FormattedTable]":
+        """Return a table for each of systems and captions that are rated."""
+        return [
+            _table([figure for figure in self.figures if figure.over == over])
+            for over in dict.fromkeys(figure.over for figure in self.figures)
+        ]
+
+    def written(self, form: str) -> str:
+        """Return the notes and the tables as "text", "md" or "latex"."""
+        from manycaps.comparison.comparison_tables import as_written
+
+        notes = ["\n".join(self.notes)] if self.notes and form != "latex" else []
+        width = WIDTH if form == "text" else 10_000
+        tables = [table._replace(caption=textwrap.fill(table.caption, width)) for table in self.tables()]
+        return "\n\n".join([*notes, *(as_written(table, form) for table in tables)])
+
+
+def rated_systems(options: RatingOptions) -> RatedSystems:
+    """Read ratings, and the numbers of the systems, or compute these, and compare.
+
+    Raises:
+        TypeError, ValueError, OSError: the ratings, the captions or an option cannot be used.
+    """
+    ratings = read_ratings(options.ratings, options.scales)
+    ids, numbers = system_numbers(options)
+    check_names(ratings, numbers, ids)
+    clusters: Sequence[Hashable] = ids
+    if options.clusters is not None:
+        from manycaps.comparison.systems import SystemRow, clusters_of
+
+        clusters = clusters_of([SystemRow(row_id, {}) for row_id in ids], options.clusters) or ids
+    return compare_with_ratings(ratings, numbers, ids, clusters)
+
+
+def read_ratings(path: pathlib.Path, scales: Sequence[str] | None = None) -> Ratings:
+    """Read a table of ratings, one or several of a system or of a caption: CSV, JSON Lines or Parquet."""
+    if not path.is_file():
+        raise ValueError(f"--ratings: expected a file, got {no_such_path(str(path))}")
+    try:
+        records = list(table_records(path))
+    except Exception as error:  # pandas, pyarrow and gzip each raise their own
+        if is_in_house_form(error):
+            raise
+        raise ValueError(f"--ratings: expected a table, got {type(error).__name__} ({reason_of(error)}).") from error
+    names = list(dict.fromkeys(str(name) for record in records for name in record))
+    system, row = (next((n for n in known if n in names), None) for known in (SYSTEM_COLUMNS, ROW_COLUMNS))
+    chosen = list(scales) if scales else [name for name in names if name not in (system, row)]
+    missing = [name for name in chosen if name not in names]
+    if system is None or not chosen or missing:
+        raise ValueError(
+            f"{shown_path(path)}: expected the columns system and {', '.join(missing) or 'one or more of numbers'}, "
+            f"got {', '.join(map(shown_value, names)) or 'no row'}. Name them so, and the row of a rated caption id."
+        )
+    rated: dict[tuple[str, str], list[list[float]]] = {}
+    first: dict[tuple[str, str], int] = {}
+    for i, record in enumerate(records):
+        of_row = "" if row is None else _name(record, row, i)
+        values = [_rating(record.get(scale), scale, i) for scale in chosen]
+        key = _name(record, system, i), of_row
+        rated.setdefault(key, []).append(values)
+        first.setdefault(key, i)
+    means = {key: _means(np.array(values).T) for key, values in rated.items()}
+    return Ratings(chosen, means, row is not None, first)
+
+
+def _name(record: Mapping[str, Any], column: str, i: int) -> str:
+    """Name of a system or row in a record."""
+    value = record.get(column)
+    if isinstance(value, float) and value.is_integer():  # whole numbers of a column in which some are missing
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise ValueError(f"{column}[{i}]: expected a name, got {shown_value(value)}. Write it, or leave the row out.")
+    return str(value)
+
+
+def _rating(value: Any, scale: str, i: int) -> float:
+    """A cell of a scale; NaN where it is empty."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return math.nan
+    try:
+        number = math.inf if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.inf
+    if math.isinf(number):
+        raise ValueError(
+            f"{scale}[{i}]: expected a number, got {shown_value(value)}. Correct it, leave the cell empty, or name the "
+            "columns of ratings with --scales."
+        )
+    return number
+
+
+def _means(columns: np.ndarray) -> np.ndarray:
+    """Mean of each row of an array without its NaNs; NaN of none."""
+    known = [column[~np.isnan(column)] for column in columns]
+    return np.array([math.fsum(values) / len(values) if len(values) else math.nan for values in known])
+
+
+def system_numbers(options: RatingOptions) -> tuple[list[str], dict[str, SystemNumbers]]:
+    """Return the ids of the rows, and every number of each system: from a report, or by comparing the systems."""
+    reports = [source for source in options.systems if (pathlib.Path(source) / REPORT).is_file()]
+    if not options.systems or (reports and len(options.systems) > 1):
+        got = "none" if not options.systems else f"{reports[0]} and others"
+        raise ValueError(
+            f"systems: expected captions, folders of scores, or one report of compare, got {got}. See --help."
+        )
+    if reports:
+        used = [name for name in OF_COMPARE if getattr(options, name)]
+        if used:
+            raise ValueError(
+                f"--{used[0].replace('_', '-')}: expected none with a report, got {getattr(options, used[0])!r}. Give "
+                "it to `manycaps compare`."
+            )
+        path = pathlib.Path(reports[0]) / REPORT
+        try:
+            return numbers_of(read_json(path, "systems", "Run `manycaps compare` again."))
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise ValueError(
+                f"{shown_path(path)}: expected a report of `manycaps compare`, got {type(error).__name__} "
+                f"({reason_of(error)}). Run it again."
+            ) from error
+    from manycaps.comparison import CompareOptions, compare
+
+    shared = {field.name for field in dataclasses.fields(CompareOptions)} - {"baseline"}
+    given = {name: value for name, value in vars(options).items() if name in shared}
+    ids, numbers = numbers_of(compare(CompareOptions(**given)).to_dict())
+    return ids, {name: _with_scores(source, numbers[name]) for name, source in _sources(options).items()}
+
+
+def _sources(options: RatingOptions) -> Mapping[str, str]:
+    from manycaps.comparison.systems import named_systems
+
+    return named_systems(options.systems, options.names, None)
+
+
+def _with_scores(source: str, numbers: SystemNumbers) -> SystemNumbers:
+    """Add the values of the corpus that `manycaps score` wrote."""
+    summary = pathlib.Path(source) / "summary.json"
+    if not summary.is_file():
+        return numbers
+    results = read_json(summary, "systems", "Score the captions again.")["metrics"]
+    of_corpus = {key: value for result in results.values() for key, value in _numbers(result).items()}
+    return numbers._replace(values={**of_corpus, **numbers.values})
+
+
+def numbers_of(report: Mapping[str, Any]) -> tuple[list[str], dict[str, SystemNumbers]]:
+    """Return the ids of the rows, and the numbers of each system, out of the content of `comparison.json`."""
+    from manycaps.catalog import ROW_VALUES
+
+    mean_keys = {value.key: value.mean_key for value in ROW_VALUES if value.mean_key}
+    parity, metrics = report.get("human_parity") or {"systems": {}}, report["metrics"]
+    numbers = {}
+    for name in report["systems"]:
+        of_people = parity["systems"].get(name, {})
+        values = _numbers(of_people)
+        rows = {key: _array(column) for key, column in of_people.get("per_row", {}).items()}
+        for key, metric in metrics.items():
+            values[mean_keys.get(key, key)] = float(metric["systems"][name]["mean"])
+            rows[mean_keys.get(key, key)] = _array(metric["per_row"][name])
+        numbers[name] = SystemNumbers(values, rows)
+    return list(report["ids"]), numbers
+
+
+def _numbers(result: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a result that say how a system writes."""
+    known = {key: math.inf if value is None and key == UNBOUNDED else value for key, value in result.items()}
+    return {
+        key: float(value)
+        for key, value in known.items()
+        if isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and not any(part in key for part in OF_CERTAINTY)
+        and not key.startswith("n_")
+    }
+
+
+def _array(column: Sequence[float | None]) -> np.ndarray:
+    return np.array([math.nan if value is None else value for value in column], dtype=np.float64)
+
+
+def check_names(ratings: Ratings, systems: Collection[str], ids: Collection[str]) -> None:
+    """Raise a ValueError if something is rated that is not among the systems or rows, or too little is."""
+    expected = {"system": f"one of {', '.join(systems)}", "id": f"one of the {len(ids):,} rows of the systems"}
+    advice = "Check the spelling, or name the systems with --names, or leave out what is not compared."
+    for side, (what, known) in enumerate({"system": set(systems), "id": {*ids, ""}}.items()):
+        unknown = {key[side]: i for key, i in reversed(ratings.records.items()) if key[side] not in known}
+        if unknown:
+            name, i = list(unknown.items())[-1]
+            raise ValueError(
+                f"{what}[{i}] of --ratings: expected {expected[what]}, got {shown_value(name)} ({len(unknown)} such in "
+                f"all). {advice}"
+            )
+    n_systems, n_captions = len({system for system, _ in ratings.means}), len(ratings.means)
+    if not ratings.has_rows and n_systems < LEAST_SYSTEMS:
+        raise ValueError(
+            f"--ratings: expected ratings of {LEAST_SYSTEMS} systems or more, got {n_systems}, whose order agrees with "
+            "any other one by chance too often. Give ratings of captions, with a column id."
+        )
+    if ratings.has_rows and n_captions < LEAST_CAPTIONS:
+        raise ValueError(f"--ratings: expected {LEAST_CAPTIONS} rated captions or more, got {n_captions}. Give more.")
+
+
+def compare_with_ratings(
+    ratings: Ratings, numbers: Mapping[str, SystemNumbers], ids: Sequence[str], clusters: Sequence[Hashable]
+) -> RatedSystems:
+    """Compare numbers with ratings; `ids` and `clusters` are of the rows, in the order of the numbers' rows."""
+    rated = [name for name in numbers if any(system == name for system, _ in ratings.means)]
+    notes = [f"{name} has no ratings." for name in numbers if name not in rated]
+    figures: list[RatedNumber] = []
+    left_out: dict[str, None] = {}
+    if len(rated) >= LEAST_SYSTEMS:
+        of_systems = np.array(
+            [_means(np.array([m for key, m in ratings.means.items() if key[0] == name]).T) for name in rated]
+        )
+        keys = dict.fromkeys(key for name in rated for key in numbers[name].values)
+        points = {key: np.array([numbers[name].values.get(key, math.nan) for name in rated]) for key in keys}
+        figures += _figures("systems", points, ratings.scales, of_systems, rated, left_out)
+    else:
+        notes.append(f"Over systems: {LEAST_SYSTEMS} are needed, {len(rated)} are rated.")
+    if ratings.has_rows:
+        places = {row_id: i for i, row_id in enumerate(ids)}
+        captions = list(ratings.means)
+        points = {
+            key: np.array([numbers[system].rows[key][places[row]] for system, row in captions])
+            for key in numbers[rated[0]].rows
+            if all(key in numbers[name].rows for name in rated)
+        }
+        of_rows = [clusters[places[row]] for _, row in captions]
+        figures += _figures("captions", points, ratings.scales, np.array([*ratings.means.values()]), of_rows, left_out)
+    if left_out:
+        notes.append(f"Left out, as they are missing for some or equal for all: {', '.join(left_out)}.")
+    return RatedSystems(figures, notes)
+
+
+def _figures(
+    over: str,
+    points: Mapping[str, np.ndarray],
+    scales: Sequence[str],
+    ratings: np.ndarray,
+    clusters: Sequence[Hashable],
+    left_out: dict[str, None],
+) -> Iterator[RatedNumber]:
+    """Every number with every scale; `ratings` has shape (n_points, n_scales)."""
+    for key, column in points.items():
+        for scale, judged in zip(scales, ratings.T, strict=True):
+            known = ~np.isnan(judged)
+            labels = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
+            scores, human = column[known], judged[known]
+            if len(scores) < LEAST_SYSTEMS or np.isnan(scores).any() or np.ptp(_ranked(scores)) == 0:
+                left_out[key] = None
+                continue
+            found: tuple[Coefficient, ...] = spearman(scores, human), kendall(scores, human)["tau_b"]
+            ends = [(of.value, *correlation_interval(of, labels)) for of in found]
+            yield RatedNumber(over, key, scale, len(scores), len(set(labels)), *ends[0], *ends[1])
+
+
+def _ranked(values: np.ndarray) -> np.ndarray:
+    """Number of each value among the distinct ones, where infinite ones can be subtracted."""
+    return np.unique(values, return_inverse=True)[1]
+
+
+def noise_limits(n: int) -> tuple[float, float]:
+    """Smallest sizes of Spearman's rho and Kendall's tau that n unrelated points reach in at most 5 % of cases.
+
+    Of all orders up to eight points; beyond, by Student's t for rho and the normal distribution for tau (Kendall 1938).
+
+    >>> [round(limit, 2) for n in (5, 21) for limit in noise_limits(n)]
+    [1.0, 1.0, 0.43, 0.31]
+    """
+    if n > MOST_ENUMERATED:
+        t, z = -scipy.special.stdtrit(n - 2, LEVEL / 2), -scipy.special.ndtri(LEVEL / 2)
+        return float(t / math.sqrt(n - 2 + t * t)), float(z * math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1))))
+    orders = np.array(list(itertools.permutations(range(n))))
+    rho = 1 - 6 * ((orders - np.arange(n)) ** 2).sum(axis=1) / (n**3 - n)
+    pairs = itertools.combinations(range(n), 2)
+    tau = np.mean([np.sign(orders[:, j] - orders[:, i]) for i, j in pairs], axis=0)
+    limits = []
+    for sizes in np.round(np.abs([rho, tau]), 9):
+        reached = [size for size in np.unique(sizes) if np.mean(sizes >= size) <= LEVEL]
+        limits.append(float(min(reached, default=math.inf)))
+    return limits[0], limits[1]
+
+
+def _table(figures: Sequence[RatedNumber]) -> "FormattedTable":
+    """Table of a row per number, and rho and tau_b with every scale."""
+    from manycaps.comparison.comparison_tables import Cell, FormattedTable
+
+    first, scales = figures[0], list(dict.fromkeys(figure.scale for figure in figures))
+    rows: dict[str, dict[str, RatedNumber]] = {}
+    for figure in figures:
+        rows.setdefault(figure.number, {})[figure.scale] = figure
+
+    def cells(figure: RatedNumber | None) -> list[Cell]:
+        if figure is None:
+            return [Cell("-"), Cell("-")]
+        ends = figure[5:8], figure[8:11]
+        if figure.over == "systems":
+            marked = [abs(of[0]) >= limit - 1e-9 for of, limit in zip(ends, noise_limits(figure.n), strict=True)]
+        else:
+            marked = [of[1] > 0 or of[2] < 0 for of in ends]
+        return [Cell(_shown(*of), mark, value=of[0]) for of, mark in zip(ends, marked, strict=True)]
+
+    with_ratings = f"Spearman's rho and Kendall's tau_b with the ratings, with {CONFIDENCE:.0%} intervals"
+    if first.over == "systems":
+        limits = noise_limits(first.n)
+        of_noise = "rho of {:.2f} and tau_b of {:.2f}, which unrelated numbers reach in 5% of cases; less is noise"
+        caption = f"Over {first.n} systems: {with_ratings}; marked: {of_noise.format(*limits)}."
+    else:
+        clusters = f"in {first.n_clusters:,} independent clusters"
+        caption = f"Over {first.n:,} captions {clusters}: {with_ratings}; marked: intervals without 0."
+    header = [f"over {first.over}", *(text for scale in scales for text in (f"{scale}: rho", "tau_b"))]
+    written = [[Cell(name), *(c for scale in scales for c in cells(of.get(scale)))] for name, of in rows.items()]
+    return FormattedTable(f"{caption} Below 0: the less of it, the better the rating.", header, written)
+
+
+def _shown(value: float, low: float, high: float) -> str:
+    """A coefficient with its interval.
+
+    >>> _shown(0.5312, 0.1, 0.81), _shown(1.0, math.nan, math.nan)
+    ('+0.53 [+0.10, +0.81]', '+1.00')
+    """
+    return f"{value:+.2f}" if math.isnan(low) else f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
