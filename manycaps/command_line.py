@@ -23,7 +23,7 @@ from manycaps.kit.base_module import VERSION
 # Each command and its summary; `make-world` is manycaps/commands/make_world.py.
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on your own captions",
-    "compare": "compare captioning systems: which one is nearer to people, and how certain is that",
+    "compare": "compare captioning systems: which one has fewer faults, and how does each differ from people",
     "plan": "plan a test against people: what a number of rows can find, and how many rows a difference needs",
     "sample": "sample several captions of every image, or answers to every prompt, by any model",
     "decoding": "find the temperature, or the search, that is nearest to people",

@@ -1,4 +1,4 @@
-"""Compare captioning systems: which one is nearer to people, and how certain is that?
+"""Compare captioning systems: which one has fewer faults, and how does each differ from people?
 
 manycaps compare mine.jsonl -r references.jsonl
 manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
@@ -17,13 +17,14 @@ files: nothing is computed again, and the page has no captions, unless --with-ca
 that were scored, for the page and for --full.
 
 The answer comes first, from the module human_parity, if every row has at least two references: can each system be
-distinguished from people, after how many rows, and how does it differ; and which of two systems is nearer to people, or
-how do they trade off. Three shares say how, and people give 5 % of each: captions farther from the references than 19
-of 20 human ones, captions nearer than 19 of 20, and pairs of captions nearer to each other than 19 of 20 human pairs.
-p is corrected by Holm's method, over the systems and over the pairs. One system dominates another if it is nearer to
-people in a share and shown to be no farther in the others and in the fidelity gap. --distance says how captions are
-compared: by default with sentence embeddings where they are installed, otherwise with METEOR, which sees about a third
-of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap of 0.02 of
+distinguished from people, after how many rows, and how does it differ; and which of two systems has fewer faults, and
+which is more like people in what. Faults are captions farther from the references than 19 of 20 human ones: fewer are
+better. The rest says how like people's captions are, not how good: captions nearer than 19 of 20, and pairs of captions
+nearer to each other than 19 of 20 human pairs. People give 5 % of each. p is corrected by Holm's method, over the
+systems and over the pairs. Systems stand as they were given, the best of every column is marked, with those not shown
+to be worse; --sort orders them by faults, or by the rows after which they are distinguished. --distance says how
+captions are compared: by default with sentence embeddings where they are installed, otherwise with METEOR, which sees
+about a third of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap of 0.02 of
 people and of each other, in the unit of the distance.
 
 Tables follow. They compare every two systems row by row by each metric of -m, with a paired test that counts ties, p
@@ -63,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--distance", metavar="NAME", help="how human_parity compares captions: bert, meteor, meteor15 or cider"
     )
     parser.add_argument("--margin", type=float, metavar="GAP", help="gap that counts as none; adds equivalence tests")
+    parser.add_argument("--sort", choices=("faults", "likeness"), help="order of the systems (as they were given)")
     parser.add_argument(
         "--full", action="store_true", help="print all pairs and tables, including those of systems compared as sets"
     )
@@ -117,8 +119,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.comparison import compare
     from manycaps.comparison.compared_systems import OUTPUT_NAMES
-    from manycaps.comparison.comparison_tables import all_tables, as_written, metric_tables
+    from manycaps.comparison.comparison_tables import all_tables, metric_tables
     from manycaps.comparison.comparison_text import answer_text
+    from manycaps.comparison.table_formats import as_written
     from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import check_can_be_written, sole_output
 
@@ -134,7 +137,7 @@ def run(arguments: argparse.Namespace) -> None:
                     f"--output: expected a folder without a report, got {arguments.output}, which has {path.name}. "
                     "Choose another, or give --overwrite."
                 )
-        comparison = compare(options)
+        comparison = compare(options).sorted_by(arguments.sort or "")
         comparison.save(arguments.output)
     if arguments.format == "json":
         print(json.dumps(comparison.to_dict(), indent=1, allow_nan=False))

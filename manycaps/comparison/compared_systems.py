@@ -145,6 +145,10 @@ class SystemComparison(NamedTuple):
         """Number of clusters of rows."""
         return int(self.clusters.max()) + 1
 
+    def sorted_by(self, order: str) -> "SystemComparison":
+        """Return the comparison with its systems printed in another order: by "faults" or "likeness"; "": as given."""
+        return self if self.parity is None else self._replace(parity=self.parity._replace(order=order))
+
     def to_dict(self) -> dict[str, Any]:
         """Return every number, without captions, as `json.dumps` takes it; NaN and infinity are None."""
         return finite(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from manycaps.catalog import SET_MODULES
 from manycaps.comparison.mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.comparison.parity_text import pair_line, parity_methods, parity_screen, system_line
+from manycaps.comparison.table_formats import as_digits, as_interval
 from manycaps.kit.base_module import VERSION
 from manycaps.kit.base_rows import n_sharing_rows
 from manycaps.kit.sets_parity_words import p_value_digits, shown_p_value
@@ -84,7 +84,7 @@ def summaries(comparison: SystemComparison) -> list[str]:
     baseline, parity = comparison.systems[0], comparison.parity
     sentences = notes(comparison)
     if parity is not None:
-        sentences += [system_line(parity, system) for system in parity.nearest_first()]
+        sentences += [system_line(parity, system) for system in parity.in_order()]
         return sentences + [pair_line(pair) for pair in parity.pairs] + shared_rows(comparison)
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
@@ -211,45 +211,3 @@ def comparison_methods(comparison: SystemComparison) -> str:
             "them in place of the references."
         )
     return " ".join(sentences)
-
-
-def as_digits(value: float) -> str:
-    """Format a number with three decimals, or three significant digits where it is small.
-
-    >>> as_digits(0.12345), as_digits(0.00012345), as_digits(0.0), as_digits(float("nan"))
-    ('0.123', '0.000123', '0', 'not defined')
-    """
-    if math.isnan(value):
-        return "not defined"
-    if value == 0:
-        return "0"
-    return f"{value:.3f}" if abs(value) >= 0.01 else f"{value:.3g}"
-
-
-def as_interval(low: float, high: float) -> str:
-    """Format an interval as `as_digits`, its ends rounded outwards.
-
-    >>> as_interval(0.1231, 0.1239), as_interval(-0.12345, 0.000061234), as_interval(0.25, math.inf)
-    ('[0.123, 0.124]', '[-0.124, 6.13e-05]', '[0.250, inf]')
-    """
-    return f"[{_outwards(low, math.floor)}, {_outwards(high, math.ceil)}]"
-
-
-def _outwards(end: float, whole: Callable[[float], int]) -> str:
-    if not math.isfinite(end) or end == 0:
-        return as_digits(end)
-    decimals = 3 if abs(end) >= 0.01 else 2 - math.floor(math.log10(abs(end)))
-    # 1e-6 of the last digit is the rounding of a float.
-    inwards = 1e-6 if whole is math.floor else -1e-6
-    return as_digits(whole(end * 10**decimals + inwards) / 10**decimals)
-
-
-def column_form(values: Collection[float]) -> Callable[[float], str]:
-    """Return what formats the numbers of a column with equally many decimals: three, or more where all are small.
-
-    >>> [column_form([0.5251, 1.7e-9])(value) for value in (0.5251, 1.7e-9)], column_form([0.00012, 0.0])(0.00012)
-    (['0.525', '0.000'], '0.000120')
-    """
-    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    decimals = 3 if largest >= 0.01 or largest == 0 else 2 - math.floor(math.log10(largest))
-    return lambda value: "not defined" if math.isnan(value) else f"{value:.{decimals}f}"

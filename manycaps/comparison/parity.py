@@ -1,6 +1,7 @@
 """Systems beside people: the human parity of each, out of captions or out of scores of their rows."""
 
 import functools
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
-from manycaps.comparison.parity_pairs import ParityPair, are_within, compared_pairs
+from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs
 from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES, listed_captions, parity_result
 from manycaps.kit.sets_parity_words import ParityWord, words_of
-from manycaps.kit.sets_tails import CorpusTails, Distances, corpus_tails
+from manycaps.kit.sets_tails import TAIL, CorpusTails, Distances, corpus_tails
 
 MODULE = "human_parity"
 
@@ -20,6 +21,16 @@ COLUMNS = (*MEANS, *PEOPLES_COPIES, *COVARIANCES)
 
 # Lists of the module that are of no row: the histogram, and the places of captions, [row, candidate, ...].
 LISTS = ("distance_histogram", "most_unlike_people", "most_alike")
+
+# Rows after which a system is distinguished from people.
+ROWS = "rows_needed"
+
+# Orders in which systems are printed, beside that in which they were given, and the values that they follow.
+ORDERS = {"faults": FAULTS[0], "likeness": ROWS}
+
+# Share of a system's captions that also occur among the references, beyond that of people: with more it is not compared
+# with other systems, as a copy is never unlike people's captions.
+MOST_COPIES = 0.1
 
 # Two values of a row are equal if they are this near: float32 of a network, and float64 of words.
 ROUNDING = {"bert": 1e-6, "meteor": 1e-9, "meteor15": 1e-9, "cider": 1e-9}
@@ -64,8 +75,14 @@ class SystemParity:
 
     @property
     def copies(self) -> bool:
-        """Whether its captions also occur among the references."""
-        return any(word.name == "copies" for word in self.words)
+        """Whether so many of its captions also occur among the references that its shares say little."""
+        beyond = self.result["copied_share"] - self.result["copied_share_expected"]
+        return beyond > MOST_COPIES and any(word.name == "copies" for word in self.words)
+
+    def unlikeness(self, key: str) -> float:
+        """How bad a value is: a share of faults, the distance of another share from people's, or minus the rows."""
+        value = float(self.result[key])
+        return value if key in FAULTS else -value if key == ROWS else abs(value - TAIL)
 
 
 class ComparedParity(NamedTuple):
@@ -81,17 +98,41 @@ class ComparedParity(NamedTuple):
     # Largest gap that counts as none, and whether each system lies within it; None where no margin was given.
     margin: float | None
     within: Mapping[str, bool]
+    # One of `ORDERS`; empty: as they were given.
+    order: str = ""
 
-    def nearest_first(self) -> list[SystemParity]:
-        """Return the systems by the rows after which they are distinguished from people, the most rows first.
+    def in_order(self) -> list[SystemParity]:
+        """Return the systems as they are printed: as they were given, or sorted by faults or by likeness alone.
 
-        Where the rows are equal, by the p-value, the largest first.
+        The fewest faults first, or the most rows after which they are distinguished from people; there, ties by p.
         """
 
         def key(system: SystemParity) -> tuple[float, float]:
-            return -system.result["rows_needed"], -np.nan_to_num(system.result["human_parity_p_value"], nan=2.0)
+            p_value = np.nan_to_num(system.result["human_parity_p_value"], nan=2.0)
+            return system.unlikeness(ORDERS[self.order]), -float(p_value) if self.order == "likeness" else 0.0
 
-        return sorted(self.systems, key=key)
+        return sorted(self.systems, key=key) if self.order else list(self.systems)
+
+    def best(self, key: str) -> list[str]:
+        """Return the systems with the best value of several, and all that are not shown to be worse than that one.
+
+        Of shares, a pair's test shows it; of rows, an interval that ends below that of the best. None of copies.
+        """
+        systems = [each for each in self.systems if not each.copies and not math.isnan(each.result[key])]
+        if len(self.systems) < 2 or not systems:
+            return []
+        first = min(systems, key=lambda each: each.unlikeness(key))
+        if key == ROWS:
+            least = first.result.get(f"{key}_ci_low", math.nan)
+            return [each.name for each in systems if each is first or not each.result[f"{key}_ci_high"] < least]
+        worse = {
+            name
+            for pair in self.pairs
+            for share in pair.shares
+            if share.key == key and share.better == first.name
+            for name in (pair.first, pair.second)
+        }
+        return [each.name for each in systems if each is first or each.name not in worse]
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number."""

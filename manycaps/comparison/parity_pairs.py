@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.special
 
-from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
+from manycaps.comparison.mean_intervals import LEVEL, POWER
 from manycaps.comparison.paired_tests import drawn_patterns, holm_p_values, nearer_p_values, paired_tests
 from manycaps.kit.sets_gaps import sums_of_clusters
 from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
@@ -18,6 +18,9 @@ from manycaps.kit.sets_tails import TESTED
 
 if TYPE_CHECKING:
     from manycaps.comparison.parity import SystemParity
+
+# Shares of faults, of which fewer are better; in all others people's 5 % is best.
+FAULTS = ("unlike_people_share",)
 
 # Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
 MOST_ENUMERATED = 14
@@ -30,20 +33,26 @@ class ShareTest(NamedTuple):
     key: str
     first: float
     second: float
-    # Do they differ, and is one nearer to people's 5 %? After Holm's rule over all shares of the pairs that differ.
+    # Do they differ, and is one better? After Holm's rule over all shares of the pairs that differ.
     p_value: float
-    nearer_p_value: float
-    # The system that is nearer to people's 5 %, where the second test holds and it is no mere consequence of more wrong
-    # captions; else None.
+    better_p_value: float
+    # The system with fewer faults, or nearer to people's 5 % in a share of likeness, where both tests hold; else None.
     better: str | None
-    # Whether each system is shown not to be farther from people's 5 % than the other one by a detectable difference.
-    not_worse: tuple[bool, bool]
-    # The system that is nearer by that test, but has more wrong captions, which are seldom ordinary; else None.
-    better_by_wrong_captions: str | None = None
+
+
+class GapDifference(NamedTuple):
+    """A gap of two systems: its mean in both, and their difference, first minus second, with its 95 % interval."""
+
+    key: str
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
 
 
 class ParityPair(NamedTuple):
-    """Two systems."""
+    """Two systems: which has fewer faults, and which is more like people in what, are two questions."""
 
     first: str
     second: str
@@ -52,48 +61,48 @@ class ParityPair(NamedTuple):
     adjusted_p_value: float
     # Where that test holds, how they differ.
     shares: Sequence[ShareTest]
+    # Fidelity and diversity gap, as far as both systems have them.
+    gaps: Sequence[GapDifference]
     # Difference of the fidelity gaps that is found 80 % of the time, after Holm's rule as well; infinity where there
     # are too few rows to distinguish any two systems; and the least number of rows that suffices.
     detectable_gap: float
     least_rows: int
-    # Names of the systems whose captions also occur among the references: then they are not ranked.
+    # Names of the systems of which many captions also occur among the references: then they are not compared.
     copying: Sequence[str]
-    # Fidelity and diversity gap of both systems.
-    gaps: tuple[tuple[float, float], tuple[float, float]]
-    # Whether each system's fidelity gap is shown not to be above the other one's by a detectable difference.
-    fidelity_not_worse: tuple[bool, bool]
     # Whether both gaps are shown to differ by less than the margin; None where no margin was given, or where the
     # systems wrote different numbers of captions or differ in a share.
     within_margin: bool | None
 
     @property
     def kind(self) -> str:
-        """What is said: "copies", "alike", "dominates", "better", "trade-off", or "gaps" where no share says how."""
+        """What is said: "copies", "alike", or what differs: "shares", or "gaps" where no share is shown to."""
         if self.copying:
             return "copies"
         if self.adjusted_p_value > LEVEL:
             return "alike"
-        better = {share.better for share in self.shares} - {None}
-        if len(better) != 1:
-            return "trade-off" if better else "gaps"
-        side = 0 if self.first in better else 1
-        is_shown = all(share.better or share.not_worse[side] for share in self.shares) and self.fidelity_not_worse[side]
-        return "dominates" if is_shown else "better"
+        return "shares" if any(share.better for share in self.shares) else "gaps"
 
     @property
-    def better(self) -> str | None:
-        """The system that is nearer to people in a share while the other one is in none, if there is one."""
-        is_one = self.kind in ("dominates", "better")
-        return next(share.better for share in self.shares if share.better) if is_one else None
+    def faults(self) -> ShareTest | None:
+        """The test of the share of faults; None where no shares are tested."""
+        return next((share for share in self.shares if share.key in FAULTS), None)
+
+    def more_like_people(self, name: str) -> list[ShareTest]:
+        """Return the shares of likeness in which a system is nearer to people."""
+        return [share for share in self.shares if share.better == name and share.key not in FAULTS]
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number."""
         return {
             **self._asdict(),
             "shares": [share._asdict() for share in self.shares],
+            "gaps": [gap._asdict() for gap in self.gaps],
             "copying": list(self.copying),
             "kind": self.kind,
-            "better": self.better,
+            "fewer_faults": self.faults and self.faults.better,
+            "more_like_people": {
+                name: [share.key for share in self.more_like_people(name)] for name in (self.first, self.second)
+            },
         }
 
 
@@ -159,9 +168,7 @@ def compared_pairs(
     pairs = []
     for k, (i, j) in enumerate(chosen):
         first, second = systems[i], systems[j]
-        share_tests = [results[share] for share in shares[k] if share in results]
-        if of_gaps[k] <= LEVEL:
-            share_tests = _without_merit_of_wrong_captions(share_tests, first, second)
+        share_tests = _credited([results[share] for share in shares[k] if share in results], (first, second))
         detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_resamples, are_tested[k])
         pairs.append(
             ParityPair(
@@ -170,35 +177,47 @@ def compared_pairs(
                 p_values[k],
                 adjusted[k],
                 share_tests,
+                _differences(first, second, differences[k], clusters),
                 detectable.gap,
                 detectable.least_rows,
                 [side.name for side in (first, second) if side.copies],
-                (_gaps(first.result), _gaps(second.result)),
-                detectable.not_worse(),
                 _pair_within(first, second, differences[k], share_tests, clusters, margin),
             )
         )
     return pairs
 
 
-def _gaps(result: Mapping[str, Any]) -> tuple[float, float]:
-    return result[GAPS[0]], result[GAPS[1]]
+def _credited(tests: list[ShareTest], systems: "tuple[SystemParity, SystemParity]") -> list[ShareTest]:
+    """Give a system with more faults no credit for fewer ordinary captions that its faults explain.
+
+    Wrong captions are seldom ordinary. Half of its captions or more must be no faults, and fewer of these ordinary than
+    the other system's interval holds.
+    """
+    names = [system.name for system in systems]
+    faults = next((test for test in tests if test.key in FAULTS and test.better), None)
+    credited = []
+    for test in tests:
+        if faults and test.key == "ordinary_share" and test.better not in (None, faults.better):
+            side = names.index(str(test.better))
+            good = 1 - (faults.first, faults.second)[side]
+            ordinary = (test.first, test.second)[side]
+            if good < 0.5 or ordinary / good >= systems[1 - side].result["ordinary_share_ci_low"]:
+                test = test._replace(better=None)
+        credited.append(test)
+    return credited
 
 
-def _without_merit_of_wrong_captions(
-    tests: list[ShareTest], first: "SystemParity", second: "SystemParity"
-) -> list[ShareTest]:
-    """Give a system that has more wrong captions, and is farther from people, no credit for being less bland."""
-    unlike = next((test.better for test in tests if test.key == "unlike_people_share"), None)
-    better, other = (first, second) if unlike == first.name else (second, first)
-    if unlike is None or better.result[GAPS[0]] >= other.result[GAPS[0]]:
-        return tests
-    return [
-        test._replace(better=None, better_by_wrong_captions=other.name)
-        if test.key == "ordinary_share" and test.better == other.name
-        else test
-        for test in tests
-    ]
+def _differences(
+    first: "SystemParity", second: "SystemParity", differences: np.ndarray, clusters: Sequence[Hashable] | None
+) -> list[GapDifference]:
+    """Both gaps of two systems; a gap that one of them has in no row is left out."""
+    compared = []
+    for gap, rows in zip(GAPS, differences.T, strict=True):
+        values = first.result[gap], second.result[gap]
+        if not np.isnan(values).any():
+            mean = mean_of_rows(rows, clusters)
+            compared.append(GapDifference(gap, *values, mean.mean, *mean_interval(mean, 1 - LEVEL)))
+    return compared
 
 
 def _gap_differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray], rounding: float) -> np.ndarray:
@@ -270,34 +289,20 @@ class _ComparedShare:
         columns = shares[0].rows[known, None], shares[1].rows[known, None]
         self.difference = paired_tests(*columns, self._labels, confidence_level=None, **resampling)[0]
 
-    def nearer_p_value(self) -> float:
-        """Is one nearer to people's share?"""
+    def better_p_value(self) -> float:
+        """Has one fewer faults, or is it nearer to people's share?"""
+        if self.key in FAULTS:
+            return self.difference.p_value
         first, second = (excess[:, None] for excess in self.excesses)
         p_value = np.array([self.difference.p_value])
         return float(nearer_p_values(p_value, first, second, self._labels, **self._resampling)[0])
 
-    def result(self, p_value: float, nearer_p_value: float) -> ShareTest:
+    def result(self, p_value: float, better_p_value: float) -> ShareTest:
         """Return the test of the share with p-values that are adjusted."""
-        nearer = self.names[0 if self.distances[0] < self.distances[1] else 1]
-        better = nearer if max(p_value, nearer_p_value) <= LEVEL else None
+        mine, other = self.values if self.key in FAULTS else self.distances
+        better = self.names[0 if mine < other else 1] if max(p_value, better_p_value) <= LEVEL else None
         first, second = self.values
-        return ShareTest(self.key, first, second, p_value, nearer_p_value, better, self._not_worse())
-
-    def _not_worse(self) -> tuple[bool, bool]:
-        """Whether |a| < |b| + margin is shown for each system's excess a and the other one's b, at 5 %."""
-        margin = self.difference.minimum_detectable_difference
-        first, second = self.excesses
-        difference, total = (mean_of_rows(values, self._labels) for values in (first - second, first + second))
-        if difference.standard_error == 0:
-            return True, True
-        # |a| - |b| < margin: a - b or a + b is below it, and so is -a - b or -a + b.
-        is_below, is_total_below, is_above, is_total_above = (
-            _upper(mean, sign) < margin for sign in (1, -1) for mean in (difference, total)
-        )
-        return (
-            (is_below or is_total_below) and (is_total_above or is_above),
-            (is_above or is_total_below) and (is_total_above or is_below),
-        )
+        return ShareTest(self.key, first, second, p_value, better_p_value, better)
 
 
 def _compared_shares(
@@ -322,8 +327,8 @@ def _share_p_value(shares: Sequence[_ComparedShare]) -> float:
 def _adjusted_tests(shares: Sequence[_ComparedShare]) -> dict[_ComparedShare, ShareTest]:
     """Adjust the p-values of all shares of the pairs that differ, by Holm's rule."""
     p_values = holm_p_values(np.array([share.difference.p_value for share in shares]))
-    nearer = holm_p_values(np.array([share.nearer_p_value() for share in shares]))
-    return {share: share.result(float(p), float(q)) for share, p, q in zip(shares, p_values, nearer, strict=True)}
+    better = holm_p_values(np.array([share.better_p_value() for share in shares]))
+    return {share: share.result(float(p), float(q)) for share, p, q in zip(shares, p_values, better, strict=True)}
 
 
 class DetectableGap(NamedTuple):
@@ -332,8 +337,6 @@ class DetectableGap(NamedTuple):
     # Difference of the fidelity gaps, whatever that of the diversity gaps is; NaN where gaps do not vary.
     gap: float
     least_rows: int
-    # Of the fidelity gaps, first minus second.
-    difference: ClusteredMean
 
     @classmethod
     def of(
@@ -349,18 +352,10 @@ class DetectableGap(NamedTuple):
         elif level < 1 / (n_resamples + 1):
             level = 0.0
         if not level or n <= k:
-            return cls(math.inf, least_rows, mean)
+            return cls(math.inf, least_rows)
         error = mean.standard_error
         gap = math.sqrt(noncentrality_of_f(k, n - k, level, POWER)) * error if error > 0 else math.nan
-        return cls(gap, least_rows, mean)
-
-    def not_worse(self) -> tuple[bool, bool]:
-        """Whether each system's fidelity gap is shown to lie below the other one's plus a detectable difference."""
-        mean = self.difference
-        margin = minimum_detectable_difference(mean.standard_error, mean.n_clusters)
-        if mean.standard_error == 0:
-            return mean.mean <= 0, mean.mean >= 0
-        return (_upper(mean, 1) < margin, _upper(mean, -1) < margin) if mean.n_clusters > 1 else (False, False)
+        return cls(gap, least_rows)
 
 
 def _pair_within(

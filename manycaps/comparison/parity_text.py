@@ -6,27 +6,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.comparison.mean_intervals import POWER
-from manycaps.comparison.parity import ComparedParity, SystemParity
-from manycaps.comparison.parity_pairs import ParityPair, ShareTest
+from manycaps.comparison.parity import ROWS, ComparedParity, SystemParity
+from manycaps.comparison.parity_pairs import FAULTS, ParityPair, ShareTest
 from manycaps.comparison.systems import SystemRow
-from manycaps.kit.sets_parity_words import share_text, shown_p_value
+from manycaps.comparison.table_formats import Cell, FormattedTable, as_written
+from manycaps.kit.sets_parity_words import SHARE_NOUNS, p_value_digits, share_text, shown_p_value
 from manycaps.kit.sets_tails import TAIL
 
 # Columns of a terminal, and pairs that are printed without --full: those with the baseline if there are more.
 WIDTH, MOST_PAIRS = 100, 3
 
 # Lines of a terminal, without that of the next command, and captions of a system that are printed if they fit.
-HEIGHT, MOST_EXAMPLES = 24, 3
+HEIGHT, MOST_EXAMPLES = 25, 3
 
 # Letters of a caption that a terminal shows.
 MOST_LETTERS = 35
 
 # Shares of the table, and how sentences name them.
-SHARES = {
-    "unlike_people_share": "captions unlike people's",
-    "ordinary_share": "ordinary captions",
-    "near_duplicate_share": "near-duplicates",
-}
+SHARES = SHARE_NOUNS
+
+# What each column of the answer is about, as the terminal says it.
+LEGEND = (
+    "Faults, here captions unlike people's: fewer are better. The other columns say how like people's these captions "
+    "are, not how good."
+)
+MARKED = " {mark}: not shown to be worse than the best of the column."
 
 
 def system_line(parity: ComparedParity, system: SystemParity) -> str:
@@ -52,43 +56,43 @@ def _gaps_named(diversity_gap: float) -> str:
 
 
 def pair_line(pair: ParityPair) -> str:
-    """Say in one line how two systems differ."""
+    """Say in one line which of two systems has fewer faults, and which is more like people in what."""
     names, p_value = f"{pair.first} and {pair.second}", shown_p_value(pair.adjusted_p_value)
     if pair.kind == "copies":
-        return f"{names} are not ranked: captions of {' and '.join(pair.copying)} also occur among the references."
+        return f"{names} are not compared: captions of {' and '.join(pair.copying)} also occur among the references."
     if pair.kind == "alike":
         return f"{names}: no difference detected ({p_value}{_detectable(pair)}).{_margin(pair)}"
-    if pair.kind == "gaps":
-        (f, v), (other_f, other_v) = pair.gaps
-        diversity = f", diversity gap {v:.2g} and {other_v:.2g}" if v == v else ""
-        gaps = f"fidelity gap {f:.2g} and {other_f:.2g}{diversity}"
-        return f"{names} differ ({p_value}); no share says how ({gaps}).{_margin(pair)}"
-    by_system = {
-        name: " and ".join(_both(share, name, pair) for share in pair.shares if share.better == name)
+    likeness = "; ".join(
+        f"{name} is more like people in {_listed([_both(share, name, pair) for share in shares])}"
         for name in (pair.first, pair.second)
-    }
-    if pair.kind == "trade-off":
-        shares = "; ".join(f"{name} is nearer to people in {shares}" for name, shares in by_system.items())
-        return f"{names} are a trade-off ({p_value}): {shares}."
-    worse = pair.second if pair.better == pair.first else pair.first
-    shares = by_system[str(pair.better)]
-    if pair.kind == "dominates":
-        rest = "shown to be no farther in the rest"
-        return f"{pair.better} dominates {worse} ({p_value}): nearer to people in {shares}, and {rest}."
-    return f"{pair.better} is nearer to people than {worse} ({p_value}) in {shares}{_rest(pair, worse)}."
+        if (shares := pair.more_like_people(name))
+    )
+    if pair.faults is not None and pair.faults.better:
+        better = pair.faults.better
+        worse = pair.second if better == pair.first else pair.first
+        values = _values(pair.faults, better, pair)
+        faults = f"{better} has fewer faults than {worse} ({values}, {shown_p_value(pair.faults.p_value)})"
+        return f"{faults}; {likeness}." if likeness else f"{faults}."
+    if pair.faults is not None:
+        values = _values(pair.faults, pair.first, pair)
+        return f"{names} differ ({p_value}): {likeness or _of_gaps(pair)}; faults: no difference detected ({values})."
+    return f"{names} differ ({p_value}): {likeness or _of_gaps(pair)}.{_margin(pair)}"
 
 
-def _rest(pair: ParityPair, worse: str) -> str:
-    """What is to be said of the shares in which the better system is not shown to be nearer."""
-    by_wrong = [share for share in pair.shares if share.better_by_wrong_captions]
+def _of_gaps(pair: ParityPair) -> str:
+    """The direction in which two systems differ: by the gaps whose intervals exclude 0, else by all together."""
+    words = {"fidelity_gap": "{} is nearer to the references", "diversity_gap": "{} is less varied"}
+    clear = [gap for gap in pair.gaps if not gap.low <= 0 <= gap.high]
     parts = [
-        f"{worse} is nearer in {_both(share, worse, pair)}, which does not count because more of its captions are "
-        "unlike people's"
-        for share in by_wrong
+        f"{words[gap.key].format(pair.first if gap.difference < 0 else pair.second)} ({gap.key.replace('_', ' ')} "
+        f"{gap.first:.2g} and {gap.second:.2g}, difference {gap.difference:.2g} [{gap.low:.2g}, {gap.high:.2g}])"
+        for gap in clear or pair.gaps
     ]
-    if any(share.better is None and share not in by_wrong for share in pair.shares):
-        parts.append("in the rest, neither is shown to be nearer")
-    return "".join(f"; {part}" for part in parts)
+    return ("" if clear else "neither gap by itself, but together ") + _listed(parts)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(parts)
 
 
 def _detectable(pair: ParityPair) -> str:
@@ -104,14 +108,17 @@ def _detectable(pair: ParityPair) -> str:
 def _margin(pair: ParityPair) -> str:
     if not pair.within_margin:
         return ""
-    is_single = math.isnan(pair.gaps[0][1]) and math.isnan(pair.gaps[1][1])
-    return f" Equivalent within the margin in {_gaps_named(math.nan if is_single else 0.0)}."
+    return f" Equivalent within the margin in {_gaps_named(math.nan if len(pair.gaps) < 2 else 0.0)}."
 
 
 def _both(share: ShareTest, better: str, pair: ParityPair) -> str:
+    return f"{SHARES[share.key]} ({_values(share, better, pair)})"
+
+
+def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
     """Both values of a share, that of the better system first."""
     values = (share.first, share.second) if better == pair.first else (share.second, share.first)
-    return f"{SHARES[share.key]} ({' and '.join(f'{100 * value:.0f} %' for value in values)})"
+    return " and ".join(f"{100 * value:.0f} %" for value in values)
 
 
 def as_rows_needed(result: Mapping[str, Any]) -> str:
@@ -131,19 +138,47 @@ def as_rows_needed(result: Mapping[str, Any]) -> str:
     return f"{rows:,.0f}" if math.isnan(low) else f"{rows:,.0f} [{low:,.0f}, {high:,.0f}]"
 
 
-def parity_table(parity: ComparedParity) -> tuple[list[str], list[list[tuple[str, float | None]]]]:
-    """Return header and rows of the table of systems beside people; cells are text and the number behind it."""
-    header = ["system", "p", "rows needed", "unlike people", "ordinary", "near-duplicates"]
-    rows: list[list[tuple[str, float | None]]] = []
-    for system in parity.nearest_first():
-        result = system.result
-        cells: list[tuple[str, float | None]] = [(system.name, None)]
-        cells.append((system_p_value(system).removeprefix("p ").removeprefix("= "), system.adjusted_p_value))
-        cells.append((as_rows_needed(result), result["rows_needed"]))
-        cells += [(_share(result, key), result[key]) for key in SHARES]
-        rows.append(cells)
-    people = (as_percent(TAIL), TAIL)
-    return header, [*rows, [("people", None), ("", None), ("", None), people, people, people]]
+def parity_table(parity: ComparedParity, *, whole: bool = False) -> FormattedTable:
+    """Return the table of systems beside people: that of a terminal, or with `whole` every share."""
+    shares = {key: noun.removesuffix(" captions") for key, noun in SHARES.items()} | {FAULTS[0]: "faults"}
+    if whole:
+        shares["spread_share"] = "spread pairs"
+    systems = parity.in_order()
+    columns = [("system", [Cell(system.name) for system in systems], "people")]
+    for key, title in shares.items():
+        best = parity.best(key)
+        cells = [
+            _interval_cell(
+                "one caption" if math.isnan(system.result[key]) else share_text(system.result, key),
+                system.result[key],
+                system.name in best,
+                system.unlikeness(key),
+            )
+            for system in systems
+        ]
+        columns.append((title, cells, as_percent(TAIL)))
+    best = parity.best(ROWS)
+    after = [_interval_cell(as_rows_needed(each.result), each.result[ROWS], each.name in best) for each in systems]
+    p_values = [(each.adjusted_p_value, int(each.result["n_rows"])) for each in systems]
+    p_cells = [Cell(p_value_digits(p_value, n_rows), value=p_value) for p_value, n_rows in p_values]
+    columns[2:2] = [("p", p_cells, ""), ("distinguished after", after, "")]
+    caption = (
+        f"Systems beside people. {LEGEND} Faults: captions farther from the references than 19 of 20 human ones. p of "
+        '"people could have written all captions", and the rows after which the difference is found 80 % of the time; '
+        "captions nearer to the references than 19 of 20 human ones; pairs of captions nearer to each other, and "
+        "farther apart, than 19 of 20 of human ones: there people's 5 % is best. Brackets: 95 % intervals."
+    )
+    if len(parity.systems) > 1:
+        caption += " Marked: not shown to be worse than the best of the column."
+    rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
+    people = [Cell(text, value=TAIL if text == as_percent(TAIL) else None) for *_, text in columns]
+    return FormattedTable(caption, [title for title, *_ in columns], [*rows, people])
+
+
+def _interval_cell(text: str, value: float, is_best: bool, sort: float | None = None) -> Cell:
+    """Return the cell of a text that ends in an interval."""
+    number, _, interval = text.partition(" [")
+    return Cell(number, is_best, value=value, sort=sort, interval=interval and f"[{interval}")
 
 
 def as_percent(share: float) -> str:
@@ -153,11 +188,6 @@ def as_percent(share: float) -> str:
     '13 %'
     """
     return f"{100 * share:.0f} %"
-
-
-def _share(result: Mapping[str, Any], key: str) -> str:
-    """A share in percent with its interval, or that it needs two captions."""
-    return "one caption" if math.isnan(result[key]) else share_text(result, key)
 
 
 def parity_screen(
@@ -174,21 +204,19 @@ def parity_screen(
     captions, the three most unlike people's of each system are shown, or fewer, so that the answer fits a terminal.
     `full` adds the rest of them and of the pairs.
     """
-    header, of_systems = parity_table(parity)
-    cells = [header, *([text for text, _ in row] for row in of_systems)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    table = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in cells]
+    table = as_written(parity_table(parity)._replace(caption=""), "text").splitlines()[2:]
+    legend = LEGEND + MARKED.format(mark="*") * (len(parity.systems) > 1)
     pairs = parity.pairs
     if not full and len(pairs) > MOST_PAIRS:
-        pairs = [pair for pair in pairs if pair.second == parity.systems[0].name]
+        pairs = [pair for pair in pairs if pair.second == pairs[0].second]
     of_pairs = [f"- {pair_line(pair)}" for pair in pairs]
     if len(pairs) < len(parity.pairs):
         of_pairs.append(f"- {len(parity.pairs)} pairs in all: --full")
     of_pairs += warnings
-    before = [*table, "", *(line for note in notes for line in _wrapped(note))]
+    before = [*table, *_wrapped(legend), "", *(line for note in notes for line in _wrapped(note))]
     after = ["", *(line for text in of_pairs for line in _wrapped(text))] if of_pairs else []
-    systems = parity.nearest_first()
-    sentences = [_wrapped(system_line(parity, system)) for system in systems]
+    systems = parity.in_order()
+    sentences = [_wrapped(f"- {system_line(parity, system)}") for system in systems]
     n_free = HEIGHT - len(before) - len(after) - sum(map(len, sentences))
     examples = [example_lines(system, rows, MOST_EXAMPLES) for system in systems]
     shown = [len(lines) for lines in examples] if full else _shares(list(map(len, examples)), n_free)
@@ -257,13 +285,13 @@ def _short(text: str, n: int = 12) -> str:
 
 
 def _shares(wanted: Sequence[int], n_free: int) -> list[int]:
-    """Divide free lines in turns, the last one first, as it is the farthest from people.
+    """Divide free lines in turns.
 
-    >>> _shares([3, 1, 3], 5), _shares([3], -1)
-    ([2, 1, 2], [0])
+    >>> _shares([3, 1, 3], 4), _shares([3], -1)
+    ([2, 1, 1], [0])
     """
     given = [0] * len(wanted)
-    turns = [i for turn in range(max(wanted, default=0)) for i in reversed(range(len(wanted))) if turn < wanted[i]]
+    turns = [i for turn in range(max(wanted, default=0)) for i in range(len(wanted)) if turn < wanted[i]]
     for i in turns[: max(0, n_free)]:
         given[i] += 1
     return given
@@ -281,13 +309,14 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
         f"Captions were compared with people's by the distance {parity.distance}, by two tests with 0.8 and 0.2 of "
         "the level (Bonferroni): the fidelity and the diversity gap of all rows jointly, in closed form under random "
         "splits of every row (Chen and Friedman 2017), and the shares of captions, and of pairs of captions, beyond "
-        f"the 5% and 95% quantiles of people's own distances.{holm} The rows needed are those after which one of the "
-        f"tests finds the difference in {POWER:.0%} of the cases at a level of 5%.",
+        f"the 5% and 95% quantiles of people's own distances.{holm} A system is distinguished after the rows with "
+        f"which one of the tests finds the difference in {POWER:.0%} of the cases at a level of 5%.",
         "Captions unlike people's are farther from the references than 19 of 20 human captions, ordinary ones nearer "
         "than 19 of 20, and near-duplicates are pairs that are nearer to each other than 19 of 20 pairs of human "
         "captions; people give 5% of each.",
         f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}, or a share "
-        "does; one dominates the other if a share of it is nearer to people's 5%, by a paired test, and it is shown "
-        "not to be worse in the others and in the fidelity gap by a detectable difference.",
+        "does; then one has fewer faults if its share of captions unlike people's is smaller, and is more like people "
+        "if another share of it is nearer to people's 5%, each by a paired test, adjusted over all shares of such "
+        "pairs.",
     ]
     return sentences if n_pairs else sentences[:2]

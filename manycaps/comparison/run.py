@@ -31,7 +31,7 @@ OF_CAPTIONS = ("references", "columns", "common_rows", "images", "videos", "limi
 
 
 def compare(options: CompareOptions) -> SystemComparison:
-    """Compare captioning systems: which one is nearer to people, and how certain is that?
+    """Compare captioning systems: which one has fewer faults, and how does each differ from people?
 
     Every two systems are compared row by row, and the distribution metrics compare each system with people; see
     docs/compare.md. Progress is shown on standard error.

@@ -5,10 +5,14 @@ interval of its share to lie above the 5 % of people. So people's captions get a
 cases, and a system with one damage gets each word for another damage in at most 5 %. Measured by
 `python -m scripts.studies.human_parity_truth`.
 
-Three shares are read with care. Captions far from the references are a lower bound of those that people would not have
-written: nearly tight with MiniLM, about a third with METEOR. Copies of references are as near to them as ordinary
-captions: if more captions also occur among the references than people's do, nothing is called bland. And captions that
-lie farther apart than people's are no praise: wrong ones do.
+Faults and likeness are two questions. Captions unlike people's are faults: fewer than people's are never held against
+a system. Those far from the references are a lower bound of those that people would not have written: nearly tight with
+MiniLM, about a third with METEOR. All other words are about likeness, in which people's own value is best. Copies of
+references are as near to them as ordinary captions: only ordinary captions beyond the copies are called bland. And
+captions that lie farther apart than people's are no praise: wrong ones do.
+
+Where p finds a difference and no share does, the gaps give the direction: those that are significant by themselves,
+else all of them together.
 """
 
 import math
@@ -21,6 +25,22 @@ from .sets_tails import TAIL
 # Rows below which no p-value under FEW_ROWS_P is printed: the closed form is right at 5 % from five rows on, but its
 # far tail only with more.
 MANY_ROWS, FEW_ROWS_P, LEAST_P = 50, 0.001, 0.0001
+
+# What the sign of a gap means, negative and positive.
+DIRECTIONS = {
+    "fidelity_gap": (
+        "nearer to the references than people are to each other",
+        "farther from the references than people are from each other",
+    ),
+    "diversity_gap": ("less varied than people", "more varied than people"),
+}
+
+# Shares that are tested, as sentences name them.
+SHARE_NOUNS = {
+    "unlike_people_share": "captions unlike people's",
+    "ordinary_share": "ordinary captions",
+    "near_duplicate_share": "near-duplicates",
+}
 
 
 class ParityWord(NamedTuple):
@@ -37,8 +57,8 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
 
     `result` is one of `human_parity`, with its p-value and confidence_level=0.95; `p_value` takes the place of its own,
     for example after Holm's correction over several systems. There is at least one word: "untested" alone where there
-    is no p-value, "alike" alone where no difference is detected, "different" alone where no share explains it. Raises
-    ValueError if the result has no p-value or no intervals.
+    is no p-value, "alike" alone where no difference is detected, "different" where the gaps say how, as no share does.
+    Raises ValueError if the result has no p-value or no intervals.
 
     >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_expected": 0.01}
     >>> shares = {"unlike_people": 0.05, "copied": 0.0, "ordinary": 0.32, "near_duplicate": 0.04, "spread": 0.05}
@@ -61,11 +81,36 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
     if p_value > LEVEL:
         return [ParityWord("alike", f"Cannot be distinguished from human captions{_bound(result)}.")]
     words = _of_shares(result)
-    if not words:
+    if all(word.name == "copies" for word in words):
         p_text = shown_p_value(p_value, int(result["n_rows"]))
-        sentence = f"Distinguished from human captions ({p_text}); no share says how."
-        words = [ParityWord("different", sentence)]
+        sentence = f"Distinguished from human captions ({p_text}): {_of_gaps(result)}."
+        words.append(ParityWord("different", sentence))
     return words
+
+
+def _of_gaps(result: Mapping[str, float]) -> str:
+    """In which direction a result differs: by the gaps that are significant, else by the largest share, or all gaps."""
+    gaps = {gap: result[gap] for gap in DIRECTIONS if not math.isnan(result.get(gap, math.nan))}
+    significant = [gap for gap in gaps if result.get(f"{gap}_p_value", math.nan) <= LEVEL]
+    if not significant and result.get("gaps_p_value", math.nan) > LEVEL:
+        shares = [name for name in SHARE_NOUNS if result[f"{name}_ci_low"] < result[name]]
+        largest = max(shares, key=lambda name: (result[name] - TAIL) / (result[name] - result[f"{name}_ci_low"]))
+        return f"most by {SHARE_NOUNS[largest]} ({share_text(result, largest)}, people {100 * TAIL:.0f} %)"
+    directions = [
+        f"{DIRECTIONS[gap][gaps[gap] > 0]} ({gap.replace('_', ' ')} {gap_text(result, gap)})"
+        for gap in significant or gaps
+    ]
+    return ("" if significant else "neither gap by itself, but together ") + " and ".join(directions)
+
+
+def gap_text(result: Mapping[str, float], gap: str) -> str:
+    """A gap with its interval.
+
+    >>> gap_text({"gap": -0.0312, "gap_ci_low": -0.042, "gap_ci_high": -0.02}, "gap")
+    '-0.031 [-0.042, -0.02]'
+    """
+    value, low, high = (result.get(f"{gap}{end}", math.nan) for end in ("", "_ci_low", "_ci_high"))
+    return f"{value:.2g}" if math.isnan(low) else f"{value:.2g} [{low:.2g}, {high:.2g}]"
 
 
 def _bound(result: Mapping[str, float]) -> str:
@@ -80,16 +125,15 @@ def _bound(result: Mapping[str, float]) -> str:
 
 def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
     """The words whose intervals lie above what people give."""
-    people = f"(people {TAIL:.0%})".replace("%", " %")
+    people, copied = f"(people {TAIL:.0%})".replace("%", " %"), 0.0
     words = []
     if is_unlike := is_above_people(result, "unlike_people_share"):
-        least = _at_least(result["wrong_share_ci_low"])
-        share = share_text(result, "unlike_people_share")
+        share, least = share_text(result, "unlike_people_share"), _percent_down(result["wrong_share_ci_low"])
+        bound = f": at least {least} % are not what people write" if least else ""
         words.append(
             ParityWord(
                 "unlike",
-                f"At least {least} of its captions are not what people write ({share} are farther from the references "
-                f"than 19 of 20 human ones).",
+                f"{share} of its captions are farther from the references than 19 of 20 human ones {people}{bound}.",
             )
         )
     if is_above_people(result, "copied_share"):
@@ -101,7 +145,8 @@ def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
                 f"(people {of_people}): copied, or very common ones.",
             )
         )
-    elif is_above_people(result, "ordinary_share"):
+        copied = result["copied_share"]
+    if result["ordinary_share_ci_low"] - copied > TAIL:
         words.append(
             ParityWord(
                 "ordinary",
@@ -172,8 +217,3 @@ def _percent_down(share: float) -> int:
 
 def _percent_up(share: float) -> int:
     return math.ceil(100 * share - 1e-9)
-
-
-def _at_least(share: float) -> str:
-    """A share in percent, rounded down; below 1 % in tenths."""
-    return f"{_percent_down(share)} %" if share >= 0.01 else f"{_percent_down(10 * share) / 10:g} %"

@@ -14,9 +14,10 @@ from manycaps import quickstart
 from manycaps.caption_tables.files import source_name
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.compared_systems import OUTPUT_NAMES, ComparedMetric
-from manycaps.comparison.comparison_tables import all_tables, as_written
+from manycaps.comparison.comparison_tables import all_tables
 from manycaps.comparison.comparison_text import summaries
 from manycaps.comparison.systems import read_systems
+from manycaps.comparison.table_formats import as_written
 from manycaps.installed_modules import import_evaluate
 from manycaps.quickstart.comparison import sample_files
 from manycaps.quickstart.scenes import read_scenes
@@ -49,8 +50,8 @@ def form(_: None) -> Form:
     return Form(
         title="Compare captioning systems",
         introduction=(
-            "Which one is nearer to people, and how certain is that? Upload the captions of one to three systems "
-            f"({', '.join(KINDS)}) with ids, and the human captions, in a file of their own or in a column "
+            "Which one has fewer faults, and how does each differ from people? Upload the captions of one to three "
+            f"systems ({', '.join(KINDS)}) with ids, and the human captions, in a file of their own or in a column "
             "`references`."
         ),
         inputs=[

@@ -13,8 +13,6 @@ import numpy as np
 
 from manycaps.catalog import SET_MODULES
 from manycaps.comparison.comparison_tables import (
-    Cell,
-    FormattedTable,
     all_tables,
     answer_table,
     exchange_table,
@@ -22,7 +20,8 @@ from manycaps.comparison.comparison_tables import (
     people_table,
     system_table,
 )
-from manycaps.comparison.comparison_text import as_digits, comparison_methods, notes, shared_rows, summaries
+from manycaps.comparison.comparison_text import comparison_methods, notes, shared_rows, summaries
+from manycaps.comparison.table_formats import Cell, FormattedTable, as_digits
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
 from manycaps.report.page_frame import as_caption_cell, as_document, as_figure, as_plot_section, as_table, picture_of
 from manycaps.report.parity_section import examples_section, parity_section
@@ -89,8 +88,13 @@ def comparison_tables(comparison: SystemComparison) -> str:
 
 def _plain_row(cells: Sequence[Cell]) -> str:
     texts = (f"<b>{html.escape(cell.text)}</b>" if cell.is_best else html.escape(cell.text) for cell in cells)
-    above = (f"<sup>{cell.letters}</sup>" if cell.letters else "" for cell in cells)
-    return f"<tr>{''.join(f'<td>{text}{letters}</td>' for text, letters in zip(texts, above, strict=True))}</tr>"
+    return f"<tr>{''.join(f'<td>{text}{_beside(cell)}</td>' for text, cell in zip(texts, cells, strict=True))}</tr>"
+
+
+def _beside(cell: Cell) -> str:
+    """What follows the text of a cell: the letters of worse systems, and the interval."""
+    above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
+    return f"{above} {html.escape(cell.interval)}".rstrip()
 
 
 def _table_section(name: str, title: str, table: FormattedTable) -> str:
@@ -121,10 +125,9 @@ def _heading(texts: Sequence[str], n_left: int = 1) -> str:
 def _cell(cell: Cell, tag: str) -> str:
     scope = ' scope="row"' if tag == "th" else ""
     kind = ' class="best"' if cell.is_best else ""
-    above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
     value = "" if cell.value is None else f' data-value="{cell.value!r}"'
     value += "" if cell.sort is None else f' data-sort="{cell.sort!r}"'
-    return f"<{tag}{scope}{value}><span{kind}>{html.escape(cell.text)}</span>{above}</{tag}>"
+    return f"<{tag}{scope}{value}><span{kind}>{html.escape(cell.text)}</span>{_beside(cell)}</{tag}>"
 
 
 def correlation_table(comparison: SystemComparison) -> FormattedTable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.comparison.comparison_text import as_digits
+from manycaps.comparison.table_formats import as_digits
 from manycaps.kit.sets_parity_words import shown_p_value
 from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
 

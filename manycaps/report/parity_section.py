@@ -48,7 +48,7 @@ def parity_section(
     systems = "".join(
         f"<li>{_histogram(system, parity)}<span>{_line(system_line(parity, system), system.name)}"
         f"{example_links(parity, system, rows)}</span></li>"
-        for system in parity.nearest_first()
+        for system in parity.in_order()
     )
     lines = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)
     pairs = f'<h2 id="pairs-beside-people">Compared with each other</h2><ul class="pairs">{lines}</ul>' if lines else ""
@@ -158,7 +158,7 @@ def examples_section(parity: ComparedParity, rows: Sequence[SystemRow]) -> str:
     has_images = any(row.image is not None for row in rows) and importlib.util.find_spec("PIL") is not None
     return "\n".join(
         _examples(title.format(system.name), _place(parity, system, kind), examples, has_images)
-        for system in parity.nearest_first()
+        for system in parity.in_order()
         for kind, title, _, choose in KINDS
         if (examples := choose(system, rows, MOST_EXAMPLES))
     )

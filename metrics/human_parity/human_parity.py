@@ -132,7 +132,7 @@ Returns:
         have 0.8 and the tails 0.2 of the level (Bonferroni).
     human_parity_statistic: T2 of the gaps, for people chi-squared with two degrees of freedom (single candidates: one).
     rows_needed: rows after which one of the tests distinguishes the candidates from human captions, 80 % of the time at
-        a level of 5 %; infinity where they show no difference. The larger, the nearer to people.
+        a level of 5 %; infinity where they show no difference. The larger, the more like people's.
     unlike_people_share: share of the candidates that are farther from the references than 19 of 20 human captions.
     ordinary_share: share that are nearer to the references than 19 of 20. near_duplicate_share, spread_share: share of
         the pairs of candidates that are nearer to each other, and farther apart, than 19 of 20 pairs of human captions.

@@ -7,9 +7,8 @@ cells:
 
 "ten": ten systems of people; "said": something is said against one of them after Holm's rule, "raw": before it.
 "pairs": how often each kind of sentence is said of two speakers, and by share of corpora what is false in them:
-"dominates falsely": in a share or in the fidelity gap the other one is truly nearer to people, or has the lower gap;
-"lag": by how much at most; "nearer falsely": a share is said to be nearer to people's 5 % that
-is not; "excused": a share that is shown to be nearer is left out, as that of a system with more wrong captions.
+"fewer faults falsely", "likeness falsely": of a system that truly has more captions unlike people's, or that is farther
+from people's 5 % in another share.
 "within": people, and people with 3 % of gross faults, by a margin as large as the larger gap of the faulty ones: both
 "within" are false.
 "detectable": people, one of them shifted by the detectable difference of the fidelity gaps (its mean over corpora), and
@@ -36,11 +35,11 @@ import numpy as np
 
 from manycaps.comparison.paired_tests import N_RESAMPLES, holm_p_values
 from manycaps.comparison.parity import ComparedParity, ParityRows, compared_parity
-from manycaps.comparison.parity_pairs import DetectableGap, ParityPair, joint_sign_flip_tests
+from manycaps.comparison.parity_pairs import FAULTS, DetectableGap, ParityPair, joint_sign_flip_tests
 from manycaps.kit.sets_parity import GAPS, row_columns
 from manycaps.kit.sets_parity_power import joint_p_value
 from manycaps.kit.sets_parity_words import words_of
-from manycaps.kit.sets_tails import TAIL, TESTED
+from manycaps.kit.sets_tails import TAIL
 from scripts.studies.parity_pools import kept_distances, parity_of, read_pool
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL
@@ -89,7 +88,7 @@ PAIRS = {
     )
     for other in others
 }
-KINDS = ("copies", "alike", "gaps", "better", "dominates", "trade-off")
+KINDS = ("copies", "alike", "gaps", "shares")
 
 # Random sign patterns of a pair, fewer than by default, and rows of the corpora that say what is true.
 N_SIGNS, N_TRUE_ROWS = 999, 20_000
@@ -113,29 +112,16 @@ class Truth(NamedTuple):
     second: Mapping[str, Any]
 
     def excess(self, key: str) -> float:
-        """How much farther the first one is from people's 5 % in a share, or how much higher its fidelity gap is."""
-        if key == GAPS[0]:
-            return float(self.first[key] - self.second[key])
-        return float(abs(self.first[key] - TAIL) - abs(self.second[key] - TAIL))
-
-    def is_farther(self, name: str | None, key: str) -> bool:
-        """Whether a system is truly farther from people than the other one."""
-        return (self.excess(key) if name == "0" else -self.excess(key)) > (0 if key == GAPS[0] else TRUE_ERROR)
+        """How much farther the first one is from what is best in a share: no faults, or people's 5 %."""
+        best = 0.0 if key in FAULTS else TAIL
+        return float(abs(self.first[key] - best) - abs(self.second[key] - best))
 
     def false_claims(self, pair: ParityPair) -> Iterator[str]:
         """Yield what is said of a pair and not true."""
-        keys = [share.key for share in pair.shares]
-        if any(share.better and self.is_farther(share.better, share.key) for share in pair.shares):
-            yield "nearer falsely"
-        if pair.kind == "dominates" and any(self.is_farther(pair.better, key) for key in (*keys, GAPS[0])):
-            yield "dominates falsely"
-        if any(not share.better and max(share.p_value, share.nearer_p_value) <= LEVEL for share in pair.shares):
-            yield "excused"
-
-    def lag(self) -> float:
-        """By how much the system that is nearer in one share is farther in another: the smaller of both."""
-        excesses = [self.excess(key) for key in TESTED if not np.isnan(self.excess(key))]
-        return max(0.0, min(max(excesses), -min(excesses)))
+        for share in pair.shares:
+            excess = self.excess(share.key) * (1 if share.better == "0" else -1)
+            if share.better and excess > TRUE_ERROR:
+                yield "fewer faults falsely" if share.key in FAULTS else "likeness falsely"
 
 
 # The corpora of a cell: the rows of every speaker.
@@ -167,10 +153,10 @@ class Study:
             # Two people are not exactly alike by `truth`, so that all that is said of them is false.
             is_false = dict.fromkeys(KINDS[2:], "yes") if setting == f"{PEOPLE.name} / {PEOPLE.name}" else {}
             names = {name: is_false.get(name, "") for name in KINDS}
-            names |= {"nearer falsely": "yes", "dominates falsely": "yes", "excused": ""}
+            names |= {"fewer faults falsely": "yes", "likeness falsely": "yes"}
             pairs = (compared(rows, m).pairs[0] for rows in drawn(PAIRS[setting]))
             claims = ({pair.kind, *of_pair.false_claims(pair)} for pair in pairs)
-            return itertools.chain(self._shares(claims, names), [["lag", of_pair.lag(), ""]])
+            return self._shares(claims, names)
         if kind == "within":
             speakers = (PEOPLE, WRONG[3])
             gaps = truth(speakers).second

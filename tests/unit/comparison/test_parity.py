@@ -1,11 +1,12 @@
-"""Systems beside people: which gaps of two systems are equal, and the sentences about two systems."""
+"""Systems beside people: equal gaps, sentences about two systems, order, and marks of the best."""
 
 import numpy as np
 import pytest
 
-from manycaps.comparison.parity import ROUNDING
-from manycaps.comparison.parity_pairs import ParityPair, ShareTest, _gap_differences
-from manycaps.comparison.parity_text import pair_line
+from manycaps.comparison.parity import ROUNDING, ComparedParity, SystemParity
+from manycaps.comparison.parity_pairs import GapDifference, ParityPair, ShareTest, _gap_differences
+from manycaps.comparison.parity_text import pair_line, parity_table
+from manycaps.kit.sets_parity_words import ParityWord
 
 
 @pytest.mark.parametrize(
@@ -21,33 +22,93 @@ def test_gaps_are_equal_up_to_the_rounding_of_their_distance(distance, rounding)
     assert np.abs(differences).max() == pytest.approx(1.1 * rounding)
 
 
-def share(key, first, second, better=None, **details):
-    return ShareTest(key, first, second, 0.001, 0.001, better, (False, False), **details)
+def share(key, first, second, better=None):
+    return ShareTest(key, first, second, 0.001, 0.001, better)
 
 
-UNLIKE = share("unlike_people_share", 0.05, 0.2, "a")
-ORDINARY = share("ordinary_share", 0.4, 0.2)
-WRONG_ARE_NOT_ORDINARY = ORDINARY._replace(better_by_wrong_captions="b")
-NEAR_DUPLICATES = share("near_duplicate_share", 0.05, 0.05)
+def pair(shares=(), gaps=(), p_value=0.01):
+    return ParityPair("a", "b", p_value, p_value, shares, gaps, 0.1, 5, [], None)
 
-NEARER = "a is nearer to people than b (p = 0.01) in captions unlike people's (5 % and 20 %)"
-NO_MERIT = (
-    "; b is nearer in ordinary captions (20 % and 40 %), which does not count because more of its captions are unlike "
-    "people's"
-)
-REST = "; in the rest, neither is shown to be nearer"
+
+FEWER = share("unlike_people_share", 0.01, 0.2, "a")
+EQUAL = share("unlike_people_share", 0.01, 0.03)
+ORDINARY = share("ordinary_share", 0.4, 0.2, "b")
+DUPLICATES = share("near_duplicate_share", 0.05, 0.3, "a")
+FIDELITY = GapDifference("fidelity_gap", -0.02, 0.01, -0.03, -0.04, -0.02)
+DIVERSITY = GapDifference("diversity_gap", 0.3, 0.1, 0.2, 0.1, 0.3)
+UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
+A_IS_NEARER = "a is nearer to the references (fidelity gap -0.02 and 0.01, difference -0.03 [-0.04, -0.02])"
+B_VARIES_LESS = "b is less varied (diversity gap 0.3 and 0.1, difference 0.2 [0.1, 0.3])"
 
 
 @pytest.mark.parametrize(
-    ("shares", "line"),
+    ("shares", "gaps", "line"),
     [
-        ([UNLIKE], f"{NEARER}."),
-        ([UNLIKE, ORDINARY], f"{NEARER}{REST}."),
-        ([UNLIKE, WRONG_ARE_NOT_ORDINARY], f"{NEARER}{NO_MERIT}."),
-        ([UNLIKE, WRONG_ARE_NOT_ORDINARY, NEAR_DUPLICATES], f"{NEARER}{NO_MERIT}{REST}."),
+        # Fewer faults than people's 5 % are never held against a system.
+        ([FEWER], [FIDELITY], "a has fewer faults than b (1 % and 20 %, p = 0.001)."),
+        (
+            [FEWER, ORDINARY],
+            [],
+            "a has fewer faults than b (1 % and 20 %, p = 0.001); b is more like people in ordinary captions (20 % and "
+            "40 %).",
+        ),
+        (
+            [EQUAL, ORDINARY, DUPLICATES],
+            [],
+            "a and b differ (p = 0.01): a is more like people in near-duplicates (5 % and 30 %); b is more like people "
+            "in ordinary captions (20 % and 40 %); faults: no difference detected (1 % and 3 %).",
+        ),
+        (
+            [EQUAL],
+            [FIDELITY, DIVERSITY],
+            f"a and b differ (p = 0.01): {A_IS_NEARER} and {B_VARIES_LESS}; faults: no difference detected (1 % and "
+            "3 %).",
+        ),
+        ([], [FIDELITY, UNCLEAR], f"a and b differ (p = 0.01): {A_IS_NEARER}."),
+        (
+            [],
+            [UNCLEAR],
+            "a and b differ (p = 0.01): neither gap by itself, but together b is less varied (diversity gap 0.1 and "
+            "0.1, difference 0 [-0.1, 0.1]).",
+        ),
     ],
 )
-def test_a_share_that_differs_is_named_or_said_to_be_no_merit(shares, line):
-    gaps = ((0.1, 0.0), (0.2, 0.0))
-    pair = ParityPair("a", "b", 0.01, 0.01, shares, 0.1, 5, [], gaps, (False, False), None)
-    assert pair_line(pair) == line
+def test_a_pair_is_told_by_faults_and_by_likeness_and_always_with_a_direction(shares, gaps, line):
+    assert pair_line(pair(shares, gaps)) == line
+
+
+def system(name, faults, rows, ordinary=0.05, copied=0.0):
+    """A system with these values, and intervals of rows from half to twice their number."""
+    ends = {"rows_needed": rows, "rows_needed_ci_low": rows / 2, "rows_needed_ci_high": 2 * rows}
+    shares = {"unlike_people_share": faults, "ordinary_share": ordinary, "near_duplicate_share": float("nan")}
+    copies = {"copied_share": copied, "copied_share_expected": 0.0, "human_parity_p_value": 1 / rows, "n_rows": 60}
+    words = [ParityWord("copies", "")] * (copied > 0)
+    return SystemParity(name, None, None, ends | shares | copies, 0.01, words)
+
+
+def compared(*systems, pairs=(), order=""):
+    return ComparedParity("made", "", systems, pairs, None, {}, order)
+
+
+def test_systems_stand_as_given_unless_an_order_is_asked_for():
+    given = [system("bland", 0.01, 5, 0.4), system("human", 0.05, 500), system("wrong", 0.3, 20)]
+    for order, names in (
+        ("", ["bland", "human", "wrong"]),
+        ("faults", ["bland", "human", "wrong"]),
+        ("likeness", ["human", "wrong", "bland"]),
+    ):
+        table = parity_table(compared(*given, order=order))
+        assert [row[0].text for row in table.rows] == [*names, "people"]
+
+
+def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse():
+    given = [system("a", 0.01, 100, 0.4), system("b", 0.03, 300, 0.2), system("c", 0.2, 10, 0.01)]
+    given.append(system("copy", 0.0, 900, 0.05, copied=0.9))  # copies are marked nowhere
+    shown = [pair([FEWER._replace(better="a")])._replace(first="c", second="a")]
+    parity = compared(*given, pairs=shown)
+    assert parity.best("unlike_people_share") == ["a", "b"]
+    assert parity.best("rows_needed") == ["a", "b"]
+    # 1 % is nearer to people's 5 % than 20 % and 40 %; no pair shows the others to be worse.
+    assert parity.best("ordinary_share") == ["a", "b", "c"]
+    assert parity.best("near_duplicate_share") == []
+    assert compared(given[0]).best("unlike_people_share") == []

@@ -15,9 +15,14 @@ from tests.simulated_people import drawn_distances, kept_distances
 PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spread": 0.05, "copied": 0.02}
 
 
-def result_with(p_value=0.01, half=0.03, **shares):
-    """A result whose shares are people's but for those given, with intervals of this half-width."""
-    result = {"human_parity_p_value": p_value, "tails_p_value": p_value, "n_rows": 60}
+def result_with(p_value=0.01, half=0.03, gaps=(-0.03, 0.01, 0.0, 0.4), of_gaps=0.01, **shares):
+    """A result whose shares are people's but for those given, with intervals of this half-width.
+
+    `gaps` are both gaps, each with its p-value, without intervals, and `of_gaps` is the p-value of both.
+    """
+    result = {"human_parity_p_value": p_value, "tails_p_value": p_value, "gaps_p_value": of_gaps, "n_rows": 60}
+    names = ("fidelity_gap", "fidelity_gap_p_value", "diversity_gap", "diversity_gap_p_value")
+    result |= dict(zip(names, gaps, strict=True))
     result |= {"copied_share_of_people": 0.01, "copied_share_expected": 0.02}
     for name, people in PEOPLE.items():
         value = shares.get(name, people)
@@ -35,13 +40,18 @@ def sentences(result):
     return [word.sentence for word in words_of(result)]
 
 
+DISTINGUISHED = "Distinguished from human captions"
+NEARER = "nearer to the references than people are to each other (fidelity gap -0.03)"
 FARTHER = "are farther from the references than 19 of 20 human ones"
 ALIKE = "Cannot be distinguished from human captions"
 
 # What differs from people, and the only sentence of the result.
 SENTENCES = [
-    ({"unlike_people": 0.2}, f"At least 12 % of its captions are not what people write (20 % [17, 23] {FARTHER})."),
-    ({"unlike_people": 0.0851}, f"At least 0.5 % of its captions are not what people write (9 % [5, 12] {FARTHER})."),
+    (
+        {"unlike_people": 0.2},
+        f"20 % [17, 23] of its captions {FARTHER} (people 5 %): at least 12 % are not what people write.",
+    ),
+    ({"unlike_people": 0.0851}, f"9 % [5, 12] of its captions {FARTHER} (people 5 %)."),
     ({"near_duplicate": 0.36}, "36 % [33, 39] of its caption pairs are near-duplicates (people 5 %)."),
     (
         {"ordinary": 0.32},
@@ -52,13 +62,22 @@ SENTENCES = [
         {"spread": 0.18},
         "Its captions vary more than human ones: 18 % [15, 21] of the pairs are far apart (people 5 %).",
     ),
+    ({}, f"{DISTINGUISHED} (p = 0.01): {NEARER}."),
+    ({"p_value": 1e-9}, f"{DISTINGUISHED} (p < 0.0001): {NEARER}."),
     (
-        {"copied": 0.4},
-        "40 % [37, 43] of its captions also occur among the references of their row (people 1 %): copied, or very "
-        "common ones.",
+        {"gaps": (0.031, 0.01, -0.2, 0.02)},
+        f"{DISTINGUISHED} (p = 0.01): farther from the references than people are from each other (fidelity gap 0.031) "
+        "and less varied than people (diversity gap -0.2).",
     ),
-    ({}, "Distinguished from human captions (p = 0.01); no share says how."),
-    ({"p_value": 1e-9}, "Distinguished from human captions (p < 0.0001); no share says how."),
+    ({"gaps": (0.031, 0.2, 0.1, 0.02)}, f"{DISTINGUISHED} (p = 0.01): more varied than people (diversity gap 0.1)."),
+    (
+        {"gaps": (-0.03, 0.2, math.nan, math.nan)},
+        f"{DISTINGUISHED} (p = 0.01): neither gap by itself, but together {NEARER}.",
+    ),
+    (
+        {"gaps": (-0.03, 0.2, 0.01, 0.3), "of_gaps": 0.2, "near_duplicate": 0.078},
+        f"{DISTINGUISHED} (p = 0.01): most by near-duplicates (8 % [4, 11], people 5 %).",
+    ),
     ({"p_value": 0.2, "half": 0.019}, f"{ALIKE}; at most 7 % {FARTHER}."),
     ({"p_value": 0.2, "half": math.nan}, f"{ALIKE}."),
     (
@@ -73,10 +92,16 @@ def test_a_result_has_this_sentence_alone(given, expected):
     assert sentences(result_with(**given)) == [expected]
 
 
+def test_copies_are_said_with_the_direction():
+    said = "40 % [37, 43] of its captions also occur among the references of their row (people 1 %): copied, or very "
+    expected = [f"{said}common ones.", f"{DISTINGUISHED} (p = 0.01): {NEARER}."]
+    assert sentences(result_with(copied=0.4)) == expected
+
+
 def test_few_rows_are_said():
     """No p-value below 0.001 under 50 rows, and that the tails were not tested."""
     few = result_with(1e-9) | {"n_rows": 49}
-    assert sentences(few) == ["Distinguished from human captions (p < 0.001); no share says how."]
+    assert sentences(few) == [f"{DISTINGUISHED} (p < 0.001): {NEARER}."]
     untested = result_with(0.3) | {"tails_p_value": math.nan}
     assert sentences(untested)[0].endswith("than 19 of 20 human ones; too few rows to test the shares.")
 
@@ -87,12 +112,14 @@ def test_a_word_needs_the_interval_above_what_people_give_and_the_p_value():
         (result_with(near_duplicate=0.079), "different"),
         (result_with(near_duplicate=0.0, ordinary=0.0), "different"),
         (result_with(0.051, near_duplicate=0.5), "alike"),
-        # Copies are not called bland, wrong captions not varied, and single candidates have no pairs.
-        (result_with(copied=0.5, ordinary=0.5), "copies"),
+        # Wrong captions are not called varied, and single candidates have no pairs.
         (result_with(unlike_people=0.5, spread=0.5), "unlike"),
         (result_with(ordinary=0.5, near_duplicate=math.nan, spread=math.nan), "ordinary"),
     ):
         assert [word.name for word in words_of(result)] == [name]
+    # Copies are near to the references, but are not bland: only what is ordinary beside them is.
+    for copied, ordinary, names in ((0.5, 0.5, ["copies", "different"]), (0.1, 0.5, ["copies", "ordinary"])):
+        assert [word.name for word in words_of(result_with(copied=copied, ordinary=ordinary))] == names
     assert [word.name for word in words_of(result_with(near_duplicate=0.5), 0.051)] == ["alike"]
 
 

@@ -172,9 +172,9 @@ def test_what_is_said_of_a_pair_is_held_against_what_is_true():
     )
     rows = drawn_texts([KnownSpeaker(), KnownSpeaker(0.4)], n_rows=150)
     (pair,) = human_parity_pairs.compared(rows, 2).pairs
-    assert pair.better == "0"
+    assert pair.faults.better == "0"
     assert not {*human_parity_pairs.Truth(people, wrong).false_claims(pair)}
-    assert "nearer falsely" in {*human_parity_pairs.Truth(wrong, people).false_claims(pair)}
+    assert "fewer faults falsely" in {*human_parity_pairs.Truth(wrong, people).false_claims(pair)}
 
 
 def test_a_share_of_bad_captions_separates_them_from_good_ones():
