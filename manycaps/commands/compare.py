@@ -24,8 +24,8 @@ nearer to each other than 19 of 20 human pairs. People give 5 % of each. p is co
 systems and over the pairs. Systems stand as they were given, the best of every column is marked, with those not shown
 to be worse; --sort orders them by faults, or by the rows after which they are distinguished. --distance says how
 captions are compared: by default with sentence embeddings where they are installed, otherwise with METEOR, which sees
-about a third of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap of 0.02 of
-people and of each other, in the unit of the distance.
+about a third of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap
+of 0.02 of people and of each other, in the unit of the distance.
 
 Tables follow. They compare every two systems row by row by each metric of -m, with a paired test that counts ties, p
 corrected for the number of pairs by Holm's method, the smallest difference that could have been found, and the number

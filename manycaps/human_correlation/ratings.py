@@ -26,7 +26,7 @@ from manycaps.kit.base_files import no_such_path, read_json
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path, shown_value
 
 if TYPE_CHECKING:
-    from manycaps.comparison.comparison_tables import FormattedTable
+    from manycaps.comparison.table_formats import FormattedTable
 
 # Names of the columns that say what was rated; all others are scales.
 SYSTEM_COLUMNS, ROW_COLUMNS = ("system", "model"), (*ID_COLUMNS, "row")
@@ -136,7 +136,7 @@ class RatedSystems(NamedTuple):
 
     def written(self, form: str) -> str:
         """Return the notes and the tables as "text", "md" or "latex"."""
-        from manycaps.comparison.comparison_tables import as_written
+        from manycaps.comparison.table_formats import as_written
 
         notes = ["\n".join(self.notes)] if self.notes and form != "latex" else []
         width = WIDTH if form == "text" else 10_000
@@ -411,7 +411,7 @@ def noise_limits(n: int) -> tuple[float, float]:
 
 def _table(figures: Sequence[RatedNumber]) -> "FormattedTable":
     """Table of a row per number, and rho and tau_b with every scale."""
-    from manycaps.comparison.comparison_tables import Cell, FormattedTable
+    from manycaps.comparison.table_formats import Cell, FormattedTable
 
     first, scales = figures[0], list(dict.fromkeys(figure.scale for figure in figures))
     rows: dict[str, dict[str, RatedNumber]] = {}

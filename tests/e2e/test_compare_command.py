@@ -111,11 +111,7 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
 
 
 def test_formats_go_to_standard_output(files, tmp_path, capsys):
-    for more, beginning in (
-        ("-f md", "Systems compared with people"),
-        ("-f latex", "% \\usepa"),
-        ("--full", "system  p "),
-    ):
+    for more, beginning in (("-f md", "Systems beside people"), ("-f latex", "% \\usepa"), ("--full", "system ")):
         compared_in(tmp_path, files, "-m", "trm_meteor", *more.split())
         printed = capsys.readouterr().out
         assert printed.startswith(beginning)
