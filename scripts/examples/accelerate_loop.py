@@ -1,6 +1,6 @@
 """Sample captions in several processes with accelerate, gather them, and score them once.
 
-accelerate launch --cpu --num_processes 2 scripts/examples/accelerate_loop.py
+torchrun --nproc_per_node 2 scripts/examples/accelerate_loop.py
 python -m scripts.examples.accelerate_loop          one process: the same numbers
 
 Needs `pip install manycaps torch accelerate`; runs from any folder. The captioner draws from all references; put
@@ -48,7 +48,7 @@ class Captioner(torch.nn.Module):
 
 
 def main(captions: pathlib.Path, batch_size: int, output: pathlib.Path) -> dict[str, float]:
-    """Score the captioner and append the result to a file; only the main process returns it."""
+    """Score the captioner, print the result and append it to a file; only the main process returns it."""
     scenes = json.loads(captions.read_text(encoding="utf-8"))["scenes"]
     rows = [{"id": i, "references": scene["references"]} for i, scene in enumerate(scenes)]
 
@@ -71,8 +71,10 @@ def main(captions: pathlib.Path, batch_size: int, output: pathlib.Path) -> dict[
         result = trm_meteor.compute(
             predictions=[row["candidates"] for row in finished], references=[row["references"] for row in finished]
         )
+        line = json.dumps({"n_processes": accelerator.num_processes, **result})
+        print(line)
         with output.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"n_processes": accelerator.num_processes, **result}) + "\n")
+            file.write(line + "\n")
     accelerator.end_training()  # the others wait here: a process that ends early would break the main one
     return result
 

@@ -1,7 +1,7 @@
 """Train a captioning model with Seq2SeqTrainer, compare sampled captions with people's, stop early by human parity.
 
 python -m scripts.examples.seq2seq_trainer --output trained/
-accelerate launch --cpu --num_processes 2 scripts/examples/seq2seq_trainer.py --output trained/
+torchrun --nproc_per_node 2 scripts/examples/seq2seq_trainer.py --output trained/
 
 Needs `pip install 'manycaps[embeddings,train]'`, transformers 5 of it, and `manycaps install-wordnet`; a copy of this
 file runs from any folder. Images, model and tokenizer are made on the spot, small enough for a minute on a processor:
@@ -15,6 +15,7 @@ import itertools
 import json
 import pathlib
 import random
+import sys
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -193,7 +194,8 @@ def make_trainer(output: pathlib.Path, epochs: int) -> SamplingTrainer:
         save_strategy="epoch",
         save_total_limit=1,
         load_best_model_at_end=True,
-        # T2 of the gaps falls for as long as captions come nearer to people's. The p-value is 0.0 in one epoch after
+        # T2 of the gaps falls while captions come nearer to people's (and where wrong captions cancel bland ones:
+        # `manycaps.rewards.HumanParityCallback` does not stop by it). The p-value is 0.0 in one epoch after
         # the other, and triangle ranks hardly see captions that are wrong in part: neither tells epochs apart. Of
         # equal ones the first is kept. `rows_needed` (greater_is_better=True) weighs the tails as well: it is for many
         # rows, and 1 for captions that are far from people's.
@@ -228,6 +230,8 @@ def restore_best(trainer: SamplingTrainer) -> None:
 def main(output: pathlib.Path, epochs: int) -> dict[str, float]:
     """Train, then return the metrics of the best model."""
     trainer = make_trainer(output, epochs)
+    if trainer.is_world_process_zero():
+        print(f"processes: {trainer.args.world_size}", file=sys.stderr)
     trainer.train()
     restore_best(trainer)
     result = trainer.evaluate()

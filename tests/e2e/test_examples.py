@@ -4,6 +4,7 @@ import collections
 import functools
 import json
 import os
+import pathlib
 import re
 import socket
 import subprocess
@@ -30,7 +31,8 @@ def trm_meteor():
     return evaluate.load(str(ROOT / "metrics" / "trm_meteor"))
 
 
-PROGRAMS = sorted((ROOT / "scripts" / "examples").glob("*.py"))
+EXAMPLES = ROOT / "scripts" / "examples"
+PROGRAMS = sorted(EXAMPLES.glob("*.py"))
 
 
 def test_programs_name_nothing_of_the_repository():
@@ -232,8 +234,29 @@ def test_trainer_in_two_processes_scores_every_row_once_and_ends_well(two_proces
         assert main["trainer"]["result"][f"eval_{name}"] == other["trainer"]["result"][f"eval_{name}"]
     # One process writes the captions.
     assert len(lines_of(folder / "trained" / "captions.jsonl")) == 11
-    assert np.isfinite(main["trained"]["eval_trm_meteor"])
-    assert main["trained"]["eval_trm_meteor"] == other["trained"]["eval_trm_meteor"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "more"), [("accelerate_loop", "--output loop.jsonl"), ("seq2seq_trainer", "--epochs 1")]
+)
+def test_the_documented_command_starts_two_processes(program, more, tmp_path):
+    """`accelerate launch --cpu` starts one, and says nothing."""
+    [line] = re.findall(r"^torchrun .*$", (EXAMPLES / f"{program}.py").read_text(encoding="utf-8"), re.MULTILINE)
+    [launcher, *words] = line.split()
+    words = [str(ROOT / word) if word.startswith("scripts/") else word for word in words]
+    command = [str(pathlib.Path(sys.executable).with_name(launcher)), *words, *more.split()]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, timeout=1200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    result = json.loads(done.stdout[done.stdout.rindex("{") :])
+    if program == "accelerate_loop":
+        assert lines_of(tmp_path / "loop.jsonl") == [result]
+        assert (result["n_processes"], result["n_rows"]) == (2, 14)
+    else:
+        assert "processes: 2\n" in done.stderr
+        assert result["eval_n_rows"] == 11
+        assert np.isfinite(result["eval_trm_meteor"])
 
 
 @pytest.fixture(scope="module")

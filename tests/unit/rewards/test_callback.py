@@ -1,20 +1,26 @@
 """Human parity as a callback of a real Trainer: what it logs, when it stops, and that the training does not feel it."""
 
 import functools
+import itertools
+import math
 import types
 
 import datasets
 import numpy as np
+import pytest
 import torch
 import transformers
 
+from manycaps.installed_modules import load
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.rewards import HumanParityCallback
+from manycaps.rewards.callback import nearness
 from scripts.toy.small_captioner import MAX_TOKENS, as_pixel_values, as_text, as_tokens, new_captioner
 from tests.refusals import assert_refused
+from tests.simulated_people import distances_of, drawn_distances
 
 N_ROWS = 12
 
@@ -100,14 +106,54 @@ def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_pa
         assert torch.equal(mine, theirs)
 
 
-def test_it_stops_where_nothing_gets_better(tmp_path):
+@pytest.mark.parametrize(
+    ("rows_needed", "statistics"),
+    [
+        ([5, 9, 9, 20], [30.0, 20.0, 20.0, 10.0]),
+        ([5, 9, 7, 20], [30.0, 20.0, 1.0, 0.0]),  # T2 falls where faults cancel in it
+        ([1, 1, 1, 20], [900.0, 700.0, 800.0, 10.0]),  # it has learned little: T2 orders equal numbers of rows
+        ([5, math.inf, math.inf, math.inf], [30.0, 3.0, 2.0, 1.0]),
+    ],
+)
+def test_it_stops_where_captions_come_no_nearer_to_people(tmp_path, rows_needed, statistics):
     watch = callback(patience=1)
-    values = iter([30.0, 20.0, 20.0, 10.0])
+    values = zip(rows_needed, statistics, strict=True)
     compute = watch._module.compute
     watch._module = types.SimpleNamespace(
-        compute=lambda **columns: {**compute(**columns), "human_parity_statistic": next(values)}
+        compute=lambda **columns: {
+            **compute(**columns),
+            **dict(zip(("rows_needed", "human_parity_statistic"), next(values), strict=True)),
+        }
     )
     assert train(tmp_path, watch, n_steps=8).state.global_step == 4
+
+
+def bland_distances(rng, share):
+    """Rows of a bland caption, in a share of them a wrong one, and of four people's."""
+    texts = rng.normal(size=(200, 5, 4))
+    wrong = rng.random(200) < share
+    texts[:, 0] = np.where(wrong[:, None], 3 * rng.normal(size=(200, 4)), texts[:, 0] / 4)
+    return list(distances_of(texts))
+
+
+def test_wrong_captions_of_a_bland_model_cancel_in_t2_and_not_in_what_stops_the_training():
+    """Medians of five draws: at 10 to 20 % T2 is that of people, and rises again at 30 %."""
+    module, rows_needed, statistics = load("human_parity"), [], []
+    for share in (0.0, 0.05, 0.1, 0.15, 0.2, 0.3):
+        drawn = [bland_distances(np.random.default_rng([seed, int(100 * share)]), share) for seed in range(5)]
+        near = [nearness(module.compute(distances=distances, n_candidates=1)) for distances in drawn]
+        rows_needed.append(np.median([rows for rows, _ in near]))
+        statistics.append(np.median([-statistic for _, statistic in near]))
+    people = [
+        module.compute(distances=list(drawn_distances(np.random.default_rng(seed), 200, 1, 4)), n_candidates=1)
+        for seed in range(5)
+    ]
+    of_chance = 6.0  # 95 % of people's values, chi-squared with one degree, are below 3.8, and 98.6 % below this
+    assert min(statistics[2:5]) < of_chance < 30 < statistics[5] < statistics[1] < statistics[0]
+    assert max(rows_needed) < 60
+    assert np.median([result["rows_needed"] for result in people]) > 200
+    falls = [before / after for before, after in itertools.pairwise(rows_needed)]
+    assert max(falls) < 1.5, "the number of rows never falls by more than chance"
 
 
 def test_the_log_of_a_trainer_gets_the_values():
