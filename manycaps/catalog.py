@@ -34,6 +34,7 @@ CLIP_OPTIONS = ("checkpoint", "variant", "device")
 METEOR_SUMS = "sums of METEOR's statistics"
 BLEU_SUMS = "sums of BLEU's statistics"
 COCO_SUMS = "sums of BLEU's and METEOR's statistics"
+CHAIR_SUMS = "counts of named objects, and the shares of all rows"
 MOMENTS = "sums of embeddings and of their products"  # for the option `pooled`
 EMBEDDINGS = "all embeddings"  # for the option `pooled`
 WORD_COUNTS = "counts of words"
@@ -303,6 +304,14 @@ _RECORDS = (
         extras=("meteor",),
         compare_options=("tokenizer", "language", "meteor15_data", "best_of"),
         reduction=COCO_SUMS,
+    ),
+    ModuleRecord(
+        slug="chair",
+        title="CHAIR",
+        compares="captions with the objects of an image: labels, what human captions name, or both",
+        computes="hallucinated objects, beside people's own value; rule-based",
+        values=(RowValue("chair_s", "CHAIR-s", "share of captions with a hallucinated object", (0, 1), "lowest"),),
+        reduction=CHAIR_SUMS,
     ),
     ModuleRecord(
         slug="pac_score",

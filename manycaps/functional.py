@@ -6,7 +6,7 @@ float64, and the same as those of the modules.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,9 @@ from .functional_parity import (
 from .functional_rewards import energy_rewards, kernel_rewards, self_critical
 from .functional_systems import CorpusBleuTest, holm_p_values, paired_corpus_bleu_test, paired_test
 from .kit.base_module import check_choice
+from .kit.base_rows import as_caption_rows, check_row_counts
 from .kit.base_scores import row_means
-from .kit.base_types import Floats, TokenRows
+from .kit.base_types import CaptionRows, Floats, TokenRows
 from .kit.clip_pac_scores import PAC_WEIGHT, check_weight
 from .kit.clip_pac_scores import pac_s as _pac_s
 from .kit.clip_pac_scores import ref_pac_s as _ref_pac_s
@@ -66,6 +67,7 @@ from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_stat
 from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
 from .kit.text_bleu import bleu_scores
 from .kit.text_bleu import corpus_bleu as _corpus_bleu
+from .kit.text_chair import checked_objects, coco_vocabulary, compared_rows, object_sums, object_values, own_vocabulary
 from .kit.text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
 from .kit.text_meteor import Lexicon, meteor_scores, multi_reference_meteor, wordnet_lexicon
 from .kit.text_meteor import meteor_distances as _meteor_distances
@@ -91,6 +93,7 @@ __all__ = [
     "ParityPlan",
     "ParityTest",
     "bleu",
+    "chair",
     "cider_d",
     "cider_d_distances",
     "cmmd",
@@ -221,6 +224,44 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
     rows, sizes = joint_rows(candidates, references)
     scores = meteor_scores(rows, lexicon or wordnet_lexicon())
     return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+
+
+def chair(
+    candidates: CaptionRows,
+    references: CaptionRows | None = None,
+    objects: Sequence[Collection[str]] | None = None,
+    *,
+    vocabulary: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, float]:
+    """Find objects in captions that are not in the image: CHAIR (Rohrbach et al. 2018), and people's own value.
+
+    CHAIR-i = hallucinated mentions / mentions, CHAIR-s = captions with one / captions
+    (https://arxiv.org/abs/1809.02156, section 3.1).
+
+    Args:
+        candidates: n_rows lists of captions, at least one per row.
+        references: n_rows lists of human captions, whose objects are in the image.
+        objects: n_rows lists of names of objects in the image.
+        vocabulary: names of objects, each with a list of words; None for COCO's 80 objects.
+
+    Returns:
+        "chair_i", "chair_s", "recall" and the other values of the module `chair`, by name, 0 to 1; the gap -1 to 1.
+
+    Raises:
+        TypeError, ValueError: a column is none, or they differ in length; a name is unknown; neither references nor
+            objects are given.
+
+    >>> round(chair([["a dog on a bed"]], [["a puppy sleeps", "a dog"]])["chair_i"], 2)
+    0.5
+    """
+    known = coco_vocabulary() if vocabulary is None else own_vocabulary(vocabulary)
+    rows = as_caption_rows(candidates, "candidates")
+    if references is None and objects is None:
+        raise ValueError("references: expected human captions, or objects, got neither. Give one of them.")
+    people = [[] for _ in rows] if references is None else as_caption_rows(references, "references")
+    check_row_counts(len(rows), len(people))
+    labels = None if objects is None else checked_objects(objects, len(rows), known)
+    return object_values(object_sums(compared_rows(rows, people, labels, known)))
 
 
 def meteor15(

@@ -11,7 +11,7 @@ from ..functional_rewards import self_critical
 from ..later_imports import imported_later
 from .caption_reward import CaptionReward
 from .energy import EnergyReward
-from .single_captions import BleuReward, CiderReward, MeteorReward, PacReward, RefPacReward
+from .single_captions import BleuReward, ChairReward, CiderReward, MeteorReward, PacReward, RefPacReward
 
 if TYPE_CHECKING:
     from .callback import HumanParityCallback
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BleuReward",
     "CaptionReward",
+    "ChairReward",
     "CiderReward",
     "EnergyReward",
     "HumanParityCallback",

@@ -1,7 +1,7 @@
 """Scores of single captions as rewards: what self-critical training uses, and what makes a captioner repeat itself."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from ..installed_modules import load
 from ..kit.base_module import check_choice, check_whole_number
 from ..kit.base_types import Floats, TokenRows
 from ..kit.text_bleu import bleu_scores
+from ..kit.text_chair import coco_vocabulary, compared_rows, own_vocabulary
 from ..kit.text_meteor import METEORS, meteor_scorer
 from ..kit.text_reference_ngrams import MAX_ORDER, ReferenceNgrams
 from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
@@ -148,6 +149,42 @@ class MeteorReward(TokenReward):
         joint = [[*mine, *theirs] for mine, theirs in zip(*sides, strict=True)]
         scores = zip(self._score(joint), sides[0], strict=True)
         return np.concatenate([row[len(mine) :, : len(mine)].max(axis=0) for row, mine in scores])
+
+
+class ChairReward(SingleCaptionReward):
+    """Share of the objects that a caption names which are in the image, 0 to 1: 1 - CHAIR-i of the caption.
+
+    What is in the image is what its references name. A caption that names nothing has 1: give a reward for content
+    beside it.
+
+    Args:
+        vocabulary: names of objects, each with a list of words, as of the module `chair`; default: COCO's 80 objects.
+        references: name of the column of human texts.
+        name: what TRL's logs call it.
+
+    >>> ChairReward()([["a dog on a bed", "a dog"]], [["a puppy sleeps"]]).tolist()
+    [[0.5, 1.0]]
+    """
+
+    def __init__(
+        self,
+        vocabulary: Mapping[str, Sequence[str]] | None = None,
+        *,
+        references: str = "references",
+        name: str | None = None,
+    ):
+        super().__init__(references=references, name=name)
+        self._vocabulary = coco_vocabulary() if vocabulary is None else own_vocabulary(vocabulary)
+
+    def scores_of(self, rows: RewardedRows) -> Floats:
+        """Return the shares of all candidates."""
+        return np.array(
+            [
+                1 - len(hallucinated) / len(named) if named else 1.0
+                for row in compared_rows(rows.candidates, rows.references, None, self._vocabulary)
+                for named, hallucinated in zip(row.named, row.hallucinated, strict=True)
+            ]
+        )
 
 
 class PacReward(SingleCaptionReward):

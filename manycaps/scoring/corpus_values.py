@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.catalog import BLEU_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, WORD_COUNTS
+from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, WORD_COUNTS
 from manycaps.kit.diversity_sets import mean_of_defined
 from manycaps.kit.sets_module import distribution_result
 from manycaps.scoring.run_folder import RunFolder
@@ -214,6 +214,8 @@ def reduction_of(reduction: str, module: Any, options: Mapping[str, Any]) -> Red
         return STATISTIC_SUMS[reduction](options)
     if reduction == WORD_COUNTS:
         return CodedData(options)
+    if reduction == CHAIR_SUMS:
+        return NamedObjects(options)
     if is_pooled(options):
         return GatheredEmbeddings(module, options) if gathers(reduction, options) else PooledMoments()
     return None
@@ -292,6 +294,35 @@ def _coco_sums(options: Mapping[str, Any]) -> StatisticSums:
 
 
 STATISTIC_SUMS = {METEOR_SUMS: _meteor_sums, BLEU_SUMS: _bleu_sums, COCO_SUMS: _coco_sums}
+
+
+class NamedObjects:
+    """Counts of named objects, and the shares of every row, for chair."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._parts: list[Arrays] = []
+
+    def add(self, part: Any) -> None:
+        """Take in the sums of some rows."""
+        self._parts.append(part._asdict())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the sums of the counts, and the shares of all rows."""
+        if not self._parts:
+            return {}
+        counts, shares = ([part[name] for part in self._parts] for name in ("counts", "shares"))
+        return {"counts": np.sum(counts, axis=0), "shares": np.concatenate(shares)}
+
+    def merge(self, arrays: Arrays) -> None:
+        """Take in the arrays of another part."""
+        self._parts += [arrays] if arrays else []
+
+    def values(self) -> dict[str, Any]:
+        """Return what the module says of all rows together."""
+        from manycaps.kit.text_chair import ObjectSums, object_values
+
+        return dict(object_values(ObjectSums(**self.arrays()), self._options["confidence_level"]))
 
 
 class PooledMoments:

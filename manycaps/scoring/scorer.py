@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.caption_tables import CaptionRow
-from manycaps.catalog import BLEU_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
+from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.base_types import Floats
 from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
@@ -184,7 +184,7 @@ class Scorer:
         if self.record.reduction == WORD_COUNTS:
             return Scores({}, {}, self.module._signature(self.options), reduced=columns["data"])
         options["details"] = True
-        if self.record.reduction in (BLEU_SUMS, COCO_SUMS):
+        if self.record.reduction in (BLEU_SUMS, COCO_SUMS, CHAIR_SUMS):
             result, reduced = self.module.scored(**columns, options=options)
         else:
             with without_warning_of_unread():

@@ -83,6 +83,7 @@ VALUES = {
     "COCO": ("coco_caption", "english", {"meteor15_data": small_meteor15_data, "best_of": True}, 0),
     "tokens by name": ("bleu_rouge trm_cider", "chinese", {"tokenizer": "zh-jieba"}, 0),
     "BLEU": ("bleu_rouge", "english", {}, 0),
+    "objects": ("chair", "english", {"confidence_level": 0.9}, 0),
     "distributions": ("mmd trm_bert", "english", {}, OTHER_PRODUCTS),
 }
 

@@ -13,7 +13,7 @@ from manycaps.kit.text_cider import document_frequencies
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.toy_scores import CHECKPOINT
-from manycaps.rewards import BleuReward, CiderReward, EnergyReward, MeteorReward, PacReward, RefPacReward
+from manycaps.rewards import BleuReward, ChairReward, CiderReward, EnergyReward, MeteorReward, PacReward, RefPacReward
 from manycaps.rewards.distances import row_distances
 from tests.each_case import each_case
 from tests.large_packages import datasets, torch
@@ -45,6 +45,7 @@ REWARDS = {
     "cider": lambda: CiderReward(CORPUS),
     "bleu": lambda: BleuReward(order=2),
     "meteor": lambda: MeteorReward(),
+    "chair": lambda: ChairReward({"red thing": ["red"], "cat": []}),
 }
 
 

@@ -1,0 +1,1 @@
+../../metrics/chair/chair.py
