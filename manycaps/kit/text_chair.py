@@ -10,6 +10,7 @@ are read as one. `tests/oracles` has a slow version of the leave-one-out values.
 import collections
 import difflib
 import functools
+import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -334,18 +335,22 @@ def row_objects(
     """
     named, people = list(candidates), list(references)
     known = objects or frozenset()
-    named_sets, sets = ([{mention.object for mention in caption} for caption in side] for side in (named, people))
-    n_naming = collections.Counter(name for of_caption in sets for name in of_caption)
-    truth = known | n_naming.keys()
+    named_lists, lists = ([[mention.object for mention in caption] for caption in side] for side in (named, people))
+    named_sets, sets = list(map(set, named_lists)), list(map(set, lists))
+    n_naming = collections.Counter(itertools.chain.from_iterable(sets))
+    truth = known.union(n_naming)
     # Ground truths without a reference: what only this one names is missing.
-    without_one = [known | {name for name, n in n_naming.items() if n > (name in of_caption)} for of_caption in sets]
+    named_once = {name for name, n in n_naming.items() if n == 1} - known
+    without_one = [
+        truth if named_once.isdisjoint(of_caption) else truth - (named_once & of_caption) for of_caption in sets
+    ]
     if objects is None and len(sets) < 2:
-        people, sets, without_one = [], [], []
+        lists, sets, without_one = [], [], []
     hallucinated = [[mention for mention in caption if mention.object not in truth] for caption in named]
     return RowObjects(
         named,
         hallucinated,
-        (_sums([_counts(caption, truth) for caption in named]), _sums(list(map(_counts, people, without_one)))),
+        (_sums([_counts(names, truth) for names in named_lists]), _sums(list(map(_counts, lists, without_one)))),
         (
             _share([bool(caption) for caption in hallucinated]),
             _share([not of_caption <= others for of_caption in named_sets for others in without_one]),
@@ -354,9 +359,8 @@ def row_objects(
     )
 
 
-def _counts(caption: Sequence[Mention], truth: frozenset[str]) -> tuple[int, int, int, int]:
-    names = [mention.object for mention in caption]
-    return len(names), sum(name not in truth for name in names), len(truth.intersection(names)), len(truth)
+def _counts(names: Sequence[str], truth: frozenset[str]) -> tuple[int, int, int, int]:
+    return len(names), len([name for name in names if name not in truth]), len(truth.intersection(names)), len(truth)
 
 
 def _sums(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -365,6 +369,17 @@ def _sums(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 def _share(values: Sequence[bool]) -> float:
     return sum(values) / len(values) if values else math.nan
+
+
+def shares_in_image(rows: Iterable[RowObjects]) -> Floats:
+    """Share of the mentions of every candidate that are not hallucinated, 0 to 1; 1 of a caption without any."""
+    return np.array(
+        [
+            1 - len(hallucinated) / len(named) if named else 1.0
+            for row in rows
+            for named, hallucinated in zip(row.named, row.hallucinated, strict=True)
+        ]
+    )
 
 
 class ObjectSums(NamedTuple):

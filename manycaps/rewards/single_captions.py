@@ -11,7 +11,7 @@ from ..installed_modules import load
 from ..kit.base_module import check_choice, check_whole_number
 from ..kit.base_types import Floats, TokenRows
 from ..kit.text_bleu import bleu_scores
-from ..kit.text_chair import coco_vocabulary, compared_rows, own_vocabulary
+from ..kit.text_chair import coco_vocabulary, compared_rows, own_vocabulary, shares_in_image
 from ..kit.text_meteor import METEORS, meteor_scorer
 from ..kit.text_reference_ngrams import MAX_ORDER, ReferenceNgrams
 from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
@@ -178,13 +178,7 @@ class ChairReward(SingleCaptionReward):
 
     def scores_of(self, rows: RewardedRows) -> Floats:
         """Return the shares of all candidates."""
-        return np.array(
-            [
-                1 - len(hallucinated) / len(named) if named else 1.0
-                for row in compared_rows(rows.candidates, rows.references, None, self._vocabulary)
-                for named, hallucinated in zip(row.named, row.hallucinated, strict=True)
-            ]
-        )
+        return shares_in_image(compared_rows(rows.candidates, rows.references, None, self._vocabulary))
 
 
 class PacReward(SingleCaptionReward):

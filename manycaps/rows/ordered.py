@@ -15,6 +15,7 @@ import numpy as np
 from manycaps import functional
 from manycaps.caption_tables import CaptionRow
 from manycaps.kit.base_types import TokenRows
+from manycaps.kit.text_chair import coco_vocabulary, compared_rows, shares_in_image
 from manycaps.kit.text_cider import cider_d_scores, shared_document_frequencies
 from manycaps.kit.text_tokens import Tokenizer, tokenize_rows
 
@@ -112,7 +113,9 @@ def token_metric(name: str, rows: Sequence[CaptionRow], tokenizer: Tokenizer = "
         return functools.partial(_cider_d, counts=_documents(rows, tokenizer), n_documents=len(rows))
     if name == "bleu_4":
         return functools.partial(_against_others, metric=lambda *sides: functional.bleu(*sides)[:, 3])
-    plain: Callable[..., Any] = {"rouge_l": functional.rouge_l, "meteor": functional.meteor}[name]
+    plain: Callable[..., Any] = {"rouge_l": functional.rouge_l, "meteor": functional.meteor, "chair": _shares_in_image}[
+        name
+    ]
     return functools.partial(_against_others, metric=plain)
 
 
@@ -128,6 +131,12 @@ def _against_others(
             others.append([*lists[: min(i, n)], *lists[i + 1 : n]])
     ends = np.cumsum([len(texts) for texts in rows])
     return np.split(metric(captions, others), ends[:-1])
+
+
+def _shares_in_image(captions: TokenRows, others: TokenRows) -> np.ndarray:
+    """Share of the objects that the caption of each row names which the others name, too."""
+    sides = [[[" ".join(text) for text in row] for row in side] for side in (captions, others)]
+    return shares_in_image(compared_rows(*sides, None, coco_vocabulary()))
 
 
 def _cider_d(rows: TokenRows, n_people: Sequence[int], counts: Mapping[str, int], n_documents: int) -> list[np.ndarray]:

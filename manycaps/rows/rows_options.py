@@ -8,7 +8,13 @@ if TYPE_CHECKING:
     from manycaps.caption_tables.columns import ColumnNames
 
 # Metrics of a caption against others, and what they are called.
-METRICS = {"bleu_4": "BLEU-4", "rouge_l": "ROUGE-L", "meteor": "METEOR (NLTK)", "cider_d": "CIDEr-D"}
+METRICS = {
+    "bleu_4": "BLEU-4",
+    "rouge_l": "ROUGE-L",
+    "meteor": "METEOR (NLTK)",
+    "cider_d": "CIDEr-D",
+    "chair": "share of the named objects that others name (1 - CHAIR-i)",
+}
 
 # Choices of rows, and their description on the page.
 CHOICES = {

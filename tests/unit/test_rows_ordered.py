@@ -187,7 +187,7 @@ def test_what_a_notebook_gets(tmp_path):
     assert shown in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("metric", ["rouge_l", "cider_d", "bleu_4"])
+@pytest.mark.parametrize("metric", ["rouge_l", "cider_d", "bleu_4", "chair"])
 @pytest.mark.parametrize("choose", ["varied", "worst"])
 def test_rows_in_chunks_are_those_of_all_at_once(metric, choose, tmp_path, monkeypatch):
     """Rows of equal numbers keep the order of the file, wherever a chunk ends."""
