@@ -135,8 +135,8 @@ def _against_others(
 
 def _shares_in_image(captions: TokenRows, others: TokenRows) -> np.ndarray:
     """Share of the objects that the caption of each row names which the others name, too."""
-    sides = [[[" ".join(text) for text in row] for row in side] for side in (captions, others)]
-    return shares_in_image(compared_rows(*sides, None, coco_vocabulary()))
+    texts, people = ([[" ".join(text) for text in row] for row in side] for side in (captions, others))
+    return shares_in_image(compared_rows(texts, people, None, coco_vocabulary()))
 
 
 def _cider_d(rows: TokenRows, n_people: Sequence[int], counts: Mapping[str, int], n_documents: int) -> list[np.ndarray]:
