@@ -4,7 +4,6 @@ Splits are written with the ids of their rows. Each stratum is divided in the sa
 """
 
 import dataclasses
-import hashlib
 import json
 import pathlib
 from collections.abc import Hashable, Mapping, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 
 from .caption_tables import CaptionRow, good_rows, open_source
 from .caption_tables.columns import ColumnNames
+from .caption_tables.rows import random_key
 from .kit.base_messages import shown_path, shown_value
 from .kit.base_module import check_whole_number
 from .kit.diversity_concepts import load_labels, row_matches
@@ -50,6 +50,8 @@ class SplitOptions:
     seed: int = 0
     # Names of columns by their roles.
     columns: ColumnNames | None = None
+    # Split of a file that has several, which is split again.
+    split: str | None = None
 
 
 class DataSplits(NamedTuple):
@@ -74,7 +76,8 @@ def write_splits(options: SplitOptions) -> DataSplits:
         raise ValueError(f"--labels: expected {expected}, got {options.labels}. Name a file with one label per line.")
     check_tokenizer(options.tokenizer)
     check_can_be_written(options.output)
-    rows = list(good_rows(open_source(options.sources, columns=options.columns, either=True).rows()))
+    source = open_source(options.sources, columns=options.columns, either=True, split=options.split)
+    rows = list(good_rows(source.rows()))
     check_distinct_rows(rows, options.sources[0])
     captions = [row.people for row in rows]
     ids = [row.id for row in rows]
@@ -178,11 +181,6 @@ def held_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str
             chosen[i] = name
         end = begin
     return chosen
-
-
-def random_key(name: Hashable, seed: int) -> bytes:
-    """Return a number that sorts names at random, the same for the same seed."""
-    return hashlib.blake2b(f"{seed}:{name}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:

@@ -17,18 +17,25 @@ CONTEXT_LENGTH = 77
 
 
 def write_document_counts(
-    file: str, output: pathlib.Path, *, column: str = "references", document: str | None = None, tokenizer: str = "ptb"
+    file: str,
+    output: pathlib.Path,
+    *,
+    column: str = "references",
+    document: str | None = None,
+    tokenizer: str = "ptb",
+    split: str | None = None,
 ) -> dict[str, Any]:
     """Count in how many documents each n-gram occurs, and write the table; the file appears whole or not at all.
 
     The table is what trm_cider takes as `document_frequency`, and the metric must be given the same tokenizer.
-    `document` is the column that names the image or video where a row holds one caption. Raises TypeError, ValueError
+    `document` is the column that names the image or video where a row holds one caption, and `split` that of files with
+    several. Raises TypeError, ValueError
     or OSError if the captions cannot be used or the file cannot be written.
     """
     check_tokenizer(tokenizer)
     check_can_be_written(output)
     wanted = CaptionColumn(column, document, needs_group=True, group_option="--document")
-    documents = list(caption_lists(open_captions([file], wanted)))
+    documents = list(caption_lists(open_captions([file], wanted, split)))
     counts = document_frequencies(tokenize_rows(tqdm(documents, unit="document"), tokenizer))
     table = {"n_documents": len(documents), "document_frequency": counts}
     write_text_atomically(output, json.dumps(table))
@@ -50,13 +57,16 @@ def token_table(captions: Iterable[str]) -> dict[str, Any]:
     return {"n_documents": frequency.n_documents, "document_frequency": counts}
 
 
-def write_token_counts(file: str, output: pathlib.Path, *, column: str = "references") -> dict[str, Any]:
+def write_token_counts(
+    file: str, output: pathlib.Path, *, column: str = "references", split: str | None = None
+) -> dict[str, Any]:
     """Count in how many captions each token of CLIP occurs, and write the table, which emscore_pac takes as `idf`.
 
     The arguments, result and errors are those of `write_document_counts`.
     """
     check_can_be_written(output)
-    captions = [caption for row in caption_lists(open_captions([file], CaptionColumn(column))) for caption in row]
+    rows = caption_lists(open_captions([file], CaptionColumn(column), split))
+    captions = [caption for row in rows for caption in row]
     table = token_table(tqdm(captions, unit="caption"))
     write_text_atomically(output, json.dumps(table))
     return table

@@ -35,6 +35,7 @@ class PlanOptions:
     encoder: str | None = None
     long_texts: str | None = None
     columns: ColumnNames | None = None
+    split: str | None = None
     limit: int | None = None
 
 
@@ -70,7 +71,7 @@ def plan(options: PlanOptions) -> PlannedTest:
         check_whole_number("--limit", options.limit, 1)
     given_options = {name: getattr(options, name) for name in ("encoder", "long_texts") if getattr(options, name)}
     module = load_for_command(NAME, distance=options.distance, **given_options)
-    source = open_source(options.pilot, options.references, options.columns, None, None, options.limit)
+    source = open_source(options.pilot, options.references, options.columns, limit=options.limit, split=options.split)
     rows = list(good_rows(source.rows()))
     for row in rows:
         for column, remedy in (("predictions", "--columns predictions=NAME"), ("references", "-r FILE")):

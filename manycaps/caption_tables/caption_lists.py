@@ -8,7 +8,15 @@ from manycaps.caption_tables.columns import CaptionColumn, Layout, find_caption_
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import good_rows
-from manycaps.caption_tables.source import CaptionSource, FileSide, are_single, file_records, first_records
+from manycaps.caption_tables.source import (
+    CaptionSource,
+    FileSide,
+    are_single,
+    are_splits,
+    check_split_used,
+    file_records,
+    first_records,
+)
 
 # One column of captions with a usual name.
 ANY_COLUMN = CaptionColumn()
@@ -20,10 +28,10 @@ def open_captions(
     """Find files, or data sets on the Hub, with a column of captions, and describe how they are read.
 
     The captions are predictions of the source. Rows of single captions are put together by their ids, or the names of
-    their images or videos; rows of lists only where `column` names a column for it. `split` is that of saved data sets
-    with several, and on the Hub, `config` a configuration there.
+    their images or videos; rows of lists only where `column` names a column for it. `split` is as for `open_source`,
+    and that of data sets on the Hub, `config` a configuration there.
     """
-    files = [file for source in sources for file in _files(source, split or "train", config)]
+    files = [file for source in sources for file in _files(source, split, config)]
     file, records = first_records(files)
     names = list(dict.fromkeys(name for record in records for name in record.values))
     wide = wide_columns(names)
@@ -40,6 +48,7 @@ def open_captions(
             f"caption, got single captions. Name that column with {column.group_option}."
         )
     side = FileSide(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, wide=wide)
+    check_split_used(split, [side._replace(has_splits=are_splits(file, names))])
     return CaptionSource(side, None, {}, None, is_stream=True)
 
 
@@ -58,8 +67,8 @@ def table_records(path: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
             yield record.values
 
 
-def _files(source: str, split: str, config: str | None) -> list[TableFile]:
-    hub = hub_file(source, config, split)
+def _files(source: str, split: str | None, config: str | None) -> list[TableFile]:
+    hub = hub_file(source, config, split or "train")
     return table_files([source], split) if hub is None else [hub]
 
 

@@ -302,6 +302,11 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
     if value is None:
         raise ValueError(f"{name}[{row}]: expected captions, got none. Write them, or leave the row out.")
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
+        if len(named_items(value)) > 1:
+            raise ValueError(
+                f"{name}[{row}]: expected the captions of one row, got objects of {len(named_items(value))}, such as "
+                f"{shown_value(value[0])}. Write them as rows of their own."
+            )
         value = [item["caption"] for item in value]  # as the COCO caption code takes them
     if isinstance(value, str) and looks_like_list(value):
         value = read_list(value, f"{name}[{row}]")
@@ -314,6 +319,17 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
         if OTHER_BYTE.search(joined):
             _unicode(joined, f"{name}[{row}]")
         raise type(error)(str(error).replace(f"{name}[0]", f"{name}[{row}]", 1)) from None
+
+
+def named_items(captions: Sequence[object]) -> set[str]:
+    """Return the names of the images and videos that a list of objects with captions is of.
+
+    >>> sorted(named_items([{"image_id": 1, "caption": "a dog"}, {"image_id": 2, "caption": "a cat"}, "a man"]))
+    ['1', '2']
+    """
+    usual = ("image_id", "video_id", *IMAGE_COLUMNS, *VIDEO_COLUMNS)
+    names = (_first(item, usual) and str(item[str(_first(item, usual))]) for item in captions if isinstance(item, dict))
+    return {name for name in names if name is not None}
 
 
 def _medium(record: Mapping[str, Any], name: str | None, row: int, *, is_optional: bool) -> str | bytes | None:

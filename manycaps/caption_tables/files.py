@@ -21,8 +21,11 @@ KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
 # Text without columns: read where it is named, but a folder of tables may hold notes and licenses that end so.
 TEXT = ".txt"
 
+# Another ending of such text: Flickr30k's results_20130124.token.
+TOKENS = ".token"
+
 # Kinds that may be compressed as a whole.
-COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar", TEXT)
+COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar", TEXT, TOKENS)
 
 # Longest path that is shown in full: the limit of Linux's file names.
 LONGEST_SHOWN = 255
@@ -58,6 +61,8 @@ class TableFile(NamedTuple):
     n_bytes: int
     # Configuration, if any, and split of a data set on the Hub, whose name is the path.
     hub_part: tuple[str | None, str] | None = None
+    # Split to read, "test" or "train+restval", where it may hold several.
+    split: str | None = None
 
 
 class Piece(NamedTuple):
@@ -94,12 +99,12 @@ def whole(file: TableFile) -> Piece:
     return Piece(file, 0, None, 0, None, file.n_bytes)
 
 
-def table_files(sources: Sequence[str], split: str = "train") -> list[TableFile]:
+def table_files(sources: Sequence[str], split: str | None = None) -> list[TableFile]:
     """Resolve paths, addresses, folders and patterns to files, in the order of the sources.
 
     Folders stand for all tables in them, at any depth, sorted by name; a folder that `datasets` has saved stands for
-    the files of its `split`. Names may hold ranges and choices in braces, `{000..099}` and `{a,b}`, and the wildcards
-    `*`, `?` and `[...]`.
+    the files of its `split`, None for "train". Names may hold ranges and choices in braces, `{000..099}` and `{a,b}`,
+    and the wildcards `*`, `?` and `[...]`.
     """
     return [file for source in sources for path in expand_braces(source) for file in _files_of(path, split)]
 
@@ -134,9 +139,9 @@ def table_kind(path: str) -> tuple[str, bool] | None:
         return ".tar", True
     compressed = name.endswith(".gz")
     stem, kind = os.path.splitext(name.removesuffix(".gz"))
-    if not stem or kind not in (COMPRESSIBLE if compressed else (*KINDS, TEXT)):
+    if not stem or kind not in (COMPRESSIBLE if compressed else (*KINDS, TEXT, TOKENS)):
         return None
-    return kind, compressed
+    return TEXT if kind == TOKENS else kind, compressed
 
 
 def is_local(path: str) -> bool:
@@ -218,7 +223,7 @@ def _choices(text: str) -> Sequence[str]:
     return text.split(",") if "," in text else ["{" + text + "}"]
 
 
-def _files_of(source: str, split: str) -> Iterator[TableFile]:
+def _files_of(source: str, split: str | None) -> Iterator[TableFile]:
     """Files that a path, folder or wildcard stands for."""
     if not source.strip():
         raise ValueError("source: expected a path, an address or a pattern, got an empty one. Name a file.")
@@ -236,10 +241,10 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
             + (f" Run `pip install {package}`." if package else "")
         ) from error
     if file_system.isfile(path):
-        yield _table_file(source, int(file_system.info(path)["size"]))
+        yield _table_file(source, int(file_system.info(path)["size"]))._replace(split=split)
         return
     if file_system.isdir(path):
-        matching = _saved_files(source, split) if is_local(source) else None
+        matching = _saved_files(source, split or "train") if is_local(source) else None
         if matching is None:
             matching = [
                 name for name in _names_in(path, file_system, source) if (table_kind(name) or (TEXT,))[0] != TEXT
@@ -254,7 +259,8 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
             f"{', '.join((*KINDS, TEXT))}, those of text and tar also in .gz."
         )
     for name in matching:
-        yield _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
+        file = _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
+        yield file._replace(split=split)
 
 
 def _names_in(folder: str, file_system: Any, source: str) -> list[str]:
@@ -336,6 +342,6 @@ def source_name(source: str) -> str:
     ('flickr8k', 'captions')
     """
     name = pathlib.PurePath(source).name
-    while pathlib.PurePath(name).suffix in (*KINDS, TEXT, ".gz", ".tgz"):
+    while pathlib.PurePath(name).suffix in (*KINDS, TEXT, TOKENS, ".gz", ".tgz"):
         name = pathlib.PurePath(name).stem
     return name

@@ -4,13 +4,15 @@ A row is put together out of single captions a line, or out of predictions and r
 SQLite file, so that memory does not grow with the rows and every part of a run can read its own.
 """
 
+import collections
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import pathlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from manycaps.caption_tables.columns import Values
@@ -27,12 +29,19 @@ CREATE TABLE joined (
     number INTEGER PRIMARY KEY, id TEXT UNIQUE, file INTEGER NOT NULL, row INTEGER NOT NULL,
     predictions TEXT, refs TEXT, image TEXT, video TEXT
 );
+CREATE TABLE again (side TEXT NOT NULL, file TEXT NOT NULL, row INTEGER NOT NULL, id TEXT NOT NULL);
 CREATE TABLE bad (file TEXT NOT NULL, row INTEGER NOT NULL, id TEXT, reason TEXT NOT NULL);
 """
 
 INSERT = "INSERT INTO joined (id, file, row, predictions, refs, image, video) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 FIND = "SELECT joined.number, path, row, predictions, refs FROM joined JOIN files ON file = files.number WHERE id = ?"
+
+# Sides of a row, as values and as the store name them.
+SIDES = {"predictions": "predictions", "references": "refs"}
+
+# Share of ids with several different captions from which on a file with one caption a line holds sets.
+LEAST_SETS = 0.1
 
 UPDATE = (
     "UPDATE joined SET predictions = ?, refs = ?, image = coalesce(image, ?), video = coalesce(video, ?) "
@@ -122,6 +131,9 @@ class JoinedRows:
             if not several and any(a is not None and b is not None for a, b in zip(earlier, captions, strict=True)):
                 self.add_bad(BadRow(file, row, values.id, repeated_id(row, file, *where)))
                 return True
+            for side, before, caption in zip(SIDES, earlier, captions, strict=True):
+                if before is not None and caption is not None and caption in before:
+                    self._database.execute("INSERT INTO again VALUES (?, ?, ?, ?)", (side, file, row, values.id))
             both = [_behind(a, b) for a, b in zip(earlier, captions, strict=True)]
             self._database.execute(UPDATE, (*both, values.image, values.video, number))
         elif new:
@@ -133,6 +145,47 @@ class JoinedRows:
     def add_bad(self, bad: BadRow) -> None:
         """Note a row that cannot be read."""
         self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", bad[:4])
+
+    def leave_out_repeats(self, side: str, lines: Callable[[], Iterator[tuple[str, int, Values | BadRow]]]) -> None:
+        """Note surplus lines of a side as bad rows, and take their captions out; `lines` reads the side again.
+
+        A sampler of several processes repeats lines to fill its last batch. Where most ids have n lines, those of an id
+        with more are surplus if the first n come again and again; with one line each, if its caption does, as long as
+        few ids have different captions.
+        """
+        sizes: collections.Counter[int] = collections.Counter()
+        n_sets = 0
+        if self._database.execute("SELECT 1 FROM again WHERE side = ?", (side,)).fetchone() is None:
+            return
+        for (text,) in self._database.execute(f"SELECT {SIDES[side]} FROM joined WHERE {SIDES[side]} IS NOT NULL"):
+            captions = _as_captions(text) or []
+            sizes[len(captions)] += 1
+            n_sets += len(set(captions)) > 1
+        usual = max(sizes, key=lambda size: (sizes[size], -size))
+        if usual == 1 and n_sets >= LEAST_SETS * sizes.total():
+            return
+        surplus: dict[str, list[tuple[str, int]]] = {}
+        for name, file, row in self._database.execute("SELECT id, file, row FROM again WHERE side = ?", (side,)):
+            surplus.setdefault(name, []).append((file, row))
+        for name in list(surplus):
+            number, text = self._database.execute(
+                f"SELECT number, {SIDES[side]} FROM joined WHERE id = ?", (name,)
+            ).fetchone()
+            captions = _as_captions(text) or []
+            first = list(dict.fromkeys(captions)) if usual == 1 else captions[:usual]
+            if len(captions) == usual or (usual > 1 and captions != first * (len(captions) // usual)):
+                del surplus[name]
+                continue
+            surplus[name] = surplus[name][len(first) - len(captions) :]
+            change = f"UPDATE joined SET {SIDES[side]} = ? WHERE number = ?"
+            self._database.execute(change, (_as_text(first), number))
+        earlier: dict[tuple[str, str], tuple[str, int]] = {}
+        for file, row, values in lines() if surplus else ():
+            if isinstance(values, BadRow) or values.id not in surplus or not getattr(values, side):
+                continue
+            before = earlier.setdefault((values.id, str(getattr(values, side))), (file, row))
+            if (file, row) in surplus[values.id]:
+                self.add_bad(BadRow(file, row, values.id, repeated_line(row, usual, file, *before)))
 
     def _file_number(self, path: str) -> int:
         if path not in self._files:
@@ -210,10 +263,25 @@ def store_pieces(store: str, n_bytes: int) -> Iterator[Piece]:
         yield Piece(file, start, stop, start, stop - start, file.n_bytes * (stop - start) // max(1, n_rows))
 
 
+def random_key(name: Hashable, seed: int) -> bytes:
+    """Return a number that sorts names at random, the same for the same seed."""
+    return hashlib.blake2b(f"{seed}:{name}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def repeated_id(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
     """Return the message for a row whose id an earlier row has."""
     earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
     return f"id[{row}]: expected a unique id, got that of {earlier}. Leave one of them out."
+
+
+def repeated_line(row: int, usual: int, file: str, earlier_file: str, earlier_row: int) -> str:
+    """Return the message for a surplus line, which repeats an earlier one, of a file with `usual` lines for an id."""
+    earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
+    lines = "one line" if usual == 1 else f"{usual} lines"
+    return (
+        f"id[{row}]: expected {lines} for each id, got row {row} more with the id and the caption of {earlier}, as "
+        f"several processes write them to fill a batch. Leave row {row} out."
+    )
 
 
 def _behind(earlier: str | None, text: str | None) -> str | None:

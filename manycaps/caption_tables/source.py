@@ -26,9 +26,10 @@ from manycaps.caption_tables.columns import (
 )
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, found_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
+from manycaps.caption_tables.json_records import json_records
 from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedStore, filled, store_file, store_pieces
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
-from manycaps.caption_tables.text_records import json_records, text_pieces, text_records
+from manycaps.caption_tables.text_records import text_pieces, text_records
 from manycaps.kit.base_rows import EmptyCaptions, looks_like_list
 
 # Default size of a piece, in bytes of the file.
@@ -51,6 +52,8 @@ class FileSide(NamedTuple):
     optional: tuple[str, ...] = ()
     # Columns of one caption each, by the column of the layout that stands for them.
     wide: Mapping[str, tuple[str, ...]] = {}
+    # Whether its rows are in splits, of which one may be named.
+    has_splits: bool = False
 
     def columns(self) -> set[str]:
         """Return the names of the columns to read."""
@@ -125,6 +128,11 @@ class CaptionSource(NamedTuple):
                     # In a trial of some rows, the references of the others are skipped.
                     new = self.limit is None or not self._is_joined
                     store.add(file, row, values, several=self.references.single, new=new)  # type: ignore[union-attr]
+            for side in (self.main, self.references):
+                if side is not None and side.single:
+                    roles = [role for role in ("predictions", "references") if getattr(side.layout, role) is not None]
+                    for role in roles:
+                        store.leave_out_repeats(role, functools.partial(_values, side))
 
     def pieces(self, n_bytes: int, store: str | None = None) -> Iterator[Piece]:
         """Split the rows into pieces of about `n_bytes`, in order; with a limit, into those of the first rows.
@@ -197,6 +205,11 @@ class CaptionSource(NamedTuple):
             return BadRow(file, row, name, str(error))
         return CaptionRow(file, row, name, values.predictions, values.references, image, video)
 
+    def with_media(self, row: CaptionRow) -> CaptionRow | BadRow:
+        """Return a row that was read without media, with the paths or the bytes of its image and video."""
+        values = Values(row.id, row.predictions, row.references, row.image, row.video)
+        return self._row(row.file, row.row, values, None)
+
     def _name(self, file: str, row: int) -> str:
         """Name of a row of files without ids."""
         return str(row) if len(self.main.files) == 1 else f"{file}:{row}"
@@ -238,6 +251,7 @@ def open_source(
     *,
     either: bool = False,
     optional: Sequence[str] = (),
+    split: str | None = None,
 ) -> CaptionSource:
     """Find files of captions, and describe how they are read.
 
@@ -246,7 +260,8 @@ def open_source(
     from roles (`columns.ROLES`) to names of columns, where they are not the usual ones; a file, as it is given, may
     have a mapping of its own. Images and videos are in a folder, or at an address, where a column names them, or an id.
     Without a `limit` all rows are read. With `either`, files that hold references alone will do. Rows that lack an
-    `optional` "image" or "video", or name none that can be read, are good ones.
+    `optional` "image" or "video", or name none that can be read, are good ones. `split`, "test" or "train+restval", is
+    that of files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise.
 
     A ValueError says that there is no such file, no column of captions or several of them, no id to join by, or that no
     file can be read.
@@ -255,20 +270,30 @@ def open_source(
     chosen = columns_of(columns, predictions)
     sides = ["predictions"] if references else ["predictions", "references"]
     understand = functools.partial(find_layout, chosen=chosen, sides=sides, either=either)
-    main = side_of(table_files(predictions), understand)
+    main = side_of(table_files(predictions, split), understand)
     others = None
     if references:
         understand = functools.partial(find_layout, chosen=columns_of(columns, references), sides=["references"])
-        others = side_of(table_files(references), understand)
+        others = side_of(table_files(references, split), understand)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
             raise ValueError(
                 f"{side.files[0].path}: expected a column of ids to join predictions and references by, got none. Name "
                 "it with --columns id=NAME."
             )
+    check_split_used(split, [side for side in (main, others) if side is not None])
     media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
     main = main._replace(optional=tuple(optional))
     return CaptionSource(main, others and others._replace(optional=tuple(optional)), media, limit)
+
+
+def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:
+    """Raise a ValueError if a split is named and no file has any."""
+    if split is not None and not any(side.has_splits for side in sides):
+        raise ValueError(
+            f"--split: expected a file with splits, such as dataset_coco.json, got none in {sides[-1].files[0].path}. "
+            "Leave --split out."
+        )
 
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
@@ -289,7 +314,13 @@ def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
     names = list(dict.fromkeys(name for record in records for name in record.values))
     wide = wide_columns(names)
     records = [record._replace(values=with_wide(record.values, wide)) for record in records]
-    return _understood(files, file, records, find([*names, *wide], where=file.path))._replace(wide=wide)
+    side = _understood(files, file, records, find([*names, *wide], where=file.path))
+    return side._replace(wide=wide, has_splits=are_splits(file, names))
+
+
+def are_splits(file: TableFile, names: Collection[str]) -> bool:
+    """Whether a file with columns of these names is, or belongs to, a data set with splits."""
+    return file.kind in (HUB, ".arrow") or (file.kind == ".json" and "split" in names)
 
 
 def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:

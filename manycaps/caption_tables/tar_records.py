@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, is_local, open_bytes, whole
+from manycaps.kit.base_files import unique_keys
 
 # Members whose text is captions, one per line.
 CAPTION_MEMBERS = ("txt", "caption", "captions", "text")
@@ -108,7 +109,7 @@ def _take(values: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | 
 def _take_json(values: dict[str, Any], data: bytes, where: str) -> str | None:
     """Add the values of a JSON member; files beside it come first."""
     try:
-        content = json.loads(data)
+        content = json.loads(data, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         return f"{where}: expected JSON, got invalid JSON ({error}). Leave the sample out."
     if not isinstance(content, dict):

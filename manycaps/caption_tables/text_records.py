@@ -1,4 +1,4 @@
-"""Records of JSON, JSON Lines, CSV, TSV and plain text: all but JSON is read by lines, so a bad line costs no other."""
+"""Records of JSON Lines, CSV, TSV and plain text: all are read by lines, so that a bad line costs no other."""
 
 import codecs
 import collections
@@ -7,11 +7,20 @@ import functools
 import io
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
-from manycaps.caption_tables.columns import CAPTION_COLUMNS, PREDICTION_COLUMNS, REFERENCE_COLUMNS
-from manycaps.caption_tables.files import TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
+from manycaps.caption_tables.columns import (
+    CAPTION_COLUMNS,
+    ID_COLUMNS,
+    IMAGE_COLUMNS,
+    PREDICTION_COLUMNS,
+    REFERENCE_COLUMNS,
+    VIDEO_COLUMNS,
+)
+from manycaps.caption_tables.files import MEDIA_ENDINGS, TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
+from manycaps.kit.base_files import unique_keys
 from manycaps.kit.base_messages import reason_of, shown_value
 
 # Byte order mark of UTF-8, which some programs write.
@@ -29,8 +38,22 @@ MAX_EMPTY_LINES = 1 << 20
 MAX_RECORD_LINES = 1_000
 MAX_RECORD_BYTES = 1 << 20
 
-# What separates the cells of a table.
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# What separates the cells of a table; the header of a .csv file may say another sign.
+SEPARATORS = {".csv": ",", ".tsv": "\t", ";": ";", "|": "|"}
+
+# Form of lines with a name, a tab and a caption, as of Flickr8k.token.txt, and what stands behind the name of an image
+# there: the number of the caption. One image of Flickr8k is called 2258277193_586949ec62.jpg.1 as well.
+NAMED = "named captions"
+CAPTION_NUMBER = re.compile(r"(?:(?<=\.jpg)\.1)?#\d+$")
+
+# A line of column names, of which at least one is usual: no caption is a single word, or several without blanks.
+HEADER = re.compile(r"\w+(?: ?[,;|\t] ?\w+)*")
+USUAL_NAMES = frozenset(
+    (*CAPTION_COLUMNS, *PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS)
+) | {"image_name", "video_name", "comment", "sentence"}
+
+# Endings of names of images and videos.
+MEDIA = tuple(ending for endings in MEDIA_ENDINGS.values() for ending in endings)
 
 
 class BadLineError(ValueError):
@@ -52,8 +75,9 @@ def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
         if file.compressed or _is_utf_16(stream, file):
             yield whole(file)
             return
-        blocks = _records_of(_lines(stream), file.kind, 0)
-        header = next(blocks, None) if file.kind in SEPARATORS else Block(0, 0, [])
+        form = _form(file, stream, _lines)
+        blocks = _records_of(_lines(stream), form, 0)
+        header = next(blocks, None) if form in SEPARATORS else Block(0, 0, [])
         if header is None:
             return
         start, n_rows, first_row = header.stop, 0, 0
@@ -73,18 +97,18 @@ def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 
 def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
     """Read the records of a piece of a text file, up to a line behind which it cannot be read."""
-    kind = piece.file.kind
     with open_bytes(piece.file.path, piece.file.compressed) as stream:
-        lines = _lines_of_utf_16(stream) if _is_utf_16(stream, piece.file) else _lines(stream)
-        blocks = _records_of(lines, kind, 0)
-        names = _names(next(blocks, None), piece.file) if kind in SEPARATORS else []
+        read_lines = _lines_of_utf_16 if _is_utf_16(stream, piece.file) else _lines
+        form = _form(piece.file, stream, read_lines)
+        blocks = _records_of(read_lines(stream), form, 0)
+        names = _names(next(blocks, None), piece.file, SEPARATORS[form]) if form in SEPARATORS else []
         if piece.start > 0:
             stream.seek(piece.start)
-            blocks = _records_of(_lines(stream), kind, piece.start, names)
+            blocks = _records_of(_lines(stream), form, piece.start, names)
         inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
-        parse: Callable[[Block, int], Any] = _parsed_captions if kind == TEXT else _parsed_line
-        if kind in SEPARATORS:
-            parse = functools.partial(_parsed_cells, names, SEPARATORS[kind])
+        parse: Callable[[Block, int], Any] = {TEXT: _parsed_captions, NAMED: _parsed_named}.get(form, _parsed_line)
+        if form in SEPARATORS:
+            parse = functools.partial(_parsed_cells, names, SEPARATORS[form])
         # No line behind the last row: it may be one that cannot be read, which is another piece's.
         yield from _parsed_blocks(itertools.islice(inside, piece.n_rows), parse, piece.first_row)
 
@@ -105,23 +129,28 @@ def _parsed_blocks(
         yield Unreadable(row, f"row[{row}]: {error}")
 
 
-def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
-    """Read a JSON file, as a whole.
-
-    A list holds objects or lists of captions; an object goes from an id to its captions; `images` and `annotations` are
-    those of COCO. A file of JSON Lines is understood too.
-    """
-    with open_bytes(file.path, file.compressed) as stream:
-        content = _parsed_json(stream.read(), file.path)
-    if isinstance(content, dict) and isinstance(content.get("annotations"), list):
-        content = list(_annotations(content))
-    elif isinstance(content, dict) and not _is_row(content):
-        content = [{"id": name, "captions": value} for name, value in content.items()]
-    for row, value in enumerate(content if isinstance(content, list) else [content]):
-        try:
-            yield Record(row, as_values(value, row))
-        except ValueError as error:
-            yield Unreadable(row, str(error))
+def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> str:
+    """How the lines of a file make records, by the first of them: a kind, a key of `SEPARATORS`, or `NAMED`."""
+    if file.kind == ".jsonl":
+        return file.kind
+    first = next((line for line in read_lines(stream) if line.strip()), b"")
+    stream.seek(0)
+    line = _text(first, 0).strip()
+    if file.kind == ".csv":
+        return ".csv" if "," in line else next((sign for sign in "|;" if sign in line), ".csv")
+    name, tab, _ = line.partition("\t")
+    if tab and CAPTION_NUMBER.search(name):
+        return NAMED
+    if file.kind == ".tsv":
+        return ".tsv"
+    if HEADER.fullmatch(line) and not USUAL_NAMES.isdisjoint(re.split(r" ?[,;|\t] ?", line.lower())):
+        return next((form for form, sign in SEPARATORS.items() if sign in line), ".tsv")
+    if line.lower().endswith(MEDIA) and " " not in line:
+        raise ValueError(
+            f"{file.path}: expected captions, got the name of a file in the first line ({shown_value(line)}). Give the "
+            "file of the captions, or write a tab and a caption behind each name."
+        )
+    return NAMED if tab else TEXT
 
 
 def _is_utf_16(stream: IO[bytes], file: TableFile) -> bool:
@@ -264,10 +293,11 @@ def _text(line: bytes, start: int) -> str:
     return line.decode("utf-8", errors="surrogateescape")
 
 
-def _names(header: Block | None, file: TableFile) -> list[str]:
+def _names(header: Block | None, file: TableFile, separator: str) -> list[str]:
     """Names of the columns of a table; any number of columns may have none."""
     try:
-        names = next(csv.reader(header.lines, delimiter=SEPARATORS[file.kind]), []) if header else []
+        names = next(csv.reader(header.lines, delimiter=separator), []) if header else []
+        names = [name.strip() for name in names]
     except csv.Error as error:
         raise ValueError(
             f"{file.path}: expected column names in the first line, got {reason_of(error)}. Fix this line."
@@ -292,10 +322,20 @@ def _parsed_captions(block: Block, row: int) -> Any:
     return {"captions": captions}
 
 
+def _parsed_named(block: Block, row: int) -> Any:
+    """Name and caption of a line."""
+    cells = block.lines[0].strip("\r\n").split("\t")
+    if len(cells) != 2:
+        raise ValueError(
+            f"row[{row}]: expected a name, a tab and a caption, got {len(cells) - 1} tabs. Fix or delete this line."
+        )
+    return {"id": CAPTION_NUMBER.sub("", cells[0].strip()), "caption": cells[1].strip()}
+
+
 def _parsed_line(block: Block, row: int) -> Any:
     """Value of a line of JSON."""
     try:
-        value = json.loads(block.lines[0])
+        value = json.loads(block.lines[0], object_pairs_hook=unique_keys)
     except RecursionError:
         raise _not_json(row, "brackets nested too deeply") from None
     except ValueError as error:  # also of a number of thousands of digits
@@ -335,36 +375,3 @@ def _parsed_cells(names: list[str], separator: str, block: Block, row: int) -> d
             "quotes."
         )
     return {name: cell or None for name, cell in zip(names, cells, strict=True)}
-
-
-def _parsed_json(content: bytes, path: str) -> Any:
-    try:
-        # UTF-8, UTF-16 or UTF-32, with a byte order mark or without one.
-        text = content.decode(json.detect_encoding(content), "surrogatepass")
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError as error:
-            if error.msg != "Extra data":
-                raise
-            return [json.loads(line) for line in text.split("\n") if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: expected JSON, got invalid JSON ({error}). Write the file again.") from None
-
-
-def _is_row(content: dict[str, Any]) -> bool:
-    """Whether an object is one row, and not a table of rows by name."""
-    return any(name in content for name in (*PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *CAPTION_COLUMNS))
-
-
-def _annotations(content: dict[str, Any]) -> Iterator[Any]:
-    """Annotations of COCO with the names of their images' files."""
-    images = content.get("images")
-    files = {
-        image["id"]: image["file_name"]
-        for image in (images if isinstance(images, list) else [])
-        if isinstance(image, dict) and isinstance(image.get("id"), str | int) and "file_name" in image
-    }
-    for annotation in content["annotations"]:
-        image = annotation.get("image_id") if isinstance(annotation, dict) else None
-        name = files.get(image) if isinstance(image, str | int) else None
-        yield annotation if name is None else {**annotation, "image": name}

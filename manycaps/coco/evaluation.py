@@ -27,15 +27,15 @@ class CaptionFile:
     ([3], [{'image_id': 3, 'caption': 'A dog.'}])
     """
 
-    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
-        """Read a file of annotations, or take its content.
+    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any], split: str | None = None) -> None:
+        """Read a file of annotations, or a split of Karpathy's or MSR-VTT's, or take its content.
 
         Raises:
             TypeError, ValueError: the file is no JSON, or has another layout; the message names the first bad entry.
         """
         self.name = "annotations" if isinstance(source, Mapping) else shown_path(source)
         advice = f"Give COCO's layout {ANNOTATIONS}."
-        content = source if isinstance(source, Mapping) else read_json(source, self.name, advice)
+        content = source if isinstance(source, Mapping) else _annotations_of(source, self.name, split, advice)
         if not isinstance(content, Mapping) or not isinstance(content.get("annotations"), list):
             raise ValueError(
                 f'{self.name}: expected an object with "annotations", got {shown_value(content)}. {advice}'
@@ -51,6 +51,8 @@ class CaptionFile:
                     f"{self.name}: images[{i}]: expected an object with an id, got {shown_value(image)}. {advice}"
                 )
         self._ids: list[Hashable] = list(dict.fromkeys(image["id"] for image in images))
+        _check_distinct(images, ("file_name",), f"{self.name}: images")
+        _check_distinct(content["annotations"], ("image_id", "caption"), f"{self.name}: annotations", equal=True)
 
     def getImgIds(self) -> list[Hashable]:  # noqa: N802  # pycocotools' name
         """Return the ids of the images, in the order of the file."""
@@ -77,6 +79,36 @@ class CaptionFile:
             )
         images = [{"id": key} for key in self._ids if key in captions]
         return CaptionFile({"images": images, "annotations": content})
+
+
+def _annotations_of(source: AnnotationSource, name: str, split: str | None, advice: str) -> Any:
+    """Content of a file in COCO's layout, which those of Karpathy and MSR-VTT are brought into."""
+    # Tables need pyarrow, which those who evaluate in memory need not.
+    from manycaps.caption_tables.json_records import captions_of, rows_with_splits, trimmed
+
+    content = read_json(source, name, advice, trimmed(split))
+    rows = rows_with_splits(content, name, split)
+    if rows is None:
+        if split is not None:
+            raise ValueError(f"--split: expected a file with splits, as dataset_coco.json, got {name}. Leave it out.")
+        return content
+    captions = [(row.get("image_id", row.get("video_id")), text) for row in rows for text in captions_of(row)]
+    return {"annotations": [{"image_id": key, "caption": text} for key, text in captions]}
+
+
+def _check_distinct(entries: Sequence[Any], names: Sequence[str], where: str, equal: bool = False) -> None:
+    """Raise if two entries have one id and different values of some keys; with `equal`, if they have the same ones."""
+    first: dict[Any, tuple[int, list[Any]]] = {}
+    for i, entry in enumerate(entries):
+        key = entry.get("id")
+        if isinstance(key, int | str):
+            values = [entry.get(name) for name in names]
+            earlier, known = first.setdefault(key, (i, values))
+            if earlier != i and (known == values) == equal:
+                raise ValueError(
+                    f"{where}[{i}]: expected each id once, got {shown_value(key)} as in {where.rpartition(': ')[2]}"
+                    f"[{earlier}]. Leave one of them out."
+                )
 
 
 def _by_image(entries: Sequence[Any], name: str, advice: str) -> "collections.defaultdict[Hashable, list[Any]]":
@@ -173,6 +205,7 @@ def evaluate_files(
     annotations: AnnotationSource,
     results: AnnotationSource | list[Mapping[str, Any]],
     meteor15_data: AnnotationSource | None = None,
+    split: str | None = None,
 ) -> COCOEvalCap:
     """Evaluate a file of results on the images that it has, and print nothing.
 
@@ -180,6 +213,7 @@ def evaluate_files(
         annotations: path of COCO's file, as `CaptionFile` reads it.
         results: path of [{"image_id": 1, "caption": "a dog"}], or that list: one caption per image.
         meteor15_data: as for `Meteor`.
+        split: of Karpathy's or MSR-VTT's file as the annotations, "test" for example.
 
     Returns:
         The finished evaluation: `eval` has the values of the corpus, `imgToEval` those of the images.
@@ -188,7 +222,8 @@ def evaluate_files(
         TypeError, ValueError: a file has another layout, or an image of the results is not annotated.
         ImportError: pycocoevalcap, which has METEOR's data, is not installed.
     """
-    evaluation = COCOEvalCap(annotations, results)
+    annotated = CaptionFile(annotations, split)
+    evaluation = COCOEvalCap(annotated, annotated.loadRes(results))
     evaluation.params["image_id"] = evaluation.cocoRes.getImgIds()
     evaluation._evaluate(_say_nothing, Meteor(meteor15_data))
     return evaluation

@@ -4,8 +4,10 @@ manycaps coco-eval captions_val2014.json results.json
 manycaps coco-eval captions_val2014.json results.json --output scores.json
 
 Files are in COCO's formats: {"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "A dog."}]}, and a list
-of results, one per image: [{"image_id": 1, "caption": "a dog"}]. The images of the results are evaluated. METEOR reads
-its data from the installed package pycocoevalcap, or from --meteor15-data.
+of results, one per image: [{"image_id": 1, "caption": "a dog"}]. ANNOTATIONS may be Karpathy's
+dataset_coco.json, or dataset_flickr30k.json with file names as ids, or MSR-VTT's videodatainfo.json with ids of videos;
+--split names one of its splits. The images of the results are evaluated. METEOR reads its data from the installed
+package pycocoevalcap, or from --meteor15-data.
 """
 
 import argparse
@@ -22,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=pathlib.Path, metavar="FILE", help="also write the values of every image, as JSON"
     )
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file as ANNOTATIONS: test")
     parser.add_argument("--meteor15-data", metavar="PATH", help="meteor-1.5.jar, or a folder that holds it")
 
 
@@ -34,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
         check_can_be_written(arguments.output)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        evaluation = evaluate_files(arguments.annotations, arguments.results, arguments.meteor15_data)
+        evaluation = evaluate_files(arguments.annotations, arguments.results, arguments.meteor15_data, arguments.split)
     for warning in caught:
         print(f"warning: {warning.message}", file=sys.stderr)
     for name, value in evaluation.eval.items():

@@ -11,10 +11,11 @@ names another. A single system is compared only with people. References are in a
 captions. Rows are matched by their ids; all systems must have the same rows. Files may be .jsonl, .json (including
 COCO's results and annotations), .csv, .tsv, .parquet or .tar; the captions of a row may be in one cell, as a list, or
 in numbered columns, caption_1 to caption_5. --columns says which columns to read if their names are unusual: --columns
-predictions=samples,id=image_id; refs.csv:references=human applies to that file alone. With --common-rows, rows that one
-of the files lacks are left out; otherwise they are an error. Folders that `manycaps score` wrote may take the place of
-files: nothing is computed again, and the page has no captions, unless --with-captions reads them again from the files
-that were scored, for the page and for --full.
+predictions=samples,id=image_id; refs.csv:references=human applies to that file alone. References may be a split of
+Karpathy's files: -r dataset_coco.json --split test. Rows that one of the files lacks are an error, and with
+--common-rows they are left out; so are rows with a single reference where others have more. --limit draws rows at
+random. Folders that `manycaps score` wrote may take the place of files: nothing is computed again, and the page has no
+captions, unless --with-captions reads them again from the files that were scored, for the page and for --full.
 
 The answer comes first, from the module human_parity, if every row has at least two references: can each system be
 distinguished from people, after how many rows, and how does it differ; and which of two systems has fewer faults, and
@@ -72,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: those of the files")
     parser.add_argument("--baseline", metavar="NAME", help="name of the system that the others are compared with")
     parser.add_argument("--with-captions", action="store_true", help="read the captions of folders of scores again")
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="names of columns, of all files or of one")
     parser.add_argument("--common-rows", action="store_true", help="leave out rows that one of the files lacks")
     parser.add_argument("--images", metavar="FOLDER", help=f"images, for {modules_with('images')}")
@@ -79,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clusters", metavar="PATTERN", help="regular expression: ids with the same match belong together"
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
+    parser.add_argument("--limit", type=int, metavar="N", help="compare N rows, drawn with --seed")
     parser.add_argument(
         "--tokenizer",
         metavar="NAME",

@@ -42,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="scores to be reached; default 0.1 to 0.9, and 0.25 to 3 for cider_d",
     )
     parser.add_argument("--scores", type=pathlib.Path, metavar="FILE", help="scores of another metric (.npy)")
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file as TRAIN: train+restval")
+    parser.add_argument("--test-split", metavar="NAME", help="of such a file as --test: test")
     parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="columns with unusual names")
     parser.add_argument("--limit", type=int, metavar="N", help="use the first rows of each side only")
 

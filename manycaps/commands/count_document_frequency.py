@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
     parser.add_argument("--document", help="column that names the image or video, if a row holds one caption")
     parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("document_frequency.json"), metavar="FILE")
 
 
@@ -32,6 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
         column=arguments.column,
         document=arguments.document,
         tokenizer=arguments.tokenizer,
+        split=arguments.split,
     )
     n_ngrams = len(table["document_frequency"])
     print(f"{n_ngrams:,} n-grams in {table['n_documents']:,} documents: {arguments.output}", file=sys.stderr)

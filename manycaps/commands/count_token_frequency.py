@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("token_frequency.json"), metavar="FILE")
 
 
@@ -23,6 +24,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.frequency_tables import write_token_counts
 
-    table = write_token_counts(arguments.file, arguments.output, column=arguments.column)
+    table = write_token_counts(arguments.file, arguments.output, column=arguments.column, split=arguments.split)
     n_tokens = len(table["document_frequency"])
     print(f"{n_tokens:,} tokens in {table['n_documents']:,} captions: {arguments.output}", file=sys.stderr)

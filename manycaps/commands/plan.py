@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--long-texts", choices=("truncate", "window"), help="of texts longer than the encoder reads; truncate"
     )
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="columns with unusual names")
     parser.add_argument("--limit", type=int, metavar="N", help="use the first N rows of the pilot")
     parser.add_argument("--json", action="store_true", help="print JSON")

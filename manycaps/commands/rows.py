@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=RowsOptions.long_texts,
         help="of texts longer than the encoder reads; default: truncate",
     )
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument(
         "--columns", metavar="[FILE:]ROLE=NAME,...", help="columns of predictions, references, id, image"
     )

@@ -8,8 +8,10 @@ manycaps score -m trm_meteor -i rows.parquet -o scores/ --option p_value=exact -
 Inputs are files, folders and patterns, on this machine or at addresses that fsspec knows (s3://, gs://, https://):
   .parquet  one item per row, with columns of captions: lists of them, or single ones
   .jsonl    the same as objects, {"id": 7, "predictions": ["a dog"], "references": ["dogs", "two dogs"]}
-  .json     a list of such objects, an object from ids to captions, or COCO's results and annotations
+  .json     a list of such objects, an object from ids to captions, COCO's results and annotations, MSR-VTT's
+            videodatainfo.json, or Karpathy's dataset_coco.json and others (--split test)
   .csv      a column of single captions; .tsv with tabs
+  .txt      image and caption with a tab between them, as in Flickr8k.token.txt, or a table with a header
   .tar      webdataset: 000.jpg, 000.txt (a caption per line), 000.json (columns); also .tar.gz and .tgz
 Text may end in .gz. Rows with one caption each are put together by their id; predictions and references of two files
 are joined by id. Columns have their usual names (predictions, candidates, samples; references; captions, caption, text;
@@ -47,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     required.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie")
     required.add_argument("--videos", metavar="FOLDER", help="where the videos of column or id lie")
+    required.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     required.add_argument("--limit", type=_count, metavar="N", help="score only the first N rows")
     required.add_argument("--dry-run", action="store_true", help="show what would be read, and exit")
     how = parser.add_argument_group("how to score")

@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--validation", type=float, default=0.1, metavar="SHARE", help="default 0.1")
     parser.add_argument("--hold-out", action="store_true", help="hold the last lengths or concepts out of training")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="columns with unusual names")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("splits.jsonl"), metavar="FILE")
 

@@ -32,6 +32,8 @@ class CompareOptions:
     # From roles to names of columns, or both as text: "predictions=samples,id=image_id". A file as it is given may have
     # a mapping of its own, and a role in the text may follow it: "references.csv:references=human".
     columns: "ColumnNames | str | None" = None
+    # Split of files with several, such as Karpathy's.
+    split: str | None = None
     # Compare the rows that all files have; otherwise a row that is missing in one is an error.
     common_rows: bool = False
     # Folders, or addresses, of images and videos.
@@ -39,7 +41,7 @@ class CompareOptions:
     videos: str | None = None
     # Regular expression: rows whose ids have the same match belong together. None: rows of one image or video do.
     clusters: str | None = None
-    # Rows to read; None: all.
+    # Rows to compare, drawn at random with the seed; None: all.
     limit: int | None = None
     # Also compare every two systems as sets, by the set metrics with one of them in place of the references.
     full: bool = False

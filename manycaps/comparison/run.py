@@ -27,7 +27,10 @@ MODULE_OPTIONS = (
 OF_PARITY = ("tokenizer", "encoder", "long_texts", "device", "meteor15_data")
 
 # Options that say how captions are read and scored.
-OF_CAPTIONS = ("references", "columns", "common_rows", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
+OF_CAPTIONS = (
+    *("references", "columns", "split", "common_rows", "images", "videos", "limit", "distance"),
+    *MODULE_OPTIONS,
+)
 
 
 def compare(options: CompareOptions) -> SystemComparison:
@@ -113,6 +116,8 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         limit=options.limit,
         needed=media,
         common_rows=options.common_rows,
+        split=options.split,
+        seed=options.seed,
     )
     modules = [module for module in options.metrics or () if module != MODULE]
     if options.metrics is None:

@@ -195,7 +195,8 @@ def _opened(folder: str) -> CaptionSource:
         n_main = sides["predictions"]["files"]
         of_files = [sides["predictions" if i < n_main else "references"]["columns"] for i in range(len(files))]
         columns = dict(zip(files, of_files, strict=True))
-        source = open_source(list(files)[:n_main], list(files)[n_main:], columns, limit=inputs.get("limit"))
+        sources = list(files)[:n_main], list(files)[n_main:]
+        source = open_source(*sources, columns, limit=inputs.get("limit"), split=inputs.get("split"))
         if source.description() == sides:
             return source
     raise ValueError(f"{folder}: expected a record of how its files were read, got none that fits them. {REMEDY}")

@@ -17,6 +17,8 @@ import tqdm
 from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns, columns_of
 from manycaps.caption_tables.files import source_name
+from manycaps.caption_tables.json_records import parsed_once
+from manycaps.caption_tables.rows import random_key
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.sets_tails import KeptDistances
 
@@ -131,36 +133,51 @@ def read_systems(
     limit: int | None = None,
     needed: Collection[str] = (),
     common_rows: bool = False,
+    split: str | None = None,
+    seed: int = 0,
 ) -> ReadSystems:
     """Read the captions of several systems, and join them by the ids of their rows.
 
     `files` goes from the name of each system to its file, the baseline first. Every row must have what is `needed`, out
     of "images" and "videos", and what a folder is given for. Rows that some file lacks are left out with `common_rows`,
-    and are an error without it. The rows are in the order of the baseline's. A ValueError names a file that cannot be
-    read, an id that comes twice, or systems with different rows or references.
+    and are an error without it; so are rows with a single reference where others have more. With a `limit`, as many
+    rows are drawn at random, by their ids and the `seed`: files are often sorted. `split` is as for `open_source`. The
+    rows are in the order of the baseline's. A ValueError names a file that cannot be read, an id that comes twice, or
+    systems with different rows or references.
     """
     check_files_of_columns(columns, [*files.values(), *references])
     systems, notes, ids = {}, list[str](), dict[str, None]()
     folders = {"image": images, "video": videos}
     optional = [role for role, folder in folders.items() if folder is None and f"{role}s" not in needed]
-    for name, file in files.items():
-        chosen = {path: columns_of(columns, [path]) for path in (file, *references)}
-        try:
-            source = open_source([file], references, chosen, images, videos, limit, optional=optional)
-            with _warnings_as(notes):
-                rows = list(tqdm.tqdm(source.rows(), desc=f"rows of {name}", unit="row", leave=False))
-            ids |= dict.fromkeys(row.id for row in rows if row.id is not None)
-            whole = [row for row in rows if not (common_rows and isinstance(row, BadRow) and row.is_incomplete)]
-            systems[name] = _by_id(file, good_rows(whole))
-        except ValueError as error:
-            # A wrong reference may concern one of the systems only.
-            raise error if str(error).startswith(file) else ValueError(f"{file}: {error}") from None
+    sources = {}
+    with parsed_once(references):
+        for name, file in files.items():
+            chosen = {path: columns_of(columns, [path]) for path in (file, *references)}
+            try:
+                with _warnings_as(notes):
+                    sources[name] = open_source(
+                        [file], references, chosen, images, videos, optional=optional, split=split
+                    )
+                    # Where images lie is looked up of the rows that are compared.
+                    read = sources[name]._replace(media={}).rows()
+                    rows = list(tqdm.tqdm(read, desc=f"rows of {name}", unit="row", leave=False))
+                ids |= dict.fromkeys(row.id for row in rows if row.id is not None)
+                whole = [row for row in rows if not (common_rows and isinstance(row, BadRow) and row.is_incomplete)]
+                systems[name] = _by_id(file, good_rows(map(_named_option, whole)))
+            except ValueError as error:
+                # A wrong reference may concern one of the systems only.
+                raise error if str(error).startswith(file) else ValueError(f"{file}: {error}") from None
     baseline, *others = systems
     if common_rows:
         notes += _keep_common_rows(systems, len(ids))
     for name in others:
         check_same_ids(files[name], list(systems[name]), files[baseline], list(systems[baseline]))
         _check_same_references(files[name], systems[name], files[baseline], systems[baseline])
+    rows_read = _with_references(list(systems[baseline].values()), references, notes, common_rows=common_rows)
+    if limit is not None and limit < len(rows_read):
+        notes.append(f"--limit: {limit:,} of {len(rows_read):,} rows, drawn with the seed {seed}.")
+        drawn = set(sorted((row.id for row in rows_read), key=lambda name: random_key(name, seed))[:limit])
+        rows_read = [row for row in rows_read if row.id in drawn]
     joined = [
         SystemRow(
             row.id,
@@ -169,9 +186,30 @@ def read_systems(
             row.image,
             row.video,
         )
-        for row in systems[baseline].values()
+        for row in good_rows(map(sources[baseline].with_media, rows_read))
     ]
     return ReadSystems(joined, list(dict.fromkeys(notes)))
+
+
+def _named_option(row: CaptionRow | BadRow) -> CaptionRow | BadRow:
+    """A row whose message names the option that leaves out what some file lacks."""
+    if isinstance(row, BadRow) and row.is_incomplete:
+        return row._replace(reason=f"{row.reason} Or compare the rows that all files have: --common-rows.")
+    return row
+
+
+def _with_references(
+    rows: list[CaptionRow], references: Sequence[str], notes: list[str], *, common_rows: bool
+) -> list[CaptionRow]:
+    """Rows, with `common_rows` those that people can be tested by, if others have a single reference; adds a note."""
+    single = [row for row in rows if row.references is not None and len(row.references) == 1]
+    if not single or len(single) == len(rows):
+        return rows
+    first = f"{references[0] if references else single[0].file}, id {single[0].id!r}"
+    counts = f"{len(single):,} of {len(rows):,} rows have a single reference ({first}{', ...' * (len(single) > 1)})"
+    left_out = "they are left out" if common_rows else "--common-rows leaves them out"
+    notes.append(f"{counts}: {left_out}.")
+    return [row for row in rows if len(row.references or ()) > 1] if common_rows else rows
 
 
 @contextlib.contextmanager

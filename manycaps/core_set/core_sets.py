@@ -57,6 +57,9 @@ class CoreSetOptions:
     scores: pathlib.Path | None = None
     # Names of columns by their roles, or both as text.
     columns: ColumnNames | str | None = None
+    # Splits of files with several, on each side.
+    split: str | None = None
+    test_split: str | None = None
     # Number of rows that are read of each side; None: all.
     limit: int | None = None
 
@@ -79,8 +82,8 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     check_can_be_written(options.output)
     columns = as_columns(options.columns)
     check_files_of_columns(columns, [*options.train, *options.test])
-    candidates = distinct_captions(read_rows(options.train, columns, options.limit), options.tokenizer)
-    tests = [captions for _, captions in read_rows(options.test, columns, options.limit)]
+    candidates = distinct_captions(read_rows(options.train, columns, options.limit, options.split), options.tokenizer)
+    tests = [captions for _, captions in read_rows(options.test, columns, options.limit, options.test_split)]
     reached = _reached(options, candidates, tests, thresholds)
     curve = [core_set(reached, level, threshold, candidates) for level, threshold in enumerate(thresholds)]
     result: dict[str, Any] = {
@@ -109,9 +112,11 @@ def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Seq
     }
 
 
-def read_rows(sources: Sequence[str], columns: ColumnNames | None, limit: int | None) -> list[tuple[str, list[str]]]:
+def read_rows(
+    sources: Sequence[str], columns: ColumnNames | None, limit: int | None, split: str | None = None
+) -> list[tuple[str, list[str]]]:
     """Return id and captions of every row: its references, or its predictions where there are none."""
-    source = open_source(sources, columns=columns_of(columns, sources), limit=limit, either=True)
+    source = open_source(sources, columns=columns_of(columns, sources), limit=limit, either=True, split=split)
     rows = [(row.id, row.people) for row in good_rows(source.rows())]
     if not rows:
         raise ValueError(f"{shown_path(sources[0])}: expected at least one row, got none. Give a file with captions.")

@@ -5,7 +5,7 @@ import json
 import os
 import pathlib
 import stat
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import IO, Any, TypeGuard
 
 from .base_messages import reason_of, shown_path, shown_value
@@ -76,20 +76,40 @@ def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
         raise
 
 
-def read_json(path: str | os.PathLike[str], where: str | os.PathLike[str], advice: str) -> Any:
-    """Read a UTF-8 JSON file of any content.
+def read_json(
+    path: str | os.PathLike[str],
+    where: str | os.PathLike[str],
+    advice: str,
+    as_object: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> Any:
+    """Read a UTF-8 JSON file of any content; `as_object` makes its objects, None for `unique_keys`.
 
     A message begins with `where`, a path as `shown_path` shows it, and ends with `advice`: how to get a right file.
-    Raises ValueError if the file cannot be read, is no JSON, too large, or too deeply nested.
+    Raises ValueError if the file cannot be read, is no JSON, too large, too deeply nested, or has a key twice.
     """
     try:
         with open_regular_file(path, LARGEST_JSON_FILE) as file:
-            return json.loads(file.read().decode("utf-8-sig"))
+            return json.loads(file.read().decode("utf-8-sig"), object_pairs_hook=as_object or unique_keys)
     except (OSError, ValueError, RecursionError) as error:
         start = where if isinstance(where, str) else shown_path(where)
         raise ValueError(
             f"{start}: expected a JSON file, got {shown_path(path)} ({reason_of(error)}). {advice}"
         ) from error
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, as `object_pairs_hook` of `json.loads`; of a key twice one value would be lost.
+
+    >>> json.loads('{"1.jpg": ["a dog"], "1.jpg": ["a cat"]}', object_pairs_hook=unique_keys)
+    Traceback (most recent call last):
+    ValueError: the key '1.jpg' twice in one object
+    """
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {shown_value(twice)} twice in one object")
+    return values
 
 
 def check_count_table(source: object, where: str, also: str, advice: str) -> None:

@@ -86,7 +86,8 @@ def rows(options: RowsOptions) -> ChosenRows:
     ['a dog runs', 'birds']
     """
     columns = as_columns(options.columns)
-    source = open_source(options.input, options.references, columns, options.images, None, options.limit, either=True)
+    given = columns, options.images, None, options.limit
+    source = open_source(options.input, options.references, *given, either=True, split=options.split)
     read = tqdm.tqdm(good_rows(source.rows()), desc="reading", unit="row", delay=1)
     usable = usable_rows(list(read), options.input[0])
     metric = token_metric(options.metric, usable, options.tokenizer)

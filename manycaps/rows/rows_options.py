@@ -55,6 +55,8 @@ class RowsOptions:
     # From roles to names of columns, or both as text: "predictions=samples,id=image_id"; for one file alone, as for
     # `CompareOptions`.
     columns: "ColumnNames | str | None" = None
+    # Split of files with several, such as Karpathy's.
+    split: str | None = None
     # Folder of the images that a column or the ids name; None: no thumbnails of files.
     images: str | None = None
     # Rows to read; None: all.

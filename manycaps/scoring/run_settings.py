@@ -127,6 +127,7 @@ def run_settings_of(options: "ScoreOptions") -> RunSettings:
         options.videos,
         options.limit,
         either=either,
+        split=options.split,
     )
     return RunSettings(os.path.abspath(options.output), source, metrics, options.on_error)
 
@@ -191,11 +192,13 @@ def inputs(settings: RunSettings) -> dict[str, Any]:
     source = settings.source
     sides = [source.main] + ([source.references] if source.references else [])
     files = [file for side in sides for file in side.files]
+    split = files[0].split
     return {
         "files": {file.path: [file.n_bytes, _modified(file.path)] for file in files},
         "understood": source.description(),
         "media": dict(source.media),
         "limit": source.limit,
+        **({} if split is None else {"split": split}),
     }
 
 

@@ -37,6 +37,8 @@ class ScoreOptions:
     # Folders where the images and videos of a column or id lie.
     images: str | None = None
     videos: str | None = None
+    # Split of files with several, such as Karpathy's.
+    split: str | None = None
     # Number of rows that are read; None: all.
     limit: int | None = None
     # Whether a bad row stops the run or is left out, and the share of such rows that stops it.

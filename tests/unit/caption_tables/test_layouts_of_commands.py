@@ -1,0 +1,278 @@
+"""Every layout in which people keep captions, in every command that reads captions: read right, or refused clearly."""
+
+import csv
+import html
+import io
+import json
+import re
+import shutil
+import tracemalloc
+
+import pytest
+
+from manycaps.caption_tables import BadRow, open_source
+from manycaps.caption_tables import json_records as json_layouts
+from manycaps.caption_tables.files import table_files
+from manycaps.caption_tables.json_records import json_records
+from manycaps.coco import evaluation
+from manycaps.coco.evaluation import CaptionFile
+from manycaps.coco.scorers import Rouge
+from manycaps.command_line import main
+from manycaps.comparison.systems import read_systems
+from manycaps.diversity.measured import MeasuredDiversity
+from tests.user_files import PEOPLE, SYSTEM
+
+PARSED = json_layouts._parsed_json
+
+N_ROWS = 8
+NAMES = [f"{i}_a.jpg" for i in range(N_ROWS)]
+ROWS = dict(zip(NAMES, PEOPLE[:N_ROWS], strict=True))
+FLAT = [(name, k, text) for name, texts in ROWS.items() for k, text in enumerate(texts)]
+OTHER = {
+    "filename": "x.jpg",
+    "split": "train",
+    "sentids": [0],
+    "sentences": [{"raw": "a cat", "tokens": [], "sentid": 0}],
+}
+
+
+def table(header, rows, separator=","):
+    file = io.StringIO()
+    csv.writer(file, delimiter=separator).writerows([header, *rows])
+    return file.getvalue()
+
+
+def karpathy(**facts):
+    images = [
+        {
+            "filename": name,
+            "split": "test",
+            "sentids": [0],
+            "sentences": [
+                {"raw": text, "tokens": text.split(), "imgid": 0, "sentid": k} for k, text in enumerate(texts)
+            ],
+        }
+        for name, texts in ROWS.items()
+    ]
+    return json.dumps({"dataset": "flickr30k", "images": [*images, OTHER] if facts else images})
+
+
+def msr_vtt(*more):
+    videos = [{"video_id": name, "split": "test", "category": 1} for name in NAMES]
+    videos += [{"video_id": name, "split": "train"} for name in more]
+    sentences = [{"caption": text, "video_id": name, "sen_id": k} for name, k, text in FLAT]
+    sentences += [{"caption": "a cat", "video_id": name, "sen_id": 0} for name in more]
+    return json.dumps({"info": {}, "videos": videos, "sentences": sentences})
+
+
+ANNOTATIONS = [{"image_id": name, "id": i, "caption": text} for i, (name, _, text) in enumerate(FLAT)]
+COCO = {"images": [{"id": name, "file_name": name} for name in NAMES], "annotations": ANNOTATIONS}
+
+# Layouts that are read: name of the file, its content, and options.
+READ = {
+    "mapping": ("right.json", json.dumps(ROWS)),
+    "mapping_of_objects": ("objects.json", json.dumps({name: {"captions": texts} for name, texts in ROWS.items()})),
+    "list": ("list.json", json.dumps([{"id": name, "captions": texts} for name, texts in ROWS.items()])),
+    "lines": ("lines.jsonl", "".join(json.dumps({"id": n, "caption": t}) + "\n" for n, _, t in FLAT)),
+    "coco": ("captions_val2014.json", json.dumps(COCO)),
+    "karpathy": ("dataset_flickr8k.json", karpathy()),
+    "karpathy_split": ("dataset_flickr30k.json", karpathy(others=True), "test"),
+    "msr_vtt": ("videodatainfo.json", msr_vtt()),
+    "msr_vtt_split": ("train_val_videodatainfo.json", msr_vtt("x", "y"), "test"),
+    "flickr_tokens": ("Flickr8k.token.txt", "".join(f"{name}#{k}\t{text}\n" for name, k, text in FLAT)),
+    "flickr30k_tokens": ("results_20130124.token", "".join(f"{name}#{k}\t{text}\n" for name, k, text in FLAT)),
+    "msvd_tabs": ("msvd.txt", "".join(f"{name}\t{text}\n" for name, _, text in FLAT)),
+    "kaggle": ("captions.txt", table(["image", "caption"], ((n, t) for n, _, t in FLAT))),
+    "pipes": ("results.csv", table(["image", " comment_number", " caption"], FLAT, "|")),
+    "semicolons": ("excel.csv", table(["image", "caption"], ((n, t) for n, _, t in FLAT), ";")),
+    "wide": ("wide.csv", table(["id", *(f"caption_{k}" for k in range(5))], ([n, *t] for n, t in ROWS.items()))),
+}  # fmt: skip
+
+TWICE = json.dumps(ROWS).replace(f'"{NAMES[1]}"', f'"{NAMES[0]}"')
+SAME_IMAGE = {"id": NAMES[0], "file_name": "y.jpg"}
+REPEATED = [*ANNOTATIONS, ANNOTATIONS[3]]
+PADDED = [{"image_id": name, "caption": texts[0]} for name, texts in ROWS.items()]
+PADDED += PADDED[:2]
+
+# Layouts that are refused: name of the file, its content, and part of the message.
+REFUSED = {
+    "wrapped": ("wrapped.json", json.dumps({"model": "blip", "results": ANNOTATIONS}), "Save the list under 'results'"),
+    "wrapped_alone": ("alone.json", json.dumps({"outputs": ROWS[NAMES[0]]}), "expected rows"),
+    "wrapped_predictions": ("own.json", json.dumps({"captions": ANNOTATIONS}), "Save the list under 'captions'"),
+    "pandas_columns": ("columns.json", json.dumps({"image": {"0": "a"}, "caption": {"0": "b"}}), 'orient="records"'),
+    "lists_of_columns": ("lists.json", json.dumps({"image": NAMES, "caption": NAMES}), 'orient="records"'),
+    "mixed": ("mixed.json", json.dumps({"seed": 1, "captions_": ROWS[NAMES[0]]}), "expected rows"),
+    "names_alone": ("Flickr_8k.testImages.txt", "\n".join(NAMES), "got the name of a file"),
+    "tab_missing": ("tokens.txt", f"{NAMES[0]}#0\ta dog\na cat\n", "expected a name, a tab and a caption, got 0 tabs"),
+    "splits_without_option": ("dataset_coco.json", karpathy(others=True), "expected --split out of test (8 rows), "),
+    "key_twice": ("twice.json", TWICE, f"the key '{NAMES[0]}' twice"),
+    "key_twice_in_line": ("twice.jsonl", '{"id": 1, "caption": "a", "caption": "b"}\n', "the key 'caption' twice"),
+    "header_twice": ("twice.csv", "id,caption,caption\n1,a,b\n", "expected every column name once"),
+    "annotation_twice": ("again.json", json.dumps({**COCO, "annotations": REPEATED}), "once"),
+    "image_twice": ("image.json", json.dumps({**COCO, "images": [*COCO["images"], SAME_IMAGE]}), "images[8]"),
+    "padded": ("padded.json", json.dumps(PADDED), "got row 8 more with the id and the caption of row 0"),
+}  # fmt: skip
+
+# Commands, what they write, and what of it tells how the file was read.
+COMMANDS = {
+    "compare": ("compare system.jsonl -r {} -m bleu_rouge --distance cider -o out", "out/comparison.json"),
+    "score": ("score -m bleu_rouge -i system.jsonl -r {} -o out --processes 1", "out/summary.json"),
+    "diversity": ("diversity {} --json out.json --output out.html", "out.json"),
+    "rows": ("rows {} --choose first -o out.html", "out.html"),
+    "core-set": ("core-set system.jsonl --test {} --metric bleu_1 -o out.json", "out.json"),
+    "splits": ("splits {} --by length -o out.json", "out.json"),
+    "count-document-frequency": ("count-document-frequency {} --column captions --output out.json", "out.json"),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(MeasuredDiversity, "save", lambda *_: None)  # plots take longer than everything else
+    rows = [{"id": name, "captions": row} for name, row in zip(NAMES, SYSTEM[:N_ROWS], strict=True)]
+    (tmp_path / "system.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def run(command, folder, name, content, split=None):
+    """Run a command on a file; return its exit status, and the output without the names of files."""
+    (folder / name).write_text(content, encoding="utf-8")
+    line, output = COMMANDS[command]
+    option = "--test-split" if command == "core-set" else "--split"
+    call = [*line.format(name).split(), *([option, split] if split else [])]
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    status = main(call)
+    if status != 0 and "captions" in call:
+        status = main([*call, "--column", "caption"])
+    if status != 0:
+        return status, None
+    text = (folder / output).read_text(encoding="utf-8")
+    if command == "rows":
+        return status, re.findall("|".join(re.escape(text) for _, _, text in FLAT), html.unescape(text))
+    if command == "splits":
+        return status, text
+    numbers = json.loads(text)
+    if command == "compare":
+        numbers = {key: numbers[key] for key in ("ids", "metrics", "human_parity")}
+    return status, {"score": numbers.get("metrics"), "diversity": list(numbers.values())}.get(command, numbers)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_layout_is_read_right_by_every_command(command, folder, capsys):
+    expected = run(command, folder, *READ["mapping"])
+    assert expected[0] == 0
+    for layout, given in READ.items():
+        assert run(command, folder, *given) == expected, (layout, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_holds_no_rows_is_refused_by_every_command(command, folder, capsys):
+    for layout, (name, content, message) in REFUSED.items():
+        capsys.readouterr()
+        assert run(command, folder, name, content)[0] != 0, layout
+        said = " ".join(capsys.readouterr().err.split())
+        assert name in said, layout
+        assert message in said, (layout, said)
+        assert "Internal error" not in said, layout
+
+
+@pytest.mark.parametrize("layout", ["coco", "karpathy", "karpathy_split", "msr_vtt", "msr_vtt_split"])
+def test_layouts_of_annotations_give_coco_eval_the_same_numbers(layout, folder, monkeypatch, capsys):
+    monkeypatch.setattr(evaluation, "Meteor", lambda _: Rouge())  # METEOR's data takes seconds to load
+    results = [{"image_id": name, "caption": row[0]} for name, row in zip(NAMES, SYSTEM, strict=False)]
+    (folder / "results.json").write_text(json.dumps(results))
+    said = []
+    for name, content, *split in (READ["coco"], READ[layout]):
+        (folder / name).write_text(content)
+        assert main(["coco-eval", name, "results.json", *(["--split", *split] if split else [])]) == 0
+        said.append(capsys.readouterr())
+    assert said[0] == said[1]
+    assert "8 images" in said[0].err
+    name, content, _ = REFUSED["splits_without_option"]
+    (folder / name).write_text(content)
+    assert main(["coco-eval", name, "results.json"]) != 0
+    assert "expected --split out of test (8 rows)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("annotations", [REPEATED, [{**annotation, "id": 1} for annotation in ANNOTATIONS]])
+def test_coco_eval_refuses_an_annotation_that_comes_again_but_no_number_within_an_image(annotations):
+    content = {"images": [], "annotations": annotations}
+    if annotations is REPEATED:
+        with pytest.raises(ValueError, match=r"annotations\[40\]: expected each id once, got 3 as in annotations\[3\]"):
+            CaptionFile(content)
+    else:
+        assert len(CaptionFile(content).imgToAnns) == N_ROWS
+
+
+def padded(n_lines, n_again, changed=False):
+    """Lines of 20 images with some captions each, and the first ones again, or other captions of them."""
+    lines = [{"id": f"img{i}", "caption": f"caption {i} {k}"} for i in range(20) for k in range(n_lines)]
+    again = [{**line, "caption": f"{line['caption']}{'!' * changed}"} for line in lines[: n_again * n_lines]]
+    return "".join(json.dumps(line) + "\n" for line in [*lines, *again])
+
+
+@pytest.mark.parametrize("n_lines", [1, 3])
+@pytest.mark.parametrize("side", ["predictions", "references"])
+def test_lines_that_a_sampler_repeats_are_refused_and_sets_are_not(n_lines, side, folder):
+    def read(text):
+        (folder / "lines.jsonl").write_text(text)
+        others = "".join(json.dumps({"id": f"img{i}", "captions": ["a", "b"]}) + "\n" for i in range(20))
+        (folder / "others.jsonl").write_text(others)
+        files = (["lines.jsonl"], ["others.jsonl"]) if side == "predictions" else (["others.jsonl"], ["lines.jsonl"])
+        return list(open_source(*files).rows())
+
+    rows = read(padded(n_lines, 4))
+    bad = [row for row in rows if isinstance(row, BadRow)]
+    first = 20 * n_lines
+    assert [row.row for row in bad] == list(range(first, first + 4 * n_lines))
+    assert f"got row {first} more with the id and the caption of row 0, as several" in bad[0].reason
+    # What is left of these rows is right: `score --on-error reject` goes on.
+    assert read(padded(n_lines, 0)) == [row for row in rows if not isinstance(row, BadRow)]
+    # Every id twice is a system that says the same twice; other captions are no repeats.
+    for text in (padded(n_lines, 20), padded(n_lines, 4, changed=True)):
+        assert not any(isinstance(row, BadRow) for row in read(text))
+
+
+@pytest.mark.parametrize("line", ["compare system.jsonl -r right.json", "rows system.jsonl", "diversity right.json"])
+def test_a_split_of_files_without_any_is_refused(line, folder, capsys):
+    (folder / "right.json").write_text(READ["mapping"][1])
+    assert main([*line.split(), "--split", "test"]) != 0
+    assert "--split: expected a file with splits, such as dataset_coco.json, got none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("split", ["val", "restval+test", "train"])
+def test_splits_are_read_alone_or_together_and_others_are_named(split, folder):
+    (folder / "dataset_coco.json").write_text(karpathy(others=True).replace('"flickr30k"', '"coco"'))
+    if "val" in split:
+        with pytest.raises(
+            ValueError, match=rf"^dataset_coco.json: expected --split out of .*, got '{re.escape(split)}'"
+        ):
+            open_source(["dataset_coco.json"], either=True, split=split)
+    for chosen, n_rows in (("train", 1), ("test", N_ROWS), ("train+test", N_ROWS + 1)):
+        assert len(list(open_source(["dataset_coco.json"], split=chosen).rows())) == n_rows
+
+
+def test_of_a_file_of_karpathy_only_the_split_and_no_tokens_are_kept(folder):
+    """A third of the bytes of the file, all of which json.loads alone would keep as objects several times as large."""
+    images = json.loads(karpathy())["images"]
+    unwanted = [{**image, "filename": f"{i}.jpg", "split": "train"} for i in range(400) for image in images]
+    (folder / "dataset_coco.json").write_text(json.dumps({"images": [*unwanted, *images]}))
+    [file] = table_files(["dataset_coco.json"], "test")
+    tracemalloc.start()
+    records = list(json_records(file))
+    (kept, peak), n_bytes = tracemalloc.get_traced_memory(), file.n_bytes
+    tracemalloc.stop()
+    assert len(records) == N_ROWS
+    assert "tokens" not in str(records)
+    assert kept < n_bytes / 20
+    assert peak < 3 * n_bytes
+
+
+def test_a_json_file_of_references_is_parsed_once_for_all_systems(folder, monkeypatch):
+    (folder / "right.json").write_text(READ["mapping"][1])
+    parsed = []
+    monkeypatch.setattr(json_layouts, "_parsed_json", lambda *given: parsed.append(given) or PARSED(*given))
+    read_systems(dict.fromkeys("abc", "system.jsonl"), ["right.json"])
+    assert len(parsed) == 1
+    read_systems({"a": "system.jsonl"}, ["right.json"])
+    assert len(parsed) == 2, "what was parsed is not kept afterwards"
