@@ -415,12 +415,14 @@ def wordnet_lexicon() -> WordNetLexicon:
 
 def _corpus_root() -> "nltk.data.PathPointer":
     """Path of the corpus in NLTK's data path, downloaded if needed; LookupError names the ways to get it."""
+    import huggingface_hub
     import nltk
 
     try:
         return _find_corpus()
     except LookupError:
-        nltk.download("wordnet", quiet=True, raise_on_error=False)
+        if not huggingface_hub.constants.HF_HUB_OFFLINE:  # one variable for all that modules fetch
+            nltk.download("wordnet", quiet=True, raise_on_error=False)
     try:
         return _find_corpus()
     except LookupError:

@@ -56,6 +56,9 @@ HOW_TO_GET_THE_MODEL = (
 
 HOW_TO_GET_THE_LIBRARY = "Run `pip install 'manycaps[embeddings]'`, or give a function as encoder=..."
 
+# Classes that the files of a model may name.
+LIBRARY_CLASSES = ("sentence_transformers.", "torch.nn.")
+
 # Files that are downloaded of a model: no pickled weights, no other formats.
 FETCHED_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 
@@ -391,7 +394,7 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
 
 
 def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib.Path:
-    """Return the folder if it is a complete sentence-transformers model without pickled weights."""
+    """Return the folder if it is a complete sentence-transformers model without pickled weights and foreign classes."""
     missing = [name for name in ("modules.json", *needed) if not is_regular_file(folder / name)]
     if missing:
         raise FileNotFoundError(
@@ -412,6 +415,7 @@ def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib
                 f"encoder: expected weights as safetensors in {part}, got pickled ones, which can run code. Save the "
                 "model again with SentenceTransformer.save_pretrained."
             )
+        _check_classes(part / "config.json", "activation_function", "types")
     return folder
 
 
@@ -429,7 +433,30 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
             f"encoder: expected a list of parts with their paths in {shown_path(folder / 'modules.json')}, got "
             f"{shown_value(modules)}. {advice}"
         )
+    for module in modules:
+        _check_class(module.get("type"), folder / "modules.json")
     return [module["path"] for module in modules]
+
+
+def _check_classes(path: pathlib.Path, *names: str) -> None:
+    """Raise if the configuration of a part names classes that do not belong to its libraries."""
+    if not is_regular_file(path):
+        return
+    config = read_json(path, "encoder", "Save the model again with SentenceTransformer.save_pretrained.")
+    for name in names if isinstance(config, dict) else ():
+        value = config.get(name)
+        for named in value.values() if isinstance(value, dict) else (value,):
+            if "." in str(named):  # transformers has names of functions there, such as gelu
+                _check_class(named, path)
+
+
+def _check_class(name: object, path: pathlib.Path) -> None:
+    """Raise unless a name is one of a class of the libraries: versions before 6.0 import any other, and so run it."""
+    if not str(name).startswith(LIBRARY_CLASSES):
+        raise OSError(
+            f"encoder: expected classes of sentence-transformers in {shown_path(path)}, got {shown_value(name)}, whose "
+            "code would be run. Models with code of their own are not loaded: give a function as encoder."
+        )
 
 
 def _check_weights(path: pathlib.Path) -> None:

@@ -70,7 +70,7 @@ def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Capti
     """
     import transformers
 
-    source = {"local_files_only": _is_only_cached("--captioner", name, "config.json")}
+    source = {"local_files_only": _is_only_cached("--captioner", name, "config.json"), "trust_remote_code": False}
     processor = _loaded("--captioner", name, transformers.AutoProcessor.from_pretrained, **source)
     load = transformers.AutoModelForImageTextToText.from_pretrained
     model = _loaded("--captioner", name, load, dtype=dtype, **source).to(device).eval()
@@ -89,7 +89,7 @@ def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: i
     import diffusers
 
     load = diffusers.AutoPipelineForText2Image.from_pretrained
-    source = {"local_files_only": _is_only_cached("--painter", name, "model_index.json")}
+    source = {"local_files_only": _is_only_cached("--painter", name, "model_index.json"), "trust_remote_code": False}
     pipeline = _loaded("--painter", name, load, torch_dtype=dtype, **source).to(device)
     pipeline.set_progress_bar_config(disable=True)
 

@@ -55,6 +55,9 @@ def test_a_process_opens_the_corpus_once_and_misses_it_where_it_is_gone(monkeypa
     )
     for look_up in (text_meteor.wordnet_lexicon, WordNetLexicon):
         assert_refused(LookupError, message, look_up)
+    monkeypatch.setattr(nltk, "download", None)  # not called
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert_refused(LookupError, message, WordNetLexicon)
 
 
 def test_very_long_words_are_their_own_stem(lexicon):

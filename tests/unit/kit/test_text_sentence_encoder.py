@@ -1,5 +1,6 @@
 """The encoder: what it embeds and in which order, where it finds its model, and every message."""
 
+import json
 import logging
 import os
 import pathlib
@@ -241,6 +242,26 @@ def test_what_an_interrupted_download_left_is_not_taken_for_a_model(tmp_path, mo
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", finish)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", finish)
     assert embed(CAPTIONS, encoder).shape == (5, 384)
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("modules.json", lambda modules: [{**modules[0], "type": "own.Own"}, *modules[1:]]),
+        ("modules.json", lambda modules: [{**modules[0], "type": None}, *modules[1:]]),
+        ("1_Pooling/config.json", lambda config: {**config, "activation_function": "own.Own"}),
+        ("1_Pooling/config.json", lambda config: {**config, "types": {"query": "own.Own"}}),
+    ],
+)
+def test_code_that_a_model_names_is_not_run(tiny_model, tmp_path, monkeypatch, file, change):
+    """Versions of sentence-transformers before 6.0 import it, whatever they are told."""
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    monkeypatch.syspath_prepend(folder)
+    (folder / file).write_text(json.dumps(change(json.loads((folder / file).read_text()))))
+    refused(OSError, "encoder: expected classes of sentence-transformers in .*Models with code", encoder=str(folder))
+    assert not (tmp_path / "ran").exists()
+    assert embed(["a dog"], encoder=str(tiny_model)).shape == (1, 16)
 
 
 def test_hf_hub_offline_opens_no_connection(monkeypatch, tmp_path):
