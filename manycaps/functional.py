@@ -222,7 +222,7 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
     [0.9815]
     """
     rows, sizes = joint_rows(candidates, references)
-    scores = meteor_scores(rows, lexicon or wordnet_lexicon())
+    scores = meteor_scores(rows, wordnet_lexicon() if lexicon is None else lexicon)
     return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
 
 
