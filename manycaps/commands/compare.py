@@ -37,7 +37,9 @@ file are not independent and form a cluster; --clusters forms clusters by id: --
 12.jpg#1 together.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
-pair, as far as they fit a terminal; with --full, or a format other than text, it also gets the tables. The folder of
+pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
+instead, with values, intervals and marks, and the others with --full. --figures writes every plot as SVG and PDF, which
+need nothing else and are readable in grey. The folder of
 --output gets index.html, a page that makes no network requests, with twenty such captions and pairs of each system, and
 comparison.json with every number. An existing report is replaced only with --overwrite.
 """
@@ -58,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-r", "--references", nargs="+", default=[], metavar="FILE", help="human captions")
     parser.add_argument(
         "-o", "--output", type=pathlib.Path, default=pathlib.Path("report"), metavar="FOLDER", help="default: report"
+    )
+    parser.add_argument(
+        "--figures", type=pathlib.Path, metavar="FOLDER", help="write each plot as SVG and PDF, for a paper"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the report of an earlier comparison")
     parser.add_argument("-m", "--metrics", metavar="NAME,...", help="modules of the tables, separated by commas")
@@ -117,11 +122,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_no_figures(folder: pathlib.Path) -> None:
+    """Raise a ValueError if a folder has figures already."""
+    there = sorted(path.name for path in folder.glob("*") if path.suffix in (".svg", ".pdf"))
+    if there:
+        raise ValueError(
+            f"--figures: expected a folder without figures, got {folder}, which has {there[0]}. Choose another, or "
+            "give --overwrite."
+        )
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.comparison import compare
     from manycaps.comparison.compared_systems import OUTPUT_NAMES
-    from manycaps.comparison.comparison_tables import all_tables, metric_tables
+    from manycaps.comparison.comparison_tables import metric_tables, paper_tables
     from manycaps.comparison.comparison_text import answer_text
     from manycaps.comparison.table_formats import as_written
     from manycaps.installed_modules import import_evaluate
@@ -139,13 +154,17 @@ def run(arguments: argparse.Namespace) -> None:
                     f"--output: expected a folder without a report, got {arguments.output}, which has {path.name}. "
                     "Choose another, or give --overwrite."
                 )
+        if arguments.figures is not None and not arguments.overwrite:
+            check_no_figures(arguments.figures)
         comparison = compare(options).sorted_by(arguments.sort or "")
         comparison.save(arguments.output)
+        if arguments.figures is not None:
+            comparison.save_figures(arguments.figures)
     if arguments.format == "json":
         print(json.dumps(comparison.to_dict(), indent=1, allow_nan=False))
     else:
         in_text = arguments.format == "text"
-        tables = metric_tables(comparison) if in_text else all_tables(comparison)
+        tables = metric_tables(comparison) if in_text else paper_tables(comparison, full=arguments.full)
         written = [as_written(table, arguments.format) for table in tables]
         if in_text:
             answer = answer_text(comparison, full=arguments.full)

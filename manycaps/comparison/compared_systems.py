@@ -68,11 +68,17 @@ class ComparedMetric(NamedTuple):
     smallest_p_value: float
     # By system the p-value of every row's own test against people; empty where rows were not tested.
     row_p_values: Mapping[str, np.ndarray] = {}
+    # By system the value of the whole corpus, where it is not the mean over rows: BLEU-4, from summed statistics.
+    of_corpus: Mapping[str, float] = types.MappingProxyType({})
+
+    def value(self, system: str) -> float:
+        """Return the number of a system that is printed: of the corpus, or else the mean over rows."""
+        return self.of_corpus.get(system, self.means[system].mean)
 
     @property
     def best(self) -> str:
-        """Name of the system with the best mean; the first of several."""
-        return min(self.means, key=lambda name: self.metric.distance(self.means[name].mean))
+        """Name of the system with the best value; the first of several."""
+        return min(self.means, key=lambda name: self.metric.distance(self.value(name)))
 
     def is_best(self, system: str) -> bool:
         """Whether a system of several has the best mean, or one that differs from it in the last digits alone."""
@@ -163,7 +169,10 @@ class SystemComparison(NamedTuple):
                         "title": metric.metric.title,
                         "direction": metric.metric.direction,
                         "smallest_p_value": metric.smallest_p_value,
-                        "systems": {name: mean._asdict() for name, mean in metric.means.items()},
+                        "systems": {
+                            name: mean._asdict() | ({"corpus": metric.value(name)} if metric.of_corpus else {})
+                            for name, mean in metric.means.items()
+                        },
                         "pairs": [{**pair._asdict(), "test": pair.test._asdict()} for pair in metric.pairs],
                         "per_row": {name: values.tolist() for name, values in metric.values.items()},
                     }
@@ -202,6 +211,20 @@ class SystemComparison(NamedTuple):
         made_folder(pathlib.Path(folder))
         for name, text in zip(OUTPUT_NAMES, texts, strict=True):
             write_text_atomically(pathlib.Path(folder) / name, text)
+
+    def save_figures(self, folder: str | pathlib.Path) -> None:
+        """Write every plot as SVG and PDF, for a paper: complete without the page, and readable in grey.
+
+        Args:
+            folder: made if it does not exist; files of these names are replaced.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        from manycaps.report.comparison_page import comparison_figures
+
+        for plot in comparison_figures(self):
+            plot.save(made_folder(pathlib.Path(folder)))
 
 
 def compared_systems(
@@ -307,7 +330,10 @@ def _compared_metrics(
         key = row_test_key(metric)
         tested = all(key in system.values for system in systems)
         row_p_values = {system.name: system.values[key] for system in systems} if tested else {}
-        compared.append(ComparedMetric(metric, values, of_systems, pairs, smallest, row_p_values))
+        results = {system.name: system.results.get(module_of(metric).slug, {}) for system in systems}
+        of_corpus = {name: float(result[metric.key]) for name, result in results.items() if metric.key in result}
+        of_corpus = of_corpus if metric.mean_key and len(of_corpus) == len(systems) else {}
+        compared.append(ComparedMetric(metric, values, of_systems, pairs, smallest, row_p_values, of_corpus))
     return compared
 
 

@@ -34,28 +34,57 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
     names = [f"{name} ({letter})" if several else name for letter, name in zip(LETTERS, systems, strict=False)]
     columns = [("system", [Cell(name) for name in names])]
     for compared in comparison.metrics:
-        is_excess = compared.metric.best == "zero"
-        cells = [_mean_cell(compared, name, systems) for name in systems]
-        columns.append((f"{compared.metric.title}{' excess' if is_excess else ''}", cells))
+        columns.append((_header(compared), [_value_cell(compared, name, systems) for name in systems]))
         slug = module_of(compared.metric).slug
         people = {tested.system: tested for tested in comparison.people if tested.module == slug}
         if not compared.metric.is_per_candidate and len(people) == len(systems):
             columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
     marks = "; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 after Holm)"
     people_test = " p people: test against human captions." * ("p people" in dict(columns))
+    of_corpus = " and ".join(compared.metric.title for compared in comparison.metrics if compared.of_corpus)
+    summed = f" {of_corpus}: of the whole corpus, from summed statistics; tests are of the rows." if of_corpus else ""
     return FormattedTable(
-        f"Means over rows{marks * several}.{people_test}",
+        f"Means over rows{marks * several}.{summed}{people_test}",
         [header for header, _ in columns],
         list(zip(*(cells for _, cells in columns), strict=True)),
     )
 
 
-def _mean_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
-    """The mean of a system, with the letters of those that are worse; an excess is sorted by its distance from 0."""
-    mean, form = compared.means[name].mean, column_form([each.mean for each in compared.means.values()])
+def _value_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
+    """The value of a system, with the letters of those that are worse; an excess is sorted by its distance from 0.
+
+    Its interval is that of the mean over rows; none is known of a value of the corpus.
+    """
+    value, form = compared.value(name), column_form([compared.value(each) for each in compared.means])
     letters = "".join(sorted(LETTERS[systems.index(other)] for other in compared.worse_than(name)))
-    cell = number_cell(mean, form, is_best=compared.is_best(name), letters=letters)
-    return cell._replace(sort=abs(mean)) if compared.metric.best == "zero" else cell
+    cell = number_cell(value, form, is_best=compared.is_best(name), letters=letters)
+    return cell._replace(sort=abs(value)) if compared.metric.best == "zero" else cell
+
+
+def paper_tables(comparison: SystemComparison, *, full: bool = False) -> list[FormattedTable]:
+    """Return one table for a paper: systems beside people, their metrics, intervals; `full` adds the other tables."""
+    answer, metrics = answer_table(comparison), system_table(comparison)
+    of_systems = {name: list(row[1:]) for name, row in zip(comparison.systems, metrics.rows, strict=False)}
+    for place, compared in ((metrics.header.index(_header(each)) - 1, each) for each in comparison.metrics):
+        for name, cells in of_systems.items():
+            mean = compared.means[name]
+            if not compared.of_corpus and not math.isnan(mean.ci_low):
+                cells[place] = cells[place]._replace(interval=as_interval(mean.ci_low, mean.ci_high))
+    letters = {name: row[0] for name, row in zip(comparison.systems, metrics.rows, strict=False)}
+    rows = answer.rows or [[Cell(name)] for name in comparison.systems]
+    names = [row[0].text for row in rows]
+    joined = [
+        [letters.get(name, row[0]), *row[1:], *of_systems.get(name, [Cell("")] * len(metrics.header[1:]))]
+        for name, row in zip(names, rows, strict=True)
+    ]
+    caption = f"{answer.caption} {metrics.caption}".strip()
+    one = FormattedTable(caption, [*(answer.header or ["system"]), *metrics.header[1:]], joined)
+    others = [make_table(comparison) for make_table in (pair_table, people_table, exchange_table)] if full else []
+    return [one, *(table for table in others if table.rows)]
+
+
+def _header(compared: ComparedMetric) -> str:
+    return f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}"
 
 
 def pair_table(comparison: SystemComparison) -> FormattedTable:
@@ -82,6 +111,7 @@ def pair_table(comparison: SystemComparison) -> FormattedTable:
         "rows' differences; smallest difference found 80 % of the time, and rows to find the observed one.",
         ["metric", "difference", "mean", "interval", "p", "p Holm", "+/=/-", "effect", "detectable", "rows to detect"],
         rows,
+        "pairs",
     )
 
 
@@ -103,6 +133,7 @@ def exchange_table(comparison: SystemComparison) -> FormattedTable:
         "marked: no, p at most 0.05 after Holm.",
         ["metric", "systems", "excess", "z", "p", "p Holm"],
         rows,
+        "exchangeable",
     )
 
 
@@ -131,6 +162,7 @@ def people_table(comparison: SystemComparison) -> FormattedTable:
         "deviations, and the p-value over all rows with the smallest one that sets of these sizes allow.",
         ["metric", "system", "statistic", "excess", "interval", "z", "p", "smallest p"],
         rows,
+        "against-people",
     )
 
 

@@ -163,13 +163,13 @@ def parity_table(parity: ComparedParity, *, whole: bool = False) -> FormattedTab
     p_cells = [Cell(p_value_digits(p_value, n_rows), value=p_value) for p_value, n_rows in p_values]
     columns[2:2] = [("p", p_cells, ""), ("distinguished after", after, "")]
     caption = (
-        f"Systems beside people. {LEGEND} Faults: captions farther from the references than 19 of 20 human ones. p of "
-        '"people could have written all captions", and the rows after which the difference is found 80 % of the time; '
-        "captions nearer to the references than 19 of 20 human ones; pairs of captions nearer to each other, and "
-        "farther apart, than 19 of 20 of human ones: there people's 5 % is best. Brackets: 95 % intervals."
+        f"Systems beside people. {LEGEND} Captions unlike people's are farther from the references than 19 of 20 human "
+        'ones. p is that of "people could have written all captions"; after so many rows the difference is found 80 % '
+        "of the time. Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and "
+        "spread pairs are pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human "
+        "ones: people's 5 % is best. Brackets: 95 % intervals"
+        f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
     )
-    if len(parity.systems) > 1:
-        caption += " Marked: not shown to be worse than the best of the column."
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
     people = [Cell(text, value=TAIL if text == as_percent(TAIL) else None) for *_, text in columns]
     return FormattedTable(caption, [title for title, *_ in columns], [*rows, people])

@@ -155,7 +155,7 @@ def _as_latex(table: FormattedTable) -> str:
             r"\begin{table}",
             rf"  \caption{{{caption}}}",
             rf"  \label{{tab:{table.name}}}",
-            r"  \centering",
+            r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}",
             rf"  \begin{{tabular}}{{{_alignment(table)}}}",
             r"    \toprule",
             r"    " + " & ".join(map(as_latex, table.header)) + r" \\",

@@ -24,10 +24,11 @@ from manycaps.comparison.comparison_text import comparison_methods, notes, share
 from manycaps.comparison.table_formats import Cell, FormattedTable, as_digits
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
 from manycaps.report.page_frame import as_caption_cell, as_document, as_figure, as_plot_section, as_table, picture_of
-from manycaps.report.parity_section import examples_section, parity_section
+from manycaps.report.parity_section import examples_section, parity_plots, parity_section
 
 if TYPE_CHECKING:
-    from manycaps.comparison.compared_systems import SystemComparison
+    from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
+    from manycaps.report.inline_svg import Plot
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24
@@ -39,15 +40,14 @@ def comparison_page(comparison: SystemComparison) -> str:
     names = ", ".join(comparison.systems)
     several = len(comparison.systems) > 1
     lead = f"{names} on the same {n_rows}; the first one is the baseline." if several else f"{names} on {n_rows}."
-    plots = [*(people_plot(comparison, module) for module in SET_MODULES), diversity_plot(comparison)]
     parts = [
         _table_section("systems", "Means", system_table(comparison)),
         *(
             f'<h2 id="{metric.metric.key}">{html.escape(metric.metric.title)}</h2>'
-            f"{as_figure(metric_plot(metric))}{as_figure(difference_plot(metric)) if several else ''}"
+            f"{''.join(map(as_figure, _plots_of(metric)))}"
             for metric in comparison.metrics
         ),
-        *(as_plot_section(plot) for plot in plots if plot is not None),
+        *map(as_plot_section, _further_plots(comparison)),
         *(_rows_section(comparison, name) for name in comparison.systems[1:]),
         _table_section("pairs", "All pairs of systems", pair_table(comparison)),
         _table_section("people", "Systems against people", people_table(comparison)),
@@ -62,12 +62,28 @@ def comparison_page(comparison: SystemComparison) -> str:
     return as_document(title, names, lead, body, "comparison.css", "comparison.js")
 
 
+def comparison_figures(comparison: SystemComparison) -> list[Plot]:
+    """Return all plots of a comparison."""
+    of_metrics = [plot for metric in comparison.metrics for plot in _plots_of(metric)]
+    of_parity = [] if comparison.parity is None else parity_plots(comparison.parity)
+    return [*of_parity, *of_metrics, *_further_plots(comparison)]
+
+
+def _plots_of(metric: ComparedMetric) -> list[Plot]:
+    return [metric_plot(metric), *([difference_plot(metric)] if len(metric.means) > 1 else [])]
+
+
+def _further_plots(comparison: SystemComparison) -> list[Plot]:
+    plots = [*(people_plot(comparison, module) for module in SET_MODULES), diversity_plot(comparison)]
+    return [plot for plot in plots if plot is not None]
+
+
 def _answer(comparison: SystemComparison) -> str:
     """The systems beside people, or where these are not known the sentences of the metrics."""
     if comparison.parity is not None:
         table = _table_section("answer", "In numbers", answer_table(comparison))
         rows = comparison.rows
-        section = parity_section(comparison.parity, comparison.clusters, notes(comparison), rows)
+        section = parity_section(comparison.parity, notes(comparison), rows)
         after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in shared_rows(comparison))
         return section + after + table + examples_section(comparison.parity, rows)
     sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))

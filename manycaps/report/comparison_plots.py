@@ -10,7 +10,7 @@ import numpy as np
 
 from manycaps.comparison.table_formats import as_digits
 from manycaps.kit.sets_parity_words import shown_p_value
-from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
+from manycaps.report.inline_svg import MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
@@ -45,10 +45,9 @@ def metric_plot(compared: ComparedMetric) -> Plot:
 
 
 def _draw_interval(axes: Any, height: int, series: int, mean: float, low: float, high: float) -> None:
-    color = SERIES[series % 6]
     if not math.isnan(low):
-        axes.plot([low, high], [height, height], color=color, lw=2.5, solid_capstyle="butt")
-    axes.plot([mean], [height], MARKS[series % 6], color=color, ms=8)
+        axes.plot([low, high], [height, height], color=SERIES[series % 6], lw=2.5, solid_capstyle="butt")
+    axes.plot([mean], [height], ms=8, **mark_of(series))
 
 
 def difference_plot(compared: ComparedMetric) -> Plot:
@@ -123,7 +122,7 @@ def diversity_plot(comparison: SystemComparison) -> Plot | None:
             mean = quality.means[name]
             if not math.isnan(mean.ci_low):
                 axes.plot([share, share], [mean.ci_low, mean.ci_high], color=SERIES[i % 6], lw=1.5)
-            axes.plot([share], [mean.mean], MARKS[i % 6], color=SERIES[i % 6], ms=9, label=name, linestyle="none")
+            axes.plot([share], [mean.mean], ms=9, label=name, linestyle="none", **mark_of(i))
         references = [row.references for row in comparison.rows if row.references]
         descriptions = [
             f"{name}: {share:.0%} different, {as_digits(quality.means[name].mean)}" for name, share in shares.items()

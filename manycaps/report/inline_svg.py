@@ -1,33 +1,38 @@
-"""Plots of the reports as inline SVG, whose colours are the page's own variables.
+"""Plots of the reports: inline SVG for a page, and files of their own for a paper.
 
-matplotlib writes plain colours; each placeholder below is replaced by a CSS variable, so that one drawing is legible on
-light and on dark pages.
+A plot is drawn in the colours of a light page. In inline SVG each of them is replaced by a CSS variable, so that one
+drawing is legible on light and on dark pages.
 """
 
 import contextlib
 import html
 import io
+import pathlib
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import matplotlib
 import matplotlib.figure
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-# Placeholders that no other colour of a plot equals.
-INK, MUTED, GRID = "#010203", "#010204", "#010205"
-SERIES = ("#020301", "#020302", "#020303", "#020304", "#020305", "#020306")
+# Colours of a light page, as page.css has them.
+INK, MUTED, GRID = "#1c1d20", "#84878f", "#e9e9e4"
+SERIES = ("#1f5fa8", "#b4480c", "#157347", "#8a3fa0", "#a3264c", "#5f6400")
 VARIABLES = {INK: "--ink", MUTED: "--published", GRID: "--grid"} | {
     color: f"--series-{i}" for i, color in enumerate(SERIES)
 }
 
-# Line styles and marks, to distinguish series without colours, too.
+# Line styles, marks, and how marks of later series are filled, to distinguish series without colours, too.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKS = ("o", "s", "^", "D", "v", "P")
+FILLS = ("full", "none", "left", "right", "bottom", "top")
 
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "report",
+    # Names of systems are no formulas.
+    "text.parse_math": False,
     "font.size": 11,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -57,30 +62,51 @@ class Plot(NamedTuple):
     # Text alternative of the drawing.
     description: str
     svg: str
+    figure: matplotlib.figure.Figure
+
+    def save(self, folder: pathlib.Path) -> None:
+        """Write the plot as NAME.svg and NAME.pdf, which need neither the page's style nor its fonts."""
+        for kind, date in (("svg", "Date"), ("pdf", "CreationDate")):
+            with matplotlib.rc_context(SETTINGS | {"svg.fonttype": "path", "pdf.fonttype": 42}):
+                metadata = {date: None, "Title": self.description}
+                self.figure.savefig(folder / f"{self.name}.{kind}", metadata=metadata)
 
 
 @contextlib.contextmanager
 def new_figure(
-    height: float, n_rows: int = 1, n_columns: int = 1, *, grid: str = "both", **of_subplots: Any
+    height: float,
+    n_rows: int = 1,
+    n_columns: int = 1,
+    *,
+    grid: str = "both",
+    figsize: tuple[float, float] | None = None,
+    **of_subplots: Any,
 ) -> Iterator[tuple[matplotlib.figure.Figure, Any]]:
     """Draw in the style of the reports: a figure as wide as the page, and its axes as `subplots` of matplotlib does.
 
-    `height` is in units of 1.1 inches, `grid` the axes with lines across: "x", "y" or "both".
+    `height` is in units of 1.1 inches, `grid` the axes with lines across: "x", "y" or "both"; `figsize`, in inches,
+    takes the place of width and height.
     """
     with matplotlib.rc_context(SETTINGS | {"axes.grid.axis": grid}):
-        figure = matplotlib.figure.Figure(figsize=(11, 1.1 * height), layout="constrained")
+        figure = matplotlib.figure.Figure(figsize=figsize or (11, 1.1 * height), layout="constrained")
         yield figure, figure.subplots(n_rows, n_columns, **of_subplots)
 
 
 def line_of(series: int) -> dict[str, Any]:
     """Return colour and style of the line of a series, as matplotlib takes them."""
-    return {"color": SERIES[series % 6], "linestyle": LINE_STYLES[series % 6]}
+    style: dict[str, Any] = {"color": SERIES[series % 6], "linestyle": LINE_STYLES[series % 6]}
+    return style if series < 6 else style | {"marker": MARKS[series // 6 % 6], "markevery": 0.1}
+
+
+def mark_of(series: int) -> dict[str, Any]:
+    """Return colour, mark and filling of the points of a series, as matplotlib takes them."""
+    return {"color": SERIES[series % 6], "marker": MARKS[series % 6], "fillstyle": FILLS[series // 6 % 6]}
 
 
 def as_plot(name: str, title: str, caption: str, values: str, figure: matplotlib.figure.Figure) -> Plot:
     """Turn a figure into a plot, whose `values` say in words what it shows."""
     description = f"{title}. {values}."
-    return Plot(name, title, caption, description, as_inline_svg(figure, name, description))
+    return Plot(name, title, caption, description, as_inline_svg(figure, name, description), figure)
 
 
 def as_inline_svg(figure: matplotlib.figure.Figure, name: str, description: str) -> str:

@@ -1,32 +1,43 @@
-"""The answer of a comparison on its page: a line for each system with a histogram, the map, the pairs, and captions."""
+"""The answer of a comparison on its page: a line for each system and pair, the histograms, the map, and captions."""
 
 import html
 import importlib.util
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-import matplotlib
-import matplotlib.figure
 import matplotlib.ticker
 import numpy as np
-import scipy.special
 
 from manycaps.comparison.parity import ComparedParity, SystemParity
-from manycaps.comparison.parity_text import CaptionExample, as_percent, most_alike, most_unlike, pair_line, system_line
+from manycaps.comparison.parity_pairs import FAULTS
+from manycaps.comparison.parity_text import (
+    LEGEND,
+    CaptionExample,
+    as_percent,
+    most_alike,
+    most_unlike,
+    pair_line,
+    system_line,
+)
 from manycaps.comparison.systems import SystemRow
-from manycaps.kit.sets_intervals import cluster_numbers
+from manycaps.kit.sets_parity_words import SHARE_NOUNS
 from manycaps.kit.sets_tails import TAIL
-from manycaps.report.inline_svg import INK, MARKS, SERIES, SETTINGS, Plot, as_plot
+from manycaps.report.inline_svg import INK, LINE_STYLES, SERIES, Plot, as_plot, mark_of, new_figure
 from manycaps.report.page_frame import as_caption_cell, as_figure, as_table, picture_of
 
-# Width and height of a small histogram, in units of its drawing.
-BAR_WIDTH, BAR_HEIGHT = 60, 26
+# Panels of histograms beside each other.
+N_PANELS = 3
 
 # Width and height of the map in inches: it fits a telephone without scrolling.
 MAP_SIZE = (6.2, 5.4)
 
-# Points of an ellipse.
+# Points of a border: a multiple of four and one, so that the four ends of the intervals are among them.
 N_POINTS = 121
+
+# Shares to the right on the map, and what they mean.
+AXES = {
+    "near_duplicate_share": "pairs of captions that nearly repeat each other",
+    "ordinary_share": "captions nearer to the references than 19 of 20 human ones",
+}
 
 # Captions, and pairs, of each system.
 MOST_EXAMPLES = 20
@@ -41,24 +52,24 @@ KINDS: Sequence[tuple[str, str, str, Callable[[SystemParity, Sequence[SystemRow]
 )
 
 
-def parity_section(
-    parity: ComparedParity, clusters: np.ndarray, notes: Sequence[str], rows: Sequence[SystemRow] = ()
-) -> str:
+def parity_section(parity: ComparedParity, notes: Sequence[str], rows: Sequence[SystemRow] = ()) -> str:
     """Return the section as HTML; sentences link to the captions behind them, where the rows have captions."""
     systems = "".join(
-        f"<li>{_histogram(system, parity)}<span>{_line(system_line(parity, system), system.name)}"
-        f"{example_links(parity, system, rows)}</span></li>"
+        f"<li>{_line(system_line(parity, system), system.name)}{example_links(parity, system, rows)}</li>"
         for system in parity.in_order()
     )
     lines = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)
     pairs = f'<h2 id="pairs-beside-people">Compared with each other</h2><ul class="pairs">{lines}</ul>' if lines else ""
-    paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in notes)
-    drawn = map_plot(parity, clusters)
+    paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in [LEGEND, *notes])
+    figures = "".join(map(as_figure, parity_plots(parity)))
     return f"""<h2 id="summary">Compared with people</h2>{paragraphs}<ul class="answer summary">{systems}</ul>
-<p class="soft">Bars: captions by their distance from the references, in twentieths of people's own distances, from
-ordinary to unlike people's; the line marks the 5 % that people give.</p>
 {pairs}
-{"" if drawn is None else as_figure(drawn)}"""
+{figures}"""
+
+
+def parity_plots(parity: ComparedParity) -> list[Plot]:
+    """Return the plots of the answer."""
+    return [histogram_plot(parity), *filter(None, [map_plot(parity)])]
 
 
 def _line(line: str, name: str) -> str:
@@ -66,47 +77,51 @@ def _line(line: str, name: str) -> str:
     return f"<b>{html.escape(name)}</b>{html.escape(line.removeprefix(name))}"
 
 
-def _histogram(system: SystemParity, parity: ComparedParity) -> str:
-    """Captions in twentieths of people's distances, as a small drawing."""
-    shares = list(system.lists["distance_histogram"])
-    series = [other.name for other in parity.systems].index(system.name) % 6
-    step, people = BAR_WIDTH / len(shares), 1 / len(shares)
-    unit = (BAR_HEIGHT - 2) / max(*shares, 2 * people)
-    bars = "".join(
-        f'<rect x="{i * step + 0.5:.2f}" y="{BAR_HEIGHT - share * unit:.2f}" width="{step - 1:.2f}" '
-        f'height="{share * unit:.2f}" fill="var(--series-{series})"/>'
-        for i, share in enumerate(shares)
-    )
-    line = BAR_HEIGHT - people * unit
-    ordinary, unlike, of_people = map(as_percent, (shares[0], shares[-1], people))
-    label = f"{system.name}: {ordinary} ordinary, {unlike} unlike people's, people {of_people}"
-    return (
-        f'<svg viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img" aria-label="{html.escape(label, quote=True)}">{bars}'
-        f'<line x1="0" x2="{BAR_WIDTH}" y1="{line:.2f}" y2="{line:.2f}" stroke="var(--ink)" stroke-width="1.2"/></svg>'
-    )
+def histogram_plot(parity: ComparedParity) -> Plot:
+    """Captions of every system in twentieths of people's distances, a panel each; the line is what people give."""
+    n_rows, names = -(-len(parity.systems) // N_PANELS), [system.name for system in parity.systems]
+    descriptions = []
+    with new_figure(0.7 + 1.2 * n_rows, n_rows, N_PANELS, grid="y", sharex=True, sharey=True, squeeze=False) as drawn:
+        figure, panels = drawn
+        for axes, system in zip(panels.flat, parity.in_order(), strict=False):
+            shares = list(system.lists["distance_histogram"])
+            axes.bar(range(len(shares)), shares, 0.8, color=SERIES[names.index(system.name) % 6])
+            axes.axhline(1 / len(shares), color=INK, lw=1.2)
+            axes.set_title(system.name, loc="left", fontsize=11)
+            axes.set_xticks([0, len(shares) - 1], ["ordinary", "unlike\npeople's"])
+            axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
+            descriptions.append(
+                f"{system.name}: {as_percent(shares[0])} ordinary, {as_percent(shares[-1])} unlike people's"
+            )
+        for axes in panels.flat[len(names) :]:
+            axes.remove()
+        return as_plot(
+            "histograms",
+            "Captions among people's",
+            "Captions by their distance from the references, in twentieths of people's own distances, from ordinary to "
+            "unlike people's; the line marks the 5 % that people give.",
+            "; ".join(descriptions),
+            figure,
+        )
 
 
-def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
-    """Systems around people, with their joint 95% regions; None where a system has single captions."""
-    names = [system.name for system in parity.systems]
-    points = {system.name: _region(system, clusters) for system in parity.systems}
-    if any(np.isnan(center).any() for center, _ in points.values()):
-        return None
-    with matplotlib.rc_context(SETTINGS):
-        figure = matplotlib.figure.Figure(figsize=MAP_SIZE, layout="constrained")
-        axes, descriptions = figure.subplots(), []
+def map_plot(parity: ComparedParity) -> Plot | None:
+    """Systems around people, faults upwards and a share of likeness to the right; None where a share is unknown."""
+    key = "near_duplicate_share"
+    if any(np.isnan(system.result[key]) for system in parity.systems):
+        key = "ordinary_share"
+    noun, descriptions = SHARE_NOUNS[key], []
+    with new_figure(5, figsize=MAP_SIZE) as (figure, axes):
         axes.axhline(TAIL, color=INK, lw=0.8)
         axes.axvline(TAIL, color=INK, lw=0.8)
         axes.plot([TAIL], [TAIL], "*", color=INK, ms=13, label="people", linestyle="none")
-        for i, name in enumerate(names):
-            center, ring = points[name]
+        for i, system in enumerate(parity.systems):
+            center, ring = share_region(system.result, key, FAULTS[0])
             axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
-            axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2)
-            axes.plot(*center[:, None], MARKS[i % 6], color=SERIES[i % 6], ms=8, label=name, linestyle="none")
-            descriptions.append(
-                f"{name}: near-duplicates {as_percent(center[0])}, unlike people {as_percent(center[1])}"
-            )
-        axes.set(xlabel="near-duplicate pairs", ylabel="captions unlike people's")
+            axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2, linestyle=LINE_STYLES[i % 6])
+            axes.plot(*center[:, None], ms=8, label=system.name, linestyle="none", **mark_of(i))
+            descriptions.append(f"{system.name}: {noun} {as_percent(center[0])}, faults {as_percent(center[1])}")
+        axes.set(xlabel=f"{noun} (people's 5 % is best)", ylabel="faults: captions unlike people's (fewer are better)")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
             axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
@@ -114,33 +129,26 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
         return as_plot(
             "map",
             "Systems around people",
-            "Up: captions farther from the references than 19 of 20 human ones, wrong ones for example. Right: pairs "
-            "of captions that nearly repeat each other. People give 5 % of each. Regions hold both means in 95 % of "
-            "the cases.",
+            f"Up: faults, captions farther from the references than 19 of 20 human ones. Right: {noun}, "
+            f"{AXES[key]}. People give 5 % of each. Regions reach as far as the 95 % intervals of the table.",
             "; ".join(descriptions),
             figure,
         )
 
 
-def _region(system: SystemParity, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means of both shares, and the border of their joint region (Hotelling 1931), shape (n, 2).
+def share_region(result: Mapping[str, float], *keys: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return two shares, and the border of a region that reaches to the ends of their intervals: (2,) and (n, 2).
 
-    The spread is that of the rows' differences from their own references, as in the tests of the shares.
+    A quarter of an ellipse on either side of each share, as intervals of shares are longer on one side.
     """
-    shares = [system.tails.shares[name] for name in ("near_duplicate_share", "unlike_people_share")]
-    values = np.stack([share.rows - share.people_rows for share in shares], axis=1)
-    center = np.array([share.value for share in shares])
-    sums = np.zeros((int(clusters.max()) + 1, 2))
-    np.add.at(sums, cluster_numbers(clusters.tolist()), values - values.mean(axis=0))
-    n = len(sums)
-    if n < 4 or np.isnan(center).any():
-        return center, np.repeat(center[None], N_POINTS, axis=0)
-    covariance = sums.T @ sums * n / (n - 1) / len(values) ** 2
-    radius = math.sqrt(2 * (n - 1) / (n - 2) * scipy.special.fdtri(2, n - 2, 0.95))
-    lengths, axes = np.linalg.eigh(covariance)
     angles = np.linspace(0, 2 * np.pi, N_POINTS)
+    center, ends = (
+        np.array([[result.get(f"{key}{end}", result[key]) for key in keys] for end in of])
+        for of in (("",), ("_ci_low", "_ci_high"))
+    )
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    return center, center + radius * circle * np.sqrt(np.maximum(lengths, 0)) @ axes.T
+    border: np.ndarray = center + np.abs(circle) * (np.where(circle < 0, ends[0], ends[1]) - center)
+    return center[0], border
 
 
 def example_links(parity: ComparedParity, system: SystemParity, rows: Sequence[SystemRow]) -> str:

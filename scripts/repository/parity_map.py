@@ -25,8 +25,6 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 start_tool(__name__, parsed, "metrics/human_parity/requirements.txt", "matplotlib")
 
-import numpy as np
-
 from manycaps.comparison.parity import ComparedParity, compared_parity
 from manycaps.comparison.parity_scores import parity_of_captions
 from manycaps.comparison.systems import SystemRow
@@ -58,7 +56,7 @@ def sample_parity() -> ComparedParity:
 
 def picture(parity: ComparedParity) -> str:
     """Return the map as a file of its own: with its colours, on a panel that is legible on any page."""
-    plot = map_plot(parity, np.arange(parity.systems[0].result["n_rows"]))
+    plot = map_plot(parity)
     if plot is None:
         raise ValueError("captions: expected several per row and system, got single ones. Restore the sample.")
     width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', plot.svg)[0]

@@ -3,11 +3,13 @@
 import json
 import pathlib
 import time
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from manycaps import command_line, load
+from manycaps.coco import CaptionFile, COCOEvalCap
 from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.systems import ScoredSystem, SystemRow
 from manycaps.report.comparison_page import comparison_page
@@ -118,6 +120,56 @@ def test_formats_go_to_standard_output(files, tmp_path, capsys):
         assert "TRM-METEOR" in printed
     numbers = compared_in(tmp_path, files, "-m", "trm_meteor", "-f", "json")
     assert json.loads(capsys.readouterr().out) == numbers
+
+
+def test_a_table_for_a_paper_is_one_with_values_intervals_marks_and_a_label(files, tmp_path, capsys):
+    compared_in(tmp_path, files, "-m", "trm_meteor", "-f", "latex")
+    table = capsys.readouterr().out
+    assert [table.count(text) for text in (r"\begin{table}", r"\caption{", r"\label{tab:systems}")] == [1] * 3
+    header, _, values, intervals = table.partition("toprule\n")[2].splitlines()[:4]
+    assert (header.count("&"), header.split("&")[-1].strip()) == (9, r"METEOR \\")
+    assert values.split(" & ")[0].split() == ["base", "(a)"]
+    assert r"\textbf{" in values
+    assert intervals.count(r"{\scriptsize [") == 6
+    assert table.count("    people & ") == 1
+
+
+def test_figures_are_complete_without_the_page(files, tmp_path, capsys):
+    folder = tmp_path / "figures"
+    compared_in(tmp_path / "report", files, "-m", "trm_meteor", "--figures", folder)
+    drawn = {path.stem for path in folder.iterdir()}
+    assert {"histograms", "map", "means-meteor", "rows-meteor", "people-trm_meteor"} <= drawn
+    assert {path.name for path in folder.iterdir()} == {f"{name}.{kind}" for name in drawn for kind in ("svg", "pdf")}
+    for name in drawn:
+        svg = (folder / f"{name}.svg").read_text(encoding="utf-8")
+        assert "var(" not in svg
+        assert "<text" not in svg, "letters are drawn, whatever fonts there are"
+        assert ElementTree.fromstring(svg).tag.endswith("svg")
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    arguments = [files["base"], "-r", files["references"], "-o", tmp_path / "other", "--figures", folder]
+    assert run(*arguments) == 2
+    assert "--figures: expected a folder without figures, got " in capsys.readouterr().err
+
+
+def test_corpus_values_are_those_of_coco_eval(tmp_path):
+    """BLEU-4 and METEOR of the corpus, and not the means of single captions, which have their own names."""
+    rows = {name: each if name == "references" else [row[:1] for row in each] for name, each in caption_rows().items()}
+    numbers = compared_in(tmp_path, write_captions(tmp_path, rows), "-m", "coco_caption", names=NAMES)
+    annotations = {
+        "images": [{"id": i} for i in range(len(rows["references"]))],
+        "annotations": [{"image_id": i, "caption": text} for i, row in enumerate(rows["references"]) for text in row],
+    }
+    coco = CaptionFile(annotations)
+    for name in NAMES:
+        results = coco.loadRes([{"image_id": i, "caption": caption} for i, [caption] in enumerate(rows[name])])
+        evaluated = COCOEvalCap(coco, results)
+        evaluated.evaluate()
+        for key in ("Bleu_4", "METEOR"):
+            of_system = numbers["metrics"][key]["systems"][name]
+            assert of_system["corpus"] == evaluated.eval[key]
+            assert of_system["mean"] == pytest.approx(np.mean(numbers["metrics"][key]["per_row"][name]))
+            assert of_system["mean"] != of_system["corpus"]
+        assert "corpus" not in numbers["metrics"]["CIDEr"]["systems"][name]
 
 
 def test_clusters_of_ids_and_single_captions(tmp_path):

@@ -7,6 +7,7 @@ from manycaps.comparison.parity import ROUNDING, ComparedParity, SystemParity
 from manycaps.comparison.parity_pairs import GapDifference, ParityPair, ShareTest, _gap_differences
 from manycaps.comparison.parity_text import pair_line, parity_table
 from manycaps.kit.sets_parity_words import ParityWord
+from manycaps.report.parity_section import share_region
 
 
 @pytest.mark.parametrize(
@@ -112,3 +113,21 @@ def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse(
     assert parity.best("ordinary_share") == ["a", "b", "c"]
     assert parity.best("near_duplicate_share") == []
     assert compared(given[0]).best("unlike_people_share") == []
+
+
+@pytest.mark.parametrize(
+    ("faults", "ordinary"), [((0.0, 0.0, 0.2), (0.4, 0.3, 0.6)), ((0.9, 0.8, 1.0), (0.05, 0, 0.07))]
+)
+def test_regions_of_the_map_reach_to_the_intervals_of_the_table(faults, ordinary):
+    names = ("unlike_people_share", "ordinary_share")
+    result = {
+        f"{name}{end}": value
+        for name, values in zip(names, (faults, ordinary), strict=True)
+        for end, value in zip(("", "_ci_low", "_ci_high"), values, strict=True)
+    }
+    center, border = share_region(result, *names)
+    assert center.tolist() == [faults[0], ordinary[0]]
+    for ends, values in zip((border.min(axis=0), border.max(axis=0)), (1, 2), strict=True):
+        assert ends == pytest.approx([faults[values], ordinary[values]], abs=1e-12)
+    assert border.min() >= 0
+    assert border.max() <= 1
