@@ -36,6 +36,7 @@ ROW_FIELDS = {
 COUNTS = (
     "n_truncated",
     "n_windowed",
+    "n_unknown_words",
     "n_captions",
     "n_captions_references",
     "n_rows_with_pairs",

@@ -60,6 +60,7 @@ from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_windows import sentences as sentences
+from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
