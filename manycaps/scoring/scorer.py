@@ -239,7 +239,8 @@ class Scorer:
             from manycaps.kit.sets_parity import values_of_rows
 
             values = values_of_rows(rows, options, lambda steps, **_: steps)
-            return Scores({**values.columns, DISTANCE_COLUMN: values.distances.packed()}, counts, signature)
+            columns_of_rows: dict[str, Collection[Any]] = {**values.columns, DISTANCE_COLUMN: values.distances.packed()}
+            return Scores(columns_of_rows, counts, signature, reduced=columns)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
         row_columns: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:
