@@ -124,6 +124,11 @@ class Scorer:
                 "--option clusters: expected none, got labels. Leave it out: `manycaps compare --clusters` takes the "
                 "clusters from the ids of the rows."
             )
+        if self.options.get("retrieval"):
+            raise ValueError(
+                "--option retrieval=true: expected values of rows, got ranks among all images, which cannot "
+                "be computed in parts. Leave it out, or give all rows to the module in Python."
+            )
         if self.options.get("idf") is True:
             raise ValueError(
                 "--option idf=true: expected a table of token frequencies, got weights to be counted in all rows. Make "
