@@ -14,7 +14,7 @@ from .kit.base_types import Floats, TokenList, TokenRows
 from .kit.sets_splits import SplitsOfRow, exact_splits, random_splits
 from .kit.text_cider import document_frequencies
 from .kit.text_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
-from .kit.text_reference_ngrams import ReferenceNgrams
+from .kit.text_reference_ngrams import ReferenceNgrams, warn_of_equal_documents
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -147,6 +147,7 @@ def counted_documents(
     """Document frequencies of a table, or counted in the documents, and the number of documents."""
     if source is None:
         check_enough_documents(len(documents))
+        warn_of_equal_documents(documents)
         return document_frequencies(documents), len(documents)
     check_document_frequency(source)
     counts, n_documents = load_document_frequency(source)

@@ -8,6 +8,7 @@ import errno
 import gc
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import pathlib
 import re
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .catalog import MODULES
-from .kit.base_messages import reason_of, shown_path
+from .kit.base_messages import reason_of, shown_path, spelling_advice
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -27,6 +28,9 @@ KINDS = ("metrics", "measurements")
 
 # Variables that name folders in which Hugging Face's libraries keep files.
 CACHE_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_METRICS_CACHE", "XDG_CACHE_HOME")
+
+# Packages whose names users give to scripts of their own, each with a file that only the package has.
+HIDDEN_PACKAGES = {"evaluate": "module.py", "datasets": "arrow_dataset.py"}
 
 NO_LINKS = (
     "{path}: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch links "
@@ -75,7 +79,7 @@ def module_folders() -> dict[str, pathlib.Path]:
     """Return the folder of every module of the collection, by name in alphabetical order.
 
     >>> list(module_folders())[:2]
-    ['bleu_rouge', 'coco_caption']
+    ['bleu_rouge', 'chair']
     """
     folders = {folder.name: folder for kind in KINDS for folder in data_folder(kind).iterdir()}
     return {name: folders[name] for name in sorted(folders) if (PACKAGE / "kit" / f"{name}.py").is_file()}
@@ -216,6 +220,7 @@ def _made_folder(folder: pathlib.Path) -> Iterator[None]:
 def stay_off_the_hub() -> None:
     """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate."""
     check_cache_folders()
+    check_not_hidden()
     os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 
 
@@ -226,6 +231,22 @@ def check_cache_folders() -> None:
         if path and os.path.exists(path) and not os.path.isdir(path):
             raise NotADirectoryError(
                 f"{name}: expected a folder, got {shown_path(path)}, which is a file. Set it to a folder, or unset it."
+            )
+
+
+def check_not_hidden() -> None:
+    """Raise if a file of the user's own stands in place of evaluate or datasets, as a script evaluate.py does.
+
+    It is not run: Python would, a second time where it is the script itself.
+    """
+    for package, file in HIDDEN_PACKAGES.items():
+        spec = None if package in sys.modules else importlib.util.find_spec(package)
+        if spec is not None and not any(
+            os.path.isfile(os.path.join(folder, file)) for folder in spec.submodule_search_locations or ()
+        ):
+            raise ImportError(
+                f"{package}: expected the package of Hugging Face, got {shown_path(spec.origin or package)}, which "
+                "hides it. Rename that file, or start Python in another folder."
             )
 
 
@@ -282,13 +303,13 @@ def advice_for(name: str) -> str:
     """Say which module is meant by a name that none has.
 
     >>> advice_for("CIDEr-D") == advice_for("cider"), advice_for("trm_metor")
-    (True, 'Check the spelling.')
+    (True, 'Did you mean trm_meteor? Check the spelling.')
     """
     plain = "".join(letter for letter in name.lower() if letter.isalnum())
     for ending in ("", *_VARIANTS):
         if plain.endswith(ending) and (advice := MEANT.get(plain.removesuffix(ending))):
             return advice
-    return "Check the spelling."
+    return spelling_advice(name.lower().replace("-", "_"), MODULES)
 
 
 class InstalledModule(NamedTuple):

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from manycaps.kit.base_files import inline_bytes
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_rows import as_caption_rows, looks_like_list
 
@@ -346,7 +347,8 @@ def _medium(record: Mapping[str, Any], name: str | None, row: int, *, is_optiona
     if not value or not isinstance(value, str):
         got = "none" if not value else f"{type(value).__name__} ({shown_value(value)})"
         raise ValueError(f"{name}[{row}]: expected a path or the bytes of a file, got {got}. Leave the row out.")
-    return _unicode(value, f"{name}[{row}]")
+    inline = inline_bytes(value, f"{name}[{row}]")
+    return _unicode(value, f"{name}[{row}]") if inline is None else inline
 
 
 def _unicode(text: str, where: str) -> str:

@@ -31,6 +31,7 @@ from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedStore, filled
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
 from manycaps.kit.base_rows import EmptyCaptions, looks_like_list
+from manycaps.kit.text_tokens import token_finder
 
 # Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24
@@ -223,10 +224,10 @@ class CaptionSource(NamedTuple):
 
 
 class _CountedSide(EmptyCaptions):
-    """Empty captions of one side of the rows; of numbered columns, cells that have none."""
+    """Empty captions of one side of the rows, without a token of "ptb"; of numbered columns, cells that have none."""
 
     def __init__(self, side: FileSide, role: str) -> None:
-        super().__init__()
+        super().__init__(token_finder("ptb"))
         self._file, self._role = side.files[0].path, role
         self._n_columns = len(side.wide.get(getattr(side.layout, role) or "", ()))
 

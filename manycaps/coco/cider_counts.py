@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from manycaps.coco import guards
 from manycaps.coco.frequencies import cached_frequencies
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_types import Floats
@@ -127,6 +128,7 @@ class CiderScorer:
         if self.is_counted:
             self.document_frequency, self.ref_len = {}, math.log(len(self.crefs))
             self.compute_doc_freq()
+            guards.warn(guards.too_few_documents(len(self.crefs)), guards.same_references(self.crefs))
         candidates = [[text.split()] for text in self.ctest if text is not None]
         references = [[text.split() for text in own] for own in self.crefs]
         values = self.ciders(ReferenceNgrams.of_rows(candidates, references), is_counted=self.is_counted)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_types import Ints
 from manycaps.kit.text_ptb_tokenizer import tokenize
-from manycaps.kit.text_reference_ngrams import LENGTH_SIGMA
+from manycaps.kit.text_reference_ngrams import LENGTH_SIGMA, are_equal_documents
 
 # Scripts that put no blank between words: Thai, Lao, Burmese, Khmer, and those of Chinese and Japanese.
 WITHOUT_SPACES = re.compile(
@@ -88,6 +88,17 @@ def too_few_documents(n_images: int) -> str | None:
         f"res: expected at least 2 images, in whose references document frequencies are counted, got {n_images}: "
         "every weight is log(1 / 1) = 0, and so is CIDEr. Score all images in one call, or give CiderD(df=...) a "
         "table of document frequencies."
+    )
+
+
+def same_references(references: Sequence[Sequence[str]]) -> str | None:
+    """Message on images with the same references, in which every n-gram has the weight 0."""
+    if not are_equal_documents([text.split() for text in own] for own in references):
+        return None
+    return (
+        f"res: expected images with different references, in which document frequencies are counted, got "
+        f"{len(references)} with the same: every weight is log(1) = 0, and so is CIDEr, whatever the captions. Score "
+        "all images in one call, or give CiderD(df=...) a table of document frequencies."
     )
 
 

@@ -165,9 +165,11 @@ class Cider(_Scorer):
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[np.floating[Any], Floats]:
         """Return the mean over images, and the value of every image."""
-        ngrams = _checked(gts, res).ngrams
+        texts = _checked(gts, res)
+        ngrams = texts.ngrams
         lengths = [ngrams.lengths[side] for side in (ngrams.is_candidate, ~ngrams.is_candidate)]
-        guards.warn(guards.too_few_documents(len(gts)), guards.too_long(lengths[0], lengths[1], self._sigma))
+        guards.warn(guards.too_few_documents(len(gts)), guards.same_references(texts.references))
+        guards.warn(guards.too_long(lengths[0], lengths[1], self._sigma))
         values = ngrams.ciders(self._n, sigma=self._sigma)
         return np.mean(values), values
 
@@ -209,10 +211,10 @@ class CiderD(_Scorer):
                 f"res: expected images of gts, got {len(missing)} others such as {shown_value(missing[0])}. Give the "
                 "references of all images."
             )
-        ngrams = _checked({i: gts[entry["image_id"]] for i, entry in enumerate(res)}, candidates).ngrams
+        texts = _checked({i: gts[entry["image_id"]] for i, entry in enumerate(res)}, candidates)
         if self.cider_scorer.is_counted:
-            guards.warn(guards.too_few_documents(len(res)))
-        values = self.cider_scorer.ciders(ngrams, is_counted=self.cider_scorer.is_counted)
+            guards.warn(guards.too_few_documents(len(res)), guards.same_references(texts.references))
+        values = self.cider_scorer.ciders(texts.ngrams, is_counted=self.cider_scorer.is_counted)
         return np.mean(values), values
 
     def my_compute_score(

@@ -14,6 +14,7 @@ from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
 from manycaps.installed_modules import advice_for, load_for_command
 from manycaps.kit.text_cider import document_frequencies
+from manycaps.kit.text_reference_ngrams import warn_of_equal_documents
 from manycaps.kit.text_tokens import tokenize_rows
 from manycaps.kit.text_windows import without_warning_of_unread
 
@@ -179,4 +180,5 @@ class CaptionScores:
         counting = (options for module, options in self._options.items() if MODULES[module].counts_documents)
         tokenizer = next((options["tokenizer"] for options in counting if "tokenizer" in options), "ptb")
         tokens = tokenize_rows([row.references or [] for row in self._rows], tokenizer)
+        warn_of_equal_documents(tokens)
         return {"n_documents": len(tokens), "document_frequency": dict(document_frequencies(tokens))}

@@ -1,12 +1,13 @@
 """From the options of a comparison to the comparison: read, score where nothing is scored yet, and compare."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tqdm
 
 from manycaps.caption_tables.columns import as_columns
-from manycaps.catalog import COMPARED_MODULES, SET_MODULES, modules_with
+from manycaps.catalog import CLIP, COMPARED_MODULES, MODULES, SET_MODULES, modules_with
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
@@ -96,11 +97,7 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     if MODULE in systems[0].results:
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
-        of_rows = {
-            system.name: ParityRows(system.values, system.distances, system.wording)
-            for system in systems
-            if system.distances
-        }
+        of_rows = {system.name: ParityRows(system.values, system.distances) for system in systems if system.distances}
         parity = compared_parity(of_rows, clusters, distance=distance, margin=options.margin, **resampling)
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
 
@@ -153,8 +150,20 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         system._replace(results={**_sampling(files[system.name]), **of_parity.get(system.name, {}), **system.results})
         for system in systems
     ]
-    if any(result.get("n_truncated") for system in systems for result in system.results.values()):
+    networks = {
+        MODULES[module].network
+        for system in systems
+        for module, result in system.results.items()
+        if module in MODULES and result.get("n_truncated")
+    }
+    if networks - {CLIP}:
         warn_of_unread(options.long_texts or "truncate")
+    if CLIP in networks:
+        warnings.warn(
+            "checkpoint: expected captions that the CLIP reads to their end, got longer ones; n_truncated in the JSON "
+            "says how many. Read them in windows by `manycaps score --option long_captions=window`.",
+            stacklevel=2,
+        )
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, of_files=of_files, **resampling)
 
 

@@ -17,6 +17,7 @@ from manycaps.kit.base_rows import EmptyCaptions
 from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, CaptionDiversity
 from manycaps.kit.diversity_vocabulary import row_chunks
 from manycaps.kit.text_spacy import as_tagger
+from manycaps.kit.text_tokens import token_finder
 from manycaps.saved_files import write_text_atomically
 
 
@@ -103,7 +104,7 @@ def measured_source(
     tagger = as_tagger(options.pos) if options.pos else None
     diversity, sample = CaptionDiversity(options.tokenizer, encoder and encoder.embed, tagger), RowSample()
     rows = caption_lists(open_captions([source], CaptionColumn(column, group_by), options.split, options.config))
-    empty = EmptyCaptions()
+    empty = EmptyCaptions(token_finder(options.tokenizer))
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
             for row in chunk:

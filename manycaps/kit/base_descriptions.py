@@ -117,7 +117,8 @@ SHARED_PARTS = {
         The harmonic mean cannot fall below NAME_smallest_p, however many rows there are.
     NAME_smallest_p, NAME_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus, can have
         with sets of these sizes.
-    NAME_ci_low, NAME_ci_high: with confidence_level; NAME_excess_ci_low, NAME_excess_ci_high: with p_value as well.
+    NAME_ci_low, NAME_ci_high: with confidence_level; ends of the interval of NAME.
+    NAME_excess_ci_low, NAME_excess_ci_high: with p_value as well; ends of the interval of NAME_excess.
 """,
 }
 

@@ -1,5 +1,6 @@
 """Files and models that a caller names: regular files within a limit, any JSON, names on the Hub."""
 
+import base64
 import hashlib
 import json
 import os
@@ -21,6 +22,33 @@ PIECE_BYTES = 1 << 20
 
 # Files up to so many bytes are compared by their content, too: two writes within one tick of a clock have one time.
 SMALL_FILE = 1 << 16
+
+# How base64 of a JPEG, PNG, GIF and WebP file begins, and the least characters of one: no path has them.
+BASE64_BEGINNINGS, LEAST_BASE64 = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR"), 48
+
+
+def inline_bytes(text: str, where: str) -> bytes | None:
+    """Return the file that a text holds as base64, in a data URL or alone; None where the text is no such file.
+
+    Without a data URL only what begins as a JPEG, PNG, GIF or WebP does is base64; else it is a path. Raises ValueError
+    for a data URL that is not base64.
+
+    >>> inline_bytes("data:image/gif;base64,R0lGODlh", "images[0]"), inline_bytes("dog.gif", "images[0]")
+    (b'GIF89a', None)
+    """
+    is_url = text[:5].lower() == "data:" and "," in text
+    head, _, content = text.partition(",") if is_url else ("", "", text)
+    if not is_url and not (len(text) >= LEAST_BASE64 and text.startswith(BASE64_BEGINNINGS)):
+        return None
+    try:
+        if is_url and not head.lower().endswith(";base64"):
+            raise ValueError("no ;base64 in its head")
+        return base64.b64decode("".join(content.split()), validate=True)
+    except ValueError as error:
+        raise ValueError(
+            f"{where}: expected base64, got {shown_value(text)} ({reason_of(error)}). Encode the file's bytes with "
+            "base64.b64encode, or give a path."
+        ) from error
 
 
 def is_regular_file(path: str | os.PathLike[str]) -> bool:

@@ -1,5 +1,6 @@
 """Values, paths and errors in messages: short and on one line; and packages that are missing."""
 
+import difflib
 import importlib.util
 import os
 from collections.abc import Iterable
@@ -35,6 +36,16 @@ def shown_path(path: str | bytes | os.PathLike[str]) -> str:
     shown = text if len(text) <= VALUE_CHARACTERS else text[-VALUE_CHARACTERS:]
     printable = shown.isprintable() and not any("\ud800" <= letter <= "\udfff" for letter in shown)
     return ("" if shown is text else "...") + (repr(shown) if printable else ascii(shown))
+
+
+def spelling_advice(name: object, known: Iterable[str]) -> str:
+    """Return the advice for a name that is none of those known: the nearest one, if it is near.
+
+    >>> spelling_advice("trm_metor", ["trm_meteor", "trm_cider"]), spelling_advice("spice", ["trm_cider"])
+    ('Did you mean trm_meteor? Check the spelling.', 'Check the spelling.')
+    """
+    near = difflib.get_close_matches(name, list(known), 1, 0.75) if isinstance(name, str) else []
+    return f"Did you mean {near[0]}? Check the spelling." if near else "Check the spelling."
 
 
 def is_in_house_form(error: BaseException) -> bool:

@@ -3,11 +3,11 @@
 import itertools
 import sys
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from .base_messages import shown_value
-from .base_rows import as_caption_rows, check_row_counts, warn_of_empty_captions
+from .base_messages import shown_value, spelling_advice
+from .base_rows import as_caption_rows, check_row_counts, has_character, warn_of_empty_captions
 
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
 VERSION = "0.3.0"
@@ -18,9 +18,14 @@ EVALUATE_KEYWORDS = frozenset(
     "timeout".split()
 )
 
-# Columns of the collection's modules. One module computes without the columns of another, so that all of them can be
-# given the same ones, as `evaluate.combine` does.
-COLUMNS = frozenset({"predictions", "references", "images", "videos", "data"})
+# Columns of the collection's modules, and where one is refused: what takes it.
+COLUMNS: Mapping[str, str] = {
+    "predictions": "a metric",
+    "references": "a metric that compares captions with them",
+    "images": "pac_score or ref_pac_score; trm and mmd compare prediction_images and reference_images",
+    "videos": "emscore_pac",
+    "data": "vdtk_diversity, vdtk_concept_overlap or vdtk_leave_one_out",
+}
 
 # Columns that are encoded when they are added; the others hold captions.
 ENCODED_COLUMNS = frozenset({"images", "videos"})
@@ -53,8 +58,12 @@ class CollectionModule:
     # What evaluate shows of the module.
     ABOUT: ClassVar[About]
 
-    # The columns that it reads, among `COLUMNS`.
+    # The columns that it reads, among `COLUMNS`; and those that a configuration reads besides, with its name.
     OWN_COLUMNS: ClassVar[tuple[str, ...]]
+    CONFIG_COLUMNS: ClassVar[Mapping[str, str]] = {}
+
+    # Names of configurations besides "default".
+    CONFIG_NAMES: ClassVar[tuple[str, ...]] = ()
 
     # Every option with its default.
     DEFAULTS: ClassVar[Mapping[str, Any]]
@@ -62,10 +71,15 @@ class CollectionModule:
     # Options that only `evaluate.load` takes.
     LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
 
+    # From the option `tokenizer` to whether it leaves a token of a caption; None where captions are not tokenized.
+    token_finder: ClassVar[Callable[[Any], Callable[[str], bool]] | None] = None
+
     # Attributes that are found again when they are needed, and have a default in the class: no copy holds them.
     CACHED: ClassVar[frozenset[str]] = frozenset()
 
     if TYPE_CHECKING:  # of evaluate's class
+        name: str
+        config_name: str
         num_process: int
 
         def _compute(self, *args: Any, **columns: Any) -> dict[str, Any]: ...
@@ -75,6 +89,7 @@ class CollectionModule:
     def __init__(self, /, *args: Any, **keywords: Any) -> None:
         self.load_options = take_load_options(keywords, self.DEFAULTS)
         self.check_options(self.load_options)
+        self._check_config_name(keywords.get("config_name"))
         if sys.flags.optimize > 1:
             raise ValueError("docstrings: expected those that evaluate adds to, got none. Start Python without -OO.")
         # The columns of every `add_batch` since the last compute. Each is added, and all are cleared together, so
@@ -109,7 +124,12 @@ class CollectionModule:
 
     def own_columns(self) -> tuple[str, ...]:
         """Return the names of the columns that the module reads in its configuration."""
-        return self.OWN_COLUMNS
+        return self.OWN_COLUMNS + tuple(name for name, of in self.CONFIG_COLUMNS.items() if of == self.config_name)
+
+    def has_token(self, options: Mapping[str, Any]) -> Callable[[str], bool]:
+        """Return the function that says whether something of a caption is read with these options."""
+        find = type(self).token_finder
+        return has_character if find is None else find(options["tokenizer"])
 
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Return columns of captions as lists of lists, or raise for the first bad row."""
@@ -138,9 +158,9 @@ class CollectionModule:
     def compute(self, /, **given: Any) -> dict[str, Any] | None:
         """Check the options of this call, then compute; after an error the rows added before it are kept."""
         with self.lock:
-            columns = {name: given.pop(name) for name in COLUMNS if name in given}
-            options = self.call_options(given)
             names = self._feature_names()
+            columns = {name: given.pop(name) for name in names if name in given}
+            options = self.call_options(given)
             has_rows = any(columns.get(name) is not None for name in names)
             if not has_rows and not len(self):
                 raise ValueError(f"{names[0]}: expected at least one row, got none. Add rows before computing.")
@@ -155,7 +175,7 @@ class CollectionModule:
             batches = self.added + checked
             rows = {name: [row for batch in batches for row in batch[name]] for name in names}
             for name, of_column in rows.items():
-                warn_of_empty_captions(of_column, name)
+                warn_of_empty_captions(of_column, name, self.has_token(options))
             result = self._compute(**rows, options=options)
             self.added = []
             return result
@@ -177,18 +197,57 @@ class CollectionModule:
         )
 
     def call_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of a call, completed with those of load time and checked."""
+        """Return the options of a call, completed with those of load time and checked; no other column is given."""
+        self._check_other_columns({name: given[name] for name in COLUMNS if name in given})
         loaded = {name: value for name, value in self.load_options.items() if name not in self.LOAD_OPTIONS}
         options = self.load_options | take_compute_options(given, loaded)
         self.check_options(options)
         return options
 
     def _checked(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the module's own columns, or raise if a row is wrong or a column is none of the collection's."""
-        unknown = sorted(set(columns) - COLUMNS)
+        """Return the module's own columns, or raise if a row is wrong or another column is given."""
+        unknown, names = sorted(set(columns) - set(COLUMNS)), self._feature_names()
         if unknown:
-            raise TypeError(f"add_batch: expected columns among {sorted(COLUMNS)}, got {unknown}. Check the spelling.")
-        return self.checked_columns(options, **{name: columns.get(name) for name in self._feature_names()})
+            raise TypeError(
+                f"add_batch: expected columns among {sorted(COLUMNS)}, got {unknown}. "
+                + spelling_advice(unknown[0], COLUMNS)
+            )
+        self._check_other_columns({name: column for name, column in columns.items() if name not in names})
+        return self.checked_columns(options, **{name: columns.get(name) for name in names})
+
+    def _check_other_columns(self, columns: Mapping[str, Any]) -> None:
+        """Raise if a column is given that the module does not read; None, as of `evaluate.combine`, is no column."""
+        for name in (name for name, column in columns.items() if column is not None):
+            own, of = self.own_columns(), self.CONFIG_COLUMNS.get(name)
+            if own == ("data",):
+                advice = "Give the captions as data=" if name in ("predictions", "references") else "Leave it out"
+            else:
+                advice = f'Load it with config_name="{of}"' if of else f"Leave it out, or take {COLUMNS[name]}"
+            raise TypeError(
+                f"{name}: expected no column but {' and '.join(own)}, got one that {self.name} does not read. {advice}"
+                ". With evaluate.combine, give columns to add_batch, which hands each module its own."
+            )
+
+    def _check_config_name(self, name: object) -> None:
+        """Raise unless a configuration has this name, and say which option takes it."""
+        if name in (None, "default", *self.CONFIG_NAMES):
+            return
+        takers = " or ".join(
+            f"{option}={name!r}"
+            for option in self.DEFAULTS
+            if self._takes(option, name) and not self._takes(option, "no such name")
+        )
+        raise ValueError(
+            f"config_name: expected one of {', '.join(('default', *self.CONFIG_NAMES))}, got {shown_value(name)}. "
+            + (f"Give {takers} in its place." if takers else "Leave it out.")
+        )
+
+    def _takes(self, option: str, value: object) -> bool:
+        try:
+            self.check_options({**self.load_options, option: value})
+        except (TypeError, ValueError, ImportError, OSError):
+            return False
+        return True
 
 
 def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,7 +267,7 @@ def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> 
 def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
     """Complete the options given at compute time with those given at load time; None means "as at load time".
 
-    Columns of other modules are ignored. Raises TypeError for an unknown option.
+    Columns, of which none is given, are no options. Raises TypeError for an unknown option.
 
     >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
     {'seed': 1, 'details': True}
@@ -253,7 +312,9 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}: expected one of {expected}, got {shown_value(value)}. Check the spelling.")
+        raise ValueError(
+            f"{name}: expected one of {expected}, got {shown_value(value)}. {spelling_advice(value, choices)}"
+        )
 
 
 def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
@@ -315,7 +376,8 @@ def check_confidence_level(value: Any) -> None:
 def _check_names(names: Collection[str], known: Mapping[str, Any], when: str) -> None:
     unknown = sorted(set(names) - set(known))
     if unknown:
-        raise TypeError(f"{when}: expected options among {sorted(known)}, got {unknown}. Check the spelling.")
+        advice = spelling_advice(unknown[0], [*known, *(COLUMNS if when == "compute" else ())])
+        raise TypeError(f"{when}: expected options among {sorted(known)}, got {unknown}. {advice}")
 
 
 def signature(name: str, **parts: object) -> str:

@@ -3,8 +3,9 @@
 import ast
 import json
 import re
+import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .base_messages import shown_value
@@ -14,6 +15,9 @@ LONGEST_CAPTION = 20_000
 
 # Iterables that are refused as lists: text, mappings, and sets, whose order changes from run to run.
 NOT_ROWS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)
+
+# Blanks, control characters, and what has no width, by their categories in Unicode.
+_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 
 QUOTES = ("'", '"')
 
@@ -202,44 +206,59 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"{type(value).__name__} ({shown_value(value)})"
 
 
-class EmptyCaptions:
-    """Counts captions without a letter.
+def has_character(text: str) -> bool:
+    r"""Return whether a text has more than blanks, control characters and characters without a width.
 
-    >>> counted = EmptyCaptions()
-    >>> counted.add(["a dog", " "])
-    >>> counted.add(["a cat"])
+    >>> [has_character(text) for text in (".", "\u200b", "\ufeff \n")]
+    [True, False, False]
+    """
+    return any(letter > " " and unicodedata.category(letter) not in _INVISIBLE for letter in text)
+
+
+class EmptyCaptions:
+    """Counts captions of which `has_token` finds nothing that is read.
+
+    >>> counted = EmptyCaptions(str.isalpha)
+    >>> counted.add(["dog", " "])
+    >>> counted.add(["..."])
     >>> str(counted)
-    '1 of 3 captions is empty, in 1 row'
+    '2 of 3 captions are empty, in 2 rows (1 of them has characters, but no token)'
     """
 
-    def __init__(self) -> None:
-        self.n_captions = self.n_empty = self.n_rows = 0
+    def __init__(self, has_token: Callable[[str], bool] = has_character) -> None:
+        self._has_token = has_token
+        self.n_captions = self.n_empty = self.n_tokenless = self.n_rows = 0
 
     def add(self, captions: Sequence[str], n_missing: int = 0) -> None:
         """Count the captions of a row, and cells of the row that have none."""
-        n_empty = n_missing + sum(not caption.strip() for caption in captions)
+        empty = [caption for caption in captions if not self._has_token(caption)]
+        n_empty = n_missing + len(empty)
         self.n_captions += n_missing + len(captions)
         self.n_empty += n_empty
+        self.n_tokenless += sum(map(has_character, empty))
         self.n_rows += n_empty > 0
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of captions, of empty ones, and of rows that have any, as `include` takes them."""
-        return dict(vars(self))
+        return {name: number for name, number in vars(self).items() if name.startswith("n_")}
 
-    def include(self, n_captions: int = 0, n_empty: int = 0, n_rows: int = 0) -> None:
+    def include(self, n_captions: int = 0, n_empty: int = 0, n_tokenless: int = 0, n_rows: int = 0) -> None:
         """Add the counts of other rows."""
         self.n_captions += n_captions
         self.n_empty += n_empty
+        self.n_tokenless += n_tokenless
         self.n_rows += n_rows
 
     def __str__(self) -> str:
         are, rows = "is" if self.n_empty == 1 else "are", "row" if self.n_rows == 1 else "rows"
-        return f"{self.n_empty:,} of {self.n_captions:,} captions {are} empty, in {self.n_rows:,} {rows}"
+        have = "has" if self.n_tokenless == 1 else "have"
+        why = f" ({self.n_tokenless:,} of them {have} characters, but no token)" if self.n_tokenless else ""
+        return f"{self.n_empty:,} of {self.n_captions:,} captions {are} empty, in {self.n_rows:,} {rows}{why}"
 
 
-def warn_of_empty_captions(rows: Iterable[object], column: str) -> None:
+def warn_of_empty_captions(rows: Iterable[object], column: str, has_token: Callable[[str], bool]) -> None:
     """Warn where captions of a column are empty; rows that are no captions do not count."""
-    counted = EmptyCaptions()
+    counted = EmptyCaptions(has_token)
     for row in rows:
         if isinstance(row, list) and row and all(isinstance(caption, str) for caption in row):
             counted.add(row)

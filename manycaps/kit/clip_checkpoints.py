@@ -76,22 +76,26 @@ class Checkpoint(NamedTuple):
         return read_facts(self.path).get("source") == MADE_WORLD
 
 
-def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any) -> Checkpoint:
+def find_checkpoint(
+    variant: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any, option: str = "checkpoint"
+) -> Checkpoint:
     """Find the weights of a module on this disk, and download them if needed.
 
     `variant` names published weights; with `checkpoint` it only says how pixels and activations are treated where the
     checkpoint itself does not. `checkpoint` is the path of a .safetensors, .pth or .pt file or of a folder that
-    `manycaps convert-checkpoint` wrote, or a Hub repository; None for the variant's own source. Raises ValueError for
-    an unusable one.
+    `manycaps convert-checkpoint` wrote, or a Hub repository; None for the variant's own source; messages name the
+    `option` that it was given as. Raises ValueError for an unusable one.
     """
     name = variant_name(variant)
     if checkpoint is None:
         return _published(name, progress)
-    on_disk = local_checkpoint(name, checkpoint)
-    return on_disk or _from_hub(os.fspath(checkpoint).removeprefix(HUB_PREFIX), "custom", VARIANTS[name])
+    on_disk = local_checkpoint(name, checkpoint, option)
+    return on_disk or _from_hub(os.fspath(checkpoint).removeprefix(HUB_PREFIX), "custom", VARIANTS[name], option)
 
 
-def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) -> Checkpoint | None:
+def local_checkpoint(
+    variant: str | None, checkpoint: str | os.PathLike[str], option: str = "checkpoint"
+) -> Checkpoint | None:
     """Find weights on this disk, without a download; None where the name is that of a Hub repository."""
     name, given = variant_name(variant), os.fspath(checkpoint)
     path = local_path(checkpoint)
@@ -104,10 +108,10 @@ def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) ->
             return None
     elif {given, f"pac-{given}"} & VARIANTS.keys():
         raise ValueError(
-            f"checkpoint: expected a file, a folder or a Hub repository, got {given!r}, the name of published weights. "
-            f"Give variant={given!r} and no checkpoint."
+            f"{option}: expected a file, a folder or a Hub repository, got {given!r}, the name of published weights. "
+            f"Give variant={given!r} and no {option}."
         )
-    raise ValueError(f"checkpoint: expected a file, a folder or a Hub repository, got {no_such_path(given)}")
+    raise ValueError(f"{option}: expected a file, a folder or a Hub repository, got {no_such_path(given)}")
 
 
 def _local(path: pathlib.Path, name: str) -> Checkpoint:
@@ -127,7 +131,7 @@ def _published(name: str, progress: Any) -> Checkpoint:
     return Checkpoint(path, name, variant.source, read_facts(path).get("sha256", ""), variant.treatment)
 
 
-def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
+def _from_hub(repository: str, name: str, variant: Variant, option: str = "checkpoint") -> Checkpoint:
     """Weights in a Hub repository; huggingface_hub does the caching and the locking."""
     refusal = _hub_refusal(repository)
     fetch = _hub_file if refusal is None else _cached_file
@@ -138,9 +142,9 @@ def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
             for file in (CONFIG_FILE, *PIXEL_FILES):  # into the folder of the weights
                 fetch(repository, file)
     except Exception as error:  # an HTTP error, a connection that breaks off, a full disk
-        raise _hub_error(repository, error) from error
+        raise _hub_error(repository, error, option) from error
     if path is None and refusal is not None:
-        raise _hub_error(repository, refusal) from refusal
+        raise _hub_error(repository, refusal, option) from refusal
     if path is None:
         raise ValueError(
             f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository {repository}, got none. Upload the folder "
@@ -181,12 +185,15 @@ def _cached_file(repository: str, name: str) -> pathlib.Path | None:
     return pathlib.Path(cached) if isinstance(cached, str) else None
 
 
-def _hub_error(repository: str, cause: Exception) -> ValueError:
+def _hub_error(repository: str, cause: Exception, option: str) -> ValueError:
     first_line = next(iter(str(cause).strip().splitlines()), "no reason given")
+    by_hand = f"its {WEIGHTS_NAME} by hand and give checkpoint='path/to/{WEIGHTS_NAME}'"
+    if option == "model":
+        by_hand = f"its {CONFIG_FILE} and {WEIGHTS_FILE} by hand and give model='path/to/their/folder'"
     return ValueError(
-        f"checkpoint: expected the Hub repository {repository}, got none, the Hub did not return it "
-        f"({type(cause).__name__}: {first_line}). Check name and network, or download its {WEIGHTS_NAME} by hand and "
-        f"give checkpoint='path/to/{WEIGHTS_NAME}'; relative paths start at {pathlib.Path.cwd()}."
+        f"{option}: expected the Hub repository {repository}, got none, the Hub did not return it "
+        f"({type(cause).__name__}: {first_line}). Check name and network, or download {by_hand}; "
+        f"relative paths start at {pathlib.Path.cwd()}."
     )
 
 

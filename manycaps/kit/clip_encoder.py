@@ -17,7 +17,7 @@ from .clip_options import chosen_variant, with_prompt
 from .clip_variants import CONFIG_FILE, CONFIG_NAME, PIXEL_FILES, is_model, read_model
 from .clip_weights import HOW_TO_GET_LIBRARIES, LIBRARIES, Weights, merge_lora, openai_names, read_weights
 from .media_images import scaler_name
-from .text_windows import mean_direction, sentence_windows
+from .text_windows import mean_direction, sentence_windows, warn_of_unread
 
 # Bytes of features that are remembered of a model, of images, texts and videos together: with ViT-B/32 90,000 images.
 REMEMBERED_BYTES = 1 << 28
@@ -42,7 +42,8 @@ class TextFeatures(NamedTuple):
     n_windowed: int = 0
 
     def counts(self, long_captions: str) -> dict[str, int]:
-        """Return the keys that a result has of long texts."""
+        """Return the keys that a result has of long texts, and warn of words not read."""
+        warn_of_unread(long_captions, self.n_truncated > 0, "long_captions")
         windowed = {"n_windowed": self.n_windowed} if long_captions == "window" else {}
         return {"n_truncated": self.n_truncated} | windowed
 
@@ -229,7 +230,8 @@ class ClipEncoder:
             name = type(model).__name__
             return Checkpoint(pathlib.Path(name), "custom", name, sha256, *settings), sha256, lambda: weights
         given = self.options["checkpoint"] if model is None else model
-        checkpoint = find_checkpoint(self.variant, given, self.progress)
+        option = "checkpoint" if model is None else "model"
+        checkpoint = find_checkpoint(self.variant, given, self.progress, option)
         path, status = checkpoint.path, checkpoint.path.stat()
         file = (path.resolve(), status.st_mtime_ns, status.st_size, checkpoint.sha256)
 
@@ -249,11 +251,12 @@ class ClipEncoder:
 
 
 def count_long_texts(texts: Sequence[ReadText], long_captions: str) -> dict[str, int]:
-    """Return the keys that a result has of long texts.
+    """Return the keys that a result has of long texts, and warn of words not read.
 
     >>> count_long_texts([ReadText(["a", "b"], [ClipTokens((8, 9), False), ClipTokens((8, 9), True)])], "window")
     {'n_truncated': 1, 'n_windowed': 1}
     """
     n_truncated = sum(any(tokens.truncated for tokens in text.tokens) for text in texts)
+    warn_of_unread(long_captions, n_truncated > 0, "long_captions")
     windowed = {"n_windowed": sum(len(text.parts) > 1 for text in texts)} if long_captions == "window" else {}
     return {"n_truncated": n_truncated} | windowed

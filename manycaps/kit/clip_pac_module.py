@@ -19,6 +19,7 @@ from .clip_image_features import (
 )
 from .clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options, check_prompt, long_captions_name
 from .clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, check_weight
+from .clip_variants import VARIANTS
 from .media_images import decoded_values
 from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays, check_no_captions
 
@@ -38,11 +39,11 @@ class PacModule(CollectionModule):
     }
     LOAD_OPTIONS = frozenset(CLIP_LOAD_DEFAULTS)
 
+    # A configuration is a variant, "pac-" may be left out.
+    CONFIG_NAMES = (*VARIANTS, *(name.removeprefix("pac-") for name in VARIANTS if name.startswith("pac-")))
+
     # Wraps the steps of the model in a progress bar, as `tqdm` does.
     progress: ClassVar[Callable[..., Any]]
-
-    config_name: str
-    name: str
 
     def __init__(self, /, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
@@ -72,7 +73,15 @@ class PacModule(CollectionModule):
     ) -> dict[str, Any] | None:
         """Check the options of this call, then compute: from captions, or from ready features past any model."""
         given_arrays = zip(CAPTION_COLUMNS, ARRAY_COLUMNS, (prediction_embeddings, reference_embeddings), strict=True)
-        ready = {name: arrays for column, name, arrays in given_arrays if column in self.own_columns()}
+        ready = {}
+        for column, name, arrays in given_arrays:
+            if column in self.own_columns():
+                ready[name] = arrays
+            elif arrays is not None:
+                raise TypeError(
+                    f"{name}: expected only {ARRAY_COLUMNS[0]} and images, which {self.name} reads, got {name}, which "
+                    "it would ignore. Leave it out, or take ref_pac_score."
+                )
         if all(arrays is None for arrays in ready.values()):
             return super().compute(**given)
         with self.lock:

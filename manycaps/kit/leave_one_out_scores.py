@@ -18,7 +18,7 @@ from .text_cider import cider_d_scores, cider_distances, document_frequencies
 from .text_cider_table import CiderTable
 from .text_meteor import Lexicon, meteor_distances, meteor_scores
 from .text_ngrams import RowTexts
-from .text_reference_ngrams import MAX_ORDER
+from .text_reference_ngrams import MAX_ORDER, warn_of_equal_documents
 from .text_rouge import f_measure, precisions_and_recalls
 from .vectors_distance import cosine_similarities
 from .vectors_kernels import gaussian_kernel_of_distances, squared_distances
@@ -187,6 +187,8 @@ def meteor15_of_corpus(texts: RowTexts, rows: TokenRows, lexicon: Meteor15Lexico
 def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> list[ScoredTexts]:
     """Count the statistics of the metrics once for all iterations."""
     texts = RowTexts(map(len, rows))
+    if not {"cider_d", "trm_cider"}.isdisjoint(metrics):
+        warn_of_equal_documents(rows, "data")
 
     @functools.cache
     def nltk_scores() -> list[Floats]:

@@ -15,7 +15,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-from .base_files import open_regular_file
+from .base_files import inline_bytes, open_regular_file
 from .base_messages import reason_of, shown_path
 from .base_rows import without_torch
 
@@ -99,14 +99,18 @@ def is_one_image(value: object) -> bool:
 def as_image_source(image: object, where: str) -> ImageSource:
     """Return the encoded bytes of an image where it has any, else a PIL image or an array; nothing is decoded yet.
 
-    `image` is a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
-    a dict with "bytes" and "path" as undecoded `datasets.Image` columns have; `where` is column and row. Raises
-    TypeError for any other kind; ValueError for a path that cannot be read, a web address, a wrong shape or type.
+    `image` is a path, encoded bytes, also in an `io.BytesIO`, as base64 or in a data URL, a PIL image, an array or
+    tensor as `as_pixels` takes, or a dict with "bytes" and "path" as undecoded `datasets.Image` columns have; `where`
+    is column and row. Raises TypeError for any other kind; ValueError for a path that cannot be read, a web address, a
+    wrong shape or type.
 
     >>> as_image_source({"bytes": b"GIF89a", "path": None}, "images[0]")
     b'GIF89a'
     """
     image = stored_value(image)
+    inline = inline_bytes(image, where) if isinstance(image, str) else None
+    if inline is not None:
+        return inline
     if isinstance(image, str | os.PathLike):
         return _file_bytes(os.fspath(image), where)
     if isinstance(image, bytes | bytearray | memoryview):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
-from .base_files import is_folder, open_regular_file
+from .base_files import inline_bytes, is_folder, open_regular_file
 from .base_messages import reason_of, shown_path, shown_value
 from .clip_cosines import as_features
 from .media_images import (
@@ -51,17 +51,20 @@ VideoSource = EncodedVideo | FrameList | np.ndarray
 def as_video_source(video: object, where: str) -> VideoSource:
     """Return a video as `EncodedVideo`, `FrameList` or a float32 array of features; nothing is decoded yet.
 
-    `video` is a path, encoded bytes, a list of images, an array or tensor of frames, each as `as_pixels` takes it, a
-    float array of shape (n_frames, d) with ready frame features, a dict with "bytes" and "path" as undecoded
-    `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have; `where` is column and row. Raises
-    TypeError for any other kind; ValueError for a path that cannot be read, a web address, no frames, features that are
-    not finite or are 0.
+    `video` is a path, encoded bytes, also in a data URL, a list of images, an array or tensor of frames, each as
+    `as_pixels` takes it, a float array of shape (n_frames, d) with ready frame features, a dict with "bytes" and "path"
+    as undecoded `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have; `where` is column and
+    row. Raises TypeError for any other kind; ValueError for a path that cannot be read, a web address, no frames,
+    features that are not finite or are 0.
 
     >>> as_video_source({"bytes": b"RIFF", "path": None}, "videos[0]")
     EncodedVideo(content=b'RIFF')
     """
     # Of a decoded `datasets.Video` the file that it was made from.
     video = stored_value(getattr(video, "_hf_encoded", video))
+    inline = inline_bytes(video, where) if isinstance(video, str) else None
+    if inline is not None:
+        return EncodedVideo(inline)
     if isinstance(video, str | os.PathLike):
         return EncodedVideo(_checked_path(os.fsdecode(video), where))
     if isinstance(video, bytes | bytearray | memoryview):

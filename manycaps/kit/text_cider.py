@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from .text_ngrams import ngram_ids, word_ids
-from .text_reference_ngrams import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
+from .text_reference_ngrams import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER, document_ngrams
 from .text_tokens import same_tokens
 
 
@@ -21,13 +21,7 @@ def document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[s
     """
     counts: dict[str, int] = {}
     for captions in documents:
-        ngrams = {
-            " ".join(tokens[end - order : end]): None
-            for tokens in captions
-            for end in range(1, len(tokens) + 1)
-            for order in range(1, min(MAX_ORDER, end) + 1)
-        }
-        for ngram in ngrams:
+        for ngram in document_ngrams(captions):
             counts[ngram] = counts.get(ngram, 0) + 1
     return counts
 

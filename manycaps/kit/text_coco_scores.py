@@ -14,7 +14,7 @@ from .meteor15_texts import Meteor15Lexicon
 from .meteor15_tokens import ENGLISH, Language
 from .text_bleu import bleu_scores
 from .text_document_frequency import DocumentFrequency
-from .text_reference_ngrams import MAX_ORDER, ReferenceNgrams
+from .text_reference_ngrams import MAX_ORDER, ReferenceNgrams, warn_of_equal_documents
 from .text_rouge import rouge_l_of_ngrams
 
 # What COCO's evaluation calls its numbers; ROUGE-L and CIDEr of a corpus are means.
@@ -46,7 +46,7 @@ def coco_scores(
 
     Numbers equal those of pycocoevalcap 1.2, to the last bit but for METEOR: 2e-16. METEOR is that of the lexicon's
     language. No token holds a blank. `documents` are document frequencies for CIDEr-D; None counts in the references.
-    Of one row, which has none, CIDEr is NaN.
+    Of one row, which has none, CIDEr is NaN; of rows with the same references it is 0, with a warning.
     """
     ngrams = ReferenceNgrams.of_rows(candidates, references)
     bleu = ngrams.bleu_statistics()
@@ -60,6 +60,7 @@ def coco_scores(
             frequency=lambda ngram: counts.get(" ".join(ngram), 0), n_documents=documents.n_documents
         )
     else:
+        warn_of_equal_documents(references)
         scores[CIDER] = ngrams.ciders() if len(candidates) > 1 else np.full(len(meteor), np.nan)
     return CocoScores(scores, bleu, meteor)
 

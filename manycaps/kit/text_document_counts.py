@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from .text_cider import document_frequencies
 from .text_document_frequency import DocumentFrequency, LoadedTable, check_enough_documents, reloaded_table
+from .text_reference_ngrams import warn_of_equal_documents
 from .text_tokens import ngram_tokens
 
 
@@ -20,6 +21,7 @@ class CountsDocuments:
         if source is None:
             check_enough_documents(len(references))
             tokens = ngram_tokens(references, options["tokenizer"])
+            warn_of_equal_documents(tokens)
             return DocumentFrequency(document_frequencies(tokens), len(references))
         self.table = reloaded_table(source, self.table)
         return self.table.frequency

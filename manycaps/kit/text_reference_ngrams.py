@@ -5,6 +5,7 @@ the same to the last bit, whatever the other rows are. Of large data one order o
 """
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -40,6 +41,47 @@ class NgramOrder(NamedTuple):
     of_reference: Ints
     # Number of rows in whose references each n-gram occurs.
     documents: Ints
+
+
+def document_ngrams(captions: Sequence[Sequence[str]]) -> dict[str, None]:
+    """Return the n-grams of 1 to 4 tokens of a document, joined by blanks, each once, in the order of their end.
+
+    >>> list(document_ngrams([["a", "dog"], ["a"]]))
+    ['a', 'dog', 'a dog']
+    """
+    return {
+        " ".join(tokens[end - order : end]): None
+        for tokens in captions
+        for end in range(1, len(tokens) + 1)
+        for order in range(1, min(MAX_ORDER, end) + 1)
+    }
+
+
+def are_equal_documents(documents: Iterable[Sequence[Sequence[str]]]) -> bool:
+    """Return whether several documents have the same n-grams, all of which then weigh log(1) = 0.
+
+    >>> are_equal_documents([[["a", "dog"]], [["a", "dog"], ["a"]]]), are_equal_documents([[["a"]]])
+    (True, False)
+    """
+    ngrams = (document_ngrams(captions).keys() for captions in documents)
+    first, second = next(ngrams, None), next(ngrams, None)
+    return bool(first) and first == second and all(first == other for other in ngrams)
+
+
+def warn_of_equal_documents(documents: Sequence[Sequence[Sequence[str]]], column: str = "references") -> None:
+    """Warn where document frequencies are counted in rows with the same n-grams, and CIDEr is 0 for every caption."""
+    warn_of_no_weight(len(documents) if are_equal_documents(documents) else 0, column)
+
+
+def warn_of_no_weight(n_equal: int, column: str = "references") -> None:
+    """Warn where all rows in which document frequencies are counted, `n_equal` of them, have the same n-grams."""
+    if n_equal:
+        warnings.warn(
+            f"{column}: expected rows with different captions to count document frequencies in, got {n_equal} with the "
+            "same n-grams: each of these is in every row, its weight is log(1) = 0, and so is CIDEr, whatever "
+            "the captions. Count in more rows, or give a table of document frequencies.",
+            stacklevel=3,
+        )
 
 
 class ReferenceNgrams:

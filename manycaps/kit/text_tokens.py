@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from .base_messages import shown_value
+from .base_rows import has_character
 from .text_named_tokenizers import NAMES, check_named, is_named, named_tokenizer, versioned_name
 from .text_ptb_tokenizer import tokenize
 
@@ -24,6 +25,8 @@ BUILT_IN: dict[str, Callable[[str], Sequence[str]]] = {"ptb": tokenize, "none": 
 
 # Names of tokenizers that split at white space and punctuation alone.
 SPACED = frozenset({"ptb", "13a", "13a-caption", "intl", "intl-caption"})
+
+_PLAIN = re.compile("[A-Za-z0-9]")
 
 # Letters of scripts that put no spaces between words, and how many a word has in the mean at most.
 _UNSPACED = (
@@ -82,6 +85,20 @@ def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[l
         tokens = (_checked_tokens(tokenizer(caption), caption) for caption in distinct)
     tokens_of = dict(zip(distinct, tokens, strict=True))
     return [[tokens_of[caption] for caption in row] for row in rows]
+
+
+def token_finder(tokenizer: Tokenizer) -> Callable[[str], bool]:
+    """Return the function that says whether a tokenizer leaves a token of a caption.
+
+    >>> list(map(token_finder("ptb"), ("a dog", "...", "\U0001f642"))), token_finder("none")("...")
+    ([True, False, False], True)
+    """
+    if not isinstance(tokenizer, str):
+        return lambda caption: len(_checked_tokens(tokenizer(caption), caption)) > 0
+    if tokenizer not in BUILT_IN:  # "raw" and "spacy" of single modules drop nothing that is seen
+        return (lambda caption: len(_named_tokens(tokenizer)(caption)) > 0) if is_named(tokenizer) else has_character
+    # Of a letter or a digit of ASCII they always leave one.
+    return lambda caption: _PLAIN.search(caption) is not None or len(_named_tokens(tokenizer)(caption)) > 0
 
 
 @functools.cache

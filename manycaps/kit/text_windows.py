@@ -10,15 +10,15 @@ import numpy as np
 # Treatments of a text with more tokens than the encoder reads.
 LONG_TEXTS = ("truncate", "window")
 
-# What a warning says of texts that were not read to their end, by the treatment.
+# What a warning says of texts that were not read to their end, by the treatment, behind the option's name.
 UNREAD = {
     "truncate": (
-        "long_texts: expected texts that the encoder reads to their end, got longer ones; n_truncated in the result "
-        "says how many. Give long_texts='window' to read them in windows of whole sentences."
+        ": expected texts that the encoder reads to their end, got longer ones; n_truncated in the result says how "
+        "many. Give {option}='window' to read them in windows of whole sentences."
     ),
     "window": (
-        "long_texts: expected sentences that the encoder reads to their end, got longer ones; n_truncated in the "
-        "result says in how many texts. Put full stops or line breaks into them."
+        ": expected sentences that the encoder reads to their end, got longer ones; n_truncated in the result says in "
+        "how many texts. Put full stops or line breaks into them."
     ),
 }
 
@@ -101,15 +101,15 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
     return scaled
 
 
-def warn_of_unread(long_texts: str, is_any: bool = True) -> None:
-    """Warn of texts that are not read to their end."""
+def warn_of_unread(treatment: str, is_any: bool = True, option: str = "long_texts") -> None:
+    """Warn of texts that are not read to their end with this treatment, the value of an option."""
     if is_any:
-        warnings.warn(UNREAD[long_texts], stacklevel=3)
+        warnings.warn(option + UNREAD[treatment].format(option=option), stacklevel=3)
 
 
 @contextlib.contextmanager
 def without_warning_of_unread() -> Iterator[None]:
     """Context of a part of a run, which counts texts that are not read to their end; the run warns of them once."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "long_texts: expected ")
+        warnings.filterwarnings("ignore", "long_(texts|captions): expected ")
         yield

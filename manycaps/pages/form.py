@@ -113,8 +113,8 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
             with gr.Row():
                 for component in form.options:
                     component.render()
+        gr.Markdown("Fill in an example:")  # beside the buttons it would be a letter wide on some phones
         with gr.Row():
-            gr.Markdown("Fill in an example:")
             for name, example in form.examples.items():
                 button = gr.Button(name, size="sm")
                 button.click(_as_function(example), None, fields, api_visibility="private", show_progress="hidden")

@@ -75,7 +75,7 @@ LABELS = "dog\nbicycle\ntaking a train"
 
 # Keys before their meaning in a docstring: "bleu_1, bleu_2: mean over rows". "<name>" stands for any name, and
 # "..._low" for any beginning.
-KEYS = re.compile(r"(?:^    |; |\. )([\w<>.]+(?:, [\w<>.]+)*): ", re.MULTILINE)
+KEYS = re.compile(r"(?:^    |; |\. )([\w<>.]+(?:,\s+[\w<>.]+)*): ", re.MULTILINE)
 
 
 def module_page(app: str) -> Page:
@@ -168,7 +168,7 @@ def result_meanings(description: str, result: Mapping[str, Any]) -> dict[str, st
             returns[match.end() : end].split()
         )
         for match, end in zip(found, ends, strict=True)
-        for key in match[1].split(", ")
+        for key in re.split(r",\s+", match[1])
         if key != "..."
     }
     return {

@@ -27,7 +27,7 @@ from ..kit.text_document_frequency import (
     load_document_frequency,
 )
 from ..kit.text_meteor import meteor_distances, meteor_scorer
-from ..kit.text_reference_ngrams import MAX_ORDER
+from ..kit.text_reference_ngrams import MAX_ORDER, warn_of_equal_documents
 from ..kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
 from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
 
@@ -68,7 +68,9 @@ def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentF
         return load_document_frequency(documents)  # type: ignore[arg-type]
     rows = as_caption_rows(documents, "document_frequency")
     check_enough_documents(len(rows))
-    return DocumentFrequency(document_frequencies(ngram_tokens(rows, tokenizer)), len(rows))
+    tokens = ngram_tokens(rows, tokenizer)
+    warn_of_equal_documents(tokens, "document_frequency")
+    return DocumentFrequency(document_frequencies(tokens), len(rows))
 
 
 class EmbeddingDistances:

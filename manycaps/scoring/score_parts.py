@@ -74,7 +74,8 @@ class _PartScores:
         self.documents = _documents(settings.run_folder())
         self.rejected: list[dict[str, Any]] = []
         self.n_rejected = self.n_rows = 0
-        self.empty = EmptyCaptions()
+        finders = [scorer.module.has_token(scorer.options) for scorer in self.scorers]
+        self.empty = EmptyCaptions(lambda caption: all(has_token(caption) for has_token in finders))
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
     def score(self, rows: Sequence[CaptionRow], unreadable: Sequence[BadRow]) -> dict[str, list[Any]]:

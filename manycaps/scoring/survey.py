@@ -14,6 +14,7 @@ import numpy as np
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.caption_tables.rows import repeated_id
 from manycaps.kit.sets_splits import row_keys
+from manycaps.kit.text_reference_ngrams import warn_of_no_weight
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
 from manycaps.scoring.scorer import count_documents
@@ -153,6 +154,7 @@ def merge_documents(folder: RunFolder, n_parts: int) -> None:
             f"references: expected at least 2 rows to count document frequencies in, got {n_documents}. Add rows, or "
             "give --option document_frequency=FILE, made with `manycaps count-document-frequency`."
         )
+    warn_of_no_weight(n_documents if counts and min(counts.values()) == n_documents else 0)
     table = {"n_documents": n_documents, "document_frequency": dict(sorted(counts.items()))}
     folder.write_json(folder.document_frequency, table, compact=True)
     folder.finish("documents", 0, {"n_documents": n_documents}, [folder.document_frequency])

@@ -32,13 +32,14 @@ from .diversity_sets import (
     set_values,
 )
 from .text_document_frequency import check_document_frequency, reloaded_table
+from .text_reference_ngrams import warn_of_equal_documents
 from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
-from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
+from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
@@ -46,9 +47,7 @@ from .text_bleu import bleu_scores as bleu_scores
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
-from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 
 _DESCRIPTION = """
@@ -91,18 +90,21 @@ Args:
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
-    Each of these is the mean over rows for the candidates; with _references behind it for the human captions, with
-    _difference for candidates minus humans, row by row. NaN where no row has a value; rows without one are left out.
+    Each of these is the mean over rows for the candidates. NaN where no row has a value; rows without one are left out.
     self_cider: 0 (one caption repeated) to 1 (nothing in common). Undefined for one caption.
-    vendi_ngram_1, vendi_ngram_2, vendi_ngram_inf, vendi_embedding_1, ..., vendi_kernel_1, ...: effective number of
-        different captions, 1 to the number of captions; vendi_kernel_... is that of a function.
+    vendi_ngram_1, vendi_ngram_2, vendi_ngram_inf, vendi_embedding_1, vendi_embedding_2, vendi_embedding_inf: effective
+        number of different captions, 1 to the number of captions.
+    vendi_kernel_...: that of a function.
     div_1, div_2: different words, and pairs of words, as a share of the words, 0 to 1.
     mbleu_4, self_bleu_4: BLEU-4 of a caption against the others, 0 to 1; lower is more diverse. Undefined for one.
     unique_share: different captions as a share of the captions, above 0 to 1.
     pairwise_distance: mean cosine distance of the embeddings of two captions, 0 to 2. Undefined for one caption.
     compression_ratio: bytes divided by bytes after gzip, above 0; lower is more diverse.
-    corpus_div_1, corpus_mbleu_4, corpus_unique_share, ...: the same of all captions of a side as one set.
     n_rows, n_captions, n_captions_references, n_rows_with_pairs, n_rows_with_pairs_references: counts.
+    n_truncated: texts that the encoder did not read in full; n_windowed: with long_texts="window".
+    ..._references: the same for the human captions.
+    ..._difference: candidates minus humans, mean over rows.
+    corpus_...: the same of all captions of a side as one set.
     ..._per_row, signature: with details.
 Examples:
     >>> set_diversity = evaluate.load("measurements/set_diversity")  # on the Hub: "manycaps/set_diversity"
@@ -138,6 +140,7 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         **ENCODER_DEFAULTS,
         "details": False,
     }
+    token_finder = token_finder
     progress = evaluate.utils.logging.tqdm
     CACHED = frozenset({"table"})
     table = None
@@ -166,6 +169,8 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
             Sets(name, texts, ngram_tokens(texts, options["tokenizer"]))
             for name, texts in zip(("predictions", "references"), rows, strict=True)
         ]
+        if table is None:
+            warn_of_equal_documents(sides[1].tokens)
         kernels = self._kernels(rows, options)
         result = row_result(*set_values(sides, kernels, table, type(self).progress), options["details"])
         result |= set_result(*(linear_values(side, kernels) for side in sides)) | {"n_rows": len(predictions)}

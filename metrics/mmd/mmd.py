@@ -34,7 +34,7 @@ from .vectors_rows import check_side_sizes, drawn_counts
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .clip_checkpoints import Checkpoint as Checkpoint
@@ -47,9 +47,7 @@ from .clip_variants import Treatment as Treatment
 from .clip_weights import LazyLibrary as LazyLibrary
 from .media_images import stored_value as stored_value
 from .sets_splits import exact_splits as exact_splits
-from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_pairs import n_threads as n_threads
 

@@ -19,11 +19,10 @@ from .clip_pac_scores import largest_by_caption, pac_s, ref_pac_s, text_places
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_scores import scored_result as scored_result
-from .base_types import Ints as Ints
 from .clip_checkpoints import Checkpoint as Checkpoint
 from .clip_encoder import TextFeatures as TextFeatures
 from .clip_image_features import encode_images as encode_images

@@ -18,11 +18,11 @@ from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_compari
 from .text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
 from .text_document_counts import CountsDocuments, frequency_settings
 from .text_document_frequency import check_document_frequency
-from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
+from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import is_regular_file as is_regular_file
+from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
@@ -84,6 +84,7 @@ class TrmCider(CountsDocuments, TriangleRanks, DistributionModule, evaluate.Metr
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", "document_frequency": None, **DISTRIBUTION_DEFAULTS}
+    token_finder = token_finder
     PLAIN = "cider_d"
     progress = evaluate.utils.logging.tqdm
 

@@ -16,7 +16,7 @@ from .base_module import About, check_choice
 from .sets_module import DISTRIBUTION_DEFAULTS, DistributionModule, caption_rows, check_distribution_options
 from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
 from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
-from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -28,7 +28,7 @@ from .text_ptb_tokenizer import Shape as Shape
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
-from .base_files import is_regular_file
+from .base_files import inline_bytes
 from .base_types import Ints
 from .meteor15_data import DataFiles
 from .meteor15_scores import pair_statistics
@@ -95,6 +95,7 @@ class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
         "tokenizer": "ptb",
         **DISTRIBUTION_DEFAULTS,
     }
+    token_finder = token_finder
     PLAIN = "meteor"
     progress = evaluate.utils.logging.tqdm
 

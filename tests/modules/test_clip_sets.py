@@ -114,7 +114,8 @@ def test_captions_in_clip_space_are_rows_as_others_are(name):
 
 def test_long_captions_are_counted_and_read_as_asked(mmd):
     sides = {"predictions": [LONG, "a dog"], "reference_images": REAL}
-    cut, whole = (mmd.compute(**sides, long_captions=how, details=True) for how in ("truncate", "window"))
+    with pytest.warns(UserWarning, match="Give long_captions='window'"):
+        cut, whole = (mmd.compute(**sides, long_captions=how, details=True) for how in ("truncate", "window"))
     assert (cut["n_truncated"], "n_windowed" in cut) == (1, False)
     assert (whole["n_truncated"], whole["n_windowed"]) == (0, 1)
     assert "|long_captions:window|" in whole["signature"]

@@ -1,5 +1,6 @@
 """Every form of an image means the same pixels, in every module that reads images: features and scores are equal."""
 
+import base64
 import io
 
 import numpy as np
@@ -65,6 +66,9 @@ FORMS = {
     "torch_batch_not_contiguous": lambda x: tensors(x).permute(0, 3, 1, 2),
     "tv_image": lambda x: [tv_image(picture) for picture in x],
     "tv_video": tv_video,
+    "base64": lambda x: [base64.b64encode(png(picture).getvalue()).decode() for picture in x],
+    "base64_in_lines": lambda x: [base64.encodebytes(png(picture).getvalue()).decode() for picture in x],
+    "data_url": lambda x: [f"data:image/png;base64,{base64.b64encode(png(p).getvalue()).decode()}" for p in x],
     "bytes_io": lambda x: [png(picture) for picture in x],
     "pil": lambda x: [PIL.Image.fromarray(picture) for picture in x],
     "generator": iter,
@@ -109,6 +113,15 @@ def test_grey_pixels_are_those_of_today(loaded):
 
 
 REFUSED = {
+    "data_url_as_text": (
+        "data:image/svg+xml,<svg/>",
+        "expected base64, got 'data:image/svg+xml,<svg/>' (no ;base64 in",
+    ),
+    "damaged_base64": ("/9j/" + 60 * "A" + "!", "expected base64, got '/9j/AAAA"),
+    "data_url_of_no_image": (
+        "data:image/png;base64,aGVsbG8=",
+        "expected an image, got 5 bytes that begin with b'hello'",
+    ),
     "ambiguous": (np.zeros((3, 8, 3), np.uint8), "expected channels at one end of the shape, got (3, 8, 3), with"),
     "normalised": (lambda: torch.full((3, 8, 8), -0.5), "expected floats from 0 to 1, got -0.5 to -0.5. Give levels"),
     "whole_numbers": (lambda: torch.ones(3, 8, 8).int(), "expected an image of uint8 or of floats from 0 to 1, got in"),

@@ -1,5 +1,7 @@
 """Captions of more than 77 tokens: checkpoints that read them, and windows for those that do not."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -111,8 +113,14 @@ def test_windows_are_the_mean_of_their_unit_features(short_checkpoint):
 
 def test_windows_are_counted_and_leave_other_captions_alone(name, short_checkpoint):
     module = load(name, short_checkpoint, details=True)
-    cut = module.compute(**columns(name, LONG))
-    read = module.compute(**columns(name, LONG), long_captions="window")
+    with pytest.warns(
+        UserWarning, match="^long_captions: expected texts .* Give long_captions='window' to re"
+    ) as caught:
+        cut = module.compute(**columns(name, LONG))
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read = module.compute(**columns(name, LONG), long_captions="window")
     assert (cut["n_truncated"], read["n_truncated"], read["n_windowed"]) == (1, 0, 1)
     assert "n_windowed" not in cut
     assert cut[f"{name}_per_row"][0] != read[f"{name}_per_row"][0]
@@ -123,7 +131,9 @@ def test_windows_are_counted_and_leave_other_captions_alone(name, short_checkpoi
 def test_a_sentence_that_is_too_long_is_truncated_and_counted(name, short_checkpoint):
     module = load(name, short_checkpoint)
     one = columns(name, "dog " * 90)
-    assert module.compute(**one, long_captions="window") == module.compute(**one) | {"n_windowed": 0}
+    with pytest.warns(UserWarning, match="^long_captions: expected sentences that the encoder reads to their end, got"):
+        found = module.compute(**one, long_captions="window")
+    assert found == module.compute(**one) | {"n_windowed": 0}
     both = module.compute(**columns(name, "dog " * 90 + ". A cat."), long_captions="window")
     assert (both["n_truncated"], both["n_windowed"]) == (1, 1)
 

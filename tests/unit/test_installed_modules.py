@@ -40,8 +40,39 @@ def test_commands_load_modules_without_torch_and_scikit_learn_and_leave_them_usa
 
 
 def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
-    message = "name: expected one of bleu_rouge, .*, got 'trm_metor'. Check the spelling"
+    message = "name: expected one of bleu_rouge, .*, got 'trm_metor'. Did you mean trm_meteor? Check the spelling"
     assert_refused(ValueError, message, load, "trm_metor")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (lambda: load("trm-meteor"), "trm_meteor"),
+        (lambda: load("HumanParity"), "human_parity"),
+        (lambda: load("pac_scores"), "pac_score"),
+        (lambda: load("bleu_rouge", detail=True), "details"),
+        (lambda: load("trm_meteor", p_value="permutations"), "permutation"),
+        (lambda: load("bleu_rouge").compute(prediction=["a"], references=["a"]), "predictions"),
+        (lambda: load("bleu_rouge").add_batch(predictons=["a"], references=["a"]), "predictions"),
+    ],
+)
+def test_the_nearest_name_is_given(given, meant):
+    with pytest.raises((TypeError, ValueError), match=rf"Did you mean {meant}\? Check the spelling\.$"):
+        given()
+
+
+@pytest.mark.parametrize("package", ["evaluate", "datasets"])
+def test_a_script_that_hides_a_package_is_named_and_not_run_twice(package, tmp_path):
+    script = tmp_path / f"{package}.py"
+    script.write_text("print('run')\nimport manycaps\nmanycaps.load('bleu_rouge')\n")
+    (tmp_path / "other.py").write_text("import manycaps\nmanycaps.load('bleu_rouge')\n")
+    for program in (script, tmp_path / "other.py"):
+        done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.stdout == ("run\n" if program == script else "")
+        assert done.stderr.strip().splitlines()[-1] == (
+            f"ModuleNotFoundError: {package}: expected the package of Hugging Face, got '{script}', which hides it. "
+            "Rename that file, or start Python in another folder."
+        ).replace("ModuleNotFoundError", "ImportError")
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import huggingface_hub
+import numpy as np
 import pytest
 from huggingface_hub.errors import EntryNotFoundError
 from tqdm.auto import tqdm
 
+from manycaps import load
 from manycaps.kit import clip_checkpoints
 from manycaps.kit.clip_checkpoints import convert_checkpoint, find_checkpoint
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD
@@ -178,6 +180,18 @@ def test_a_name_that_looks_like_a_path_may_be_on_the_hub(asked):
     refused(".*for a repository on the Hub write 'hub:models/clip'", "models/clip")
     refused(".*Hub repository models/clip, got none, the Hub did not return it", "hub:models/clip")
     assert [url.rsplit("/resolve/")[0] for url in asked] == ["https://huggingface.co/models/clip"]
+
+
+def test_advice_without_the_hub_fits_the_option(asked):
+    for options, advice in (
+        ({"model": "org/clip"}, "config.json and model.safetensors by hand and give model='path/to/their/folder'; "),
+        ({"checkpoint": "org/clip"}, f"{WEIGHTS_NAME} by hand and give checkpoint='path/to/{WEIGHTS_NAME}'; "),
+    ):
+        (option,) = options
+        with pytest.raises(ValueError, match=f"^{option}: expected the Hub repository org/clip, got none") as raised:
+            load("pac_score", **options).compute(predictions=["a dog"], images=[np.ones((8, 8, 3), np.uint8)])
+        assert advice in str(raised.value)
+    assert len(asked) == 2
 
 
 def test_without_the_hub_the_cache_is_used(asked, tmp_path, monkeypatch):

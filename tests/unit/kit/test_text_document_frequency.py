@@ -4,9 +4,14 @@ import json
 
 import pytest
 
+from manycaps import coco, functional, load
+from manycaps.catalog import MODULES
+from manycaps.command_line import main
 from manycaps.kit.clip_token_matching import TokenFrequency, check_idf, load_token_frequency
 from manycaps.kit.text_document_frequency import DocumentFrequency, check_document_frequency, load_document_frequency
+from manycaps.rewards import CiderReward, EnergyReward
 from tests.each_case import each_case
+from tests.meteor15_data import write_data
 from tests.refusals import assert_refused
 
 VOCABULARY = {"a</w>": 320, "dog</w>": 1929, "cat</w>": 2368}
@@ -74,3 +79,69 @@ def test_what_only_one_of_the_tables_refuses():
         table = {"n_documents": 3, "document_frequency": {token: 1}}
         message = "idf[.*]: expected a token of CLIP's vocabulary, such as 'dog</w>'"
         assert_refused(ValueError, message, load_tokens, table)
+
+
+# Two rows with the same human captions: every n-gram is in both documents, and CIDEr is 0 for the best caption.
+SAME = [["a red dog runs", "the dog runs on sand"]] * 2
+TOKENS = [[text.split() for text in row] for row in SAME]
+COCO = dict(enumerate(SAME))
+BEST = {key: own[:1] for key, own in COCO.items()}
+
+
+def added_pairs():
+    scorer = coco.CiderD().cider_scorer
+    for own in SAME:
+        scorer += (own[0], own)
+    return scorer.compute_score()[0]
+
+
+def parity_rows():
+    module = load("human_parity", distance="cider")
+    return len(module.rows_of(SAME, SAME, module.load_options).sizes) - 2
+
+
+WEIGHTLESS = {
+    "Cider": lambda: coco.Cider().compute_score(COCO, BEST)[0],
+    "CiderD": lambda: coco.CiderD().compute_score(
+        COCO, [{"image_id": key, "caption": own} for key, own in BEST.items()]
+    )[0],
+    "cider_scorer": added_pairs,
+    "CiderReward": lambda: CiderReward(SAME)([["a red dog runs"]], SAME[:1])[0, 0],
+    "EnergyReward": lambda: EnergyReward("cider", document_frequency=SAME) and 0,
+    "functional": lambda: functional.cider_d([row[:1] for row in TOKENS], TOKENS).mean(),
+    "trm_cider": lambda: load("trm_cider").compute(predictions=SAME, references=SAME)["cider_d"],
+    "human_parity": parity_rows,
+    "set_diversity": lambda: load("set_diversity", kernels=["ngram"]).compute(predictions=SAME, references=SAME) and 0,
+    "leave one out": lambda: load("vdtk_leave_one_out", metrics=["cider_d"], n_iterations=2).compute(data=SAME)[
+        "cider_d"
+    ],
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTLESS)
+def test_rows_with_the_same_references_have_no_cider_and_a_warning(name):
+    with pytest.warns(UserWarning, match=r"weight is log\(1\) = 0, and so is CIDEr"):
+        assert WEIGHTLESS[name]() == 0
+
+
+def test_coco_caption_warns_of_the_same_references_and_of_no_other_rows(tmp_path, recwarn):
+    module = load("coco_caption", meteor15_data=str(write_data(tmp_path)))
+    module.compute(predictions=["a dog", "a cat"], references=[["a dog"], ["a cat", "a dog"]])
+    assert not [each for each in recwarn if "CIDEr" in str(each.message)]
+    with pytest.warns(UserWarning, match=r"^references: expected rows with different captions to count document"):
+        assert module.compute(predictions=["a red dog runs"] * 2, references=SAME)["CIDEr"] == 0
+
+
+def test_commands_that_count_documents_warn_too(tmp_path, capsys):
+    lines = [json.dumps({"id": i, "predictions": SAME[0], "references": SAME[0]}) for i in range(3)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for command in (
+        ["score", "-m", "trm_cider", "-i", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "o"), "--processes", "1"],
+        ["compare", str(tmp_path / "a.jsonl"), "-m", "trm_cider", "-o", str(tmp_path / "report")],
+    ):
+        main(command)
+        assert capsys.readouterr().err.count("weight is log(1) = 0, and so is CIDEr") == 1, command
+
+
+def test_every_module_that_counts_documents_is_tried():
+    assert {name for name, record in MODULES.items() if record.counts_documents} <= {*WEIGHTLESS, "coco_caption"}
