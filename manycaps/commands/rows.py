@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for best and worst; default: rouge_l, as most pairs of captions have no 4-gram in common",
     )
     parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
-    parser.add_argument("--encoder", metavar="NAME", help="sentence-transformers model for distances")
+    parser.add_argument("--encoder", metavar="NAME", help="sentence-transformers model for distances, or vectors:FILE")
     parser.add_argument(
         "--device", metavar="NAME", default="auto", help="device of the encoder; default: the best available"
     )

@@ -10,9 +10,20 @@ import numpy as np
 
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
 from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs
-from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES, listed_captions, parity_result
+from manycaps.kit.sets_parity import (
+    COVARIANCES,
+    GAPS,
+    MEANS,
+    PEOPLES_COPIES,
+    ParityWording,
+    listed_captions,
+    parity_result,
+    parity_wording,
+)
 from manycaps.kit.sets_parity_words import ParityWord, words_of
 from manycaps.kit.sets_tails import TAIL, CorpusTails, Distances, corpus_tails
+from manycaps.kit.text_phrases import Phrase
+from manycaps.kit.text_wording import WordingRows
 
 MODULE = "human_parity"
 
@@ -43,6 +54,10 @@ class ParityRows(NamedTuple):
     columns: Mapping[str, np.ndarray]
     # Of all pairs of texts of every row.
     distances: Distances
+    # Wording of the captions; None where only distances are known.
+    wording: WordingRows | None = None
+    # Phrases that give the system away, the largest difference from people first; none where there are no captions.
+    phrases: Sequence[Phrase] = ()
 
     def null_variances(self) -> dict[str, float]:
         """Return by gap the variance of its sum over rows under random splits; a gap that no row has is left out."""
@@ -67,11 +82,20 @@ class SystemParity:
     adjusted_p_value: float
     # What they mean; empty for a single row.
     words: Sequence[ParityWord]
+    # Wording of its captions beside people's; None where only distances are known.
+    wording: ParityWording | None = None
 
     @functools.cached_property
     def lists(self) -> Mapping[str, Any]:
         """Lists of the module: the histogram of distances, the captions most unlike people's, the pairs most alike."""
         return listed_captions(self.rows.distances, self.tails.people[False])
+
+    def wording_per_row(self) -> dict[str, list[float]]:
+        """Return the wording of every row, by the names of the result; empty where it is not measured."""
+        if self.wording is None or not self.wording.is_measured:
+            return {}
+        shares = {name: share.rows.tolist() for name, share in self.wording.shares.items()}
+        return {"wording_gap": self.wording.rows.gaps.tolist(), **shares}
 
     @property
     def copies(self) -> bool:
@@ -145,9 +169,11 @@ class ComparedParity(NamedTuple):
                     "adjusted_p_value": system.adjusted_p_value,
                     "words": [word._asdict() for word in system.words],
                     **{key: list(system.lists[key]) for key in LISTS},
+                    "phrases": [phrase._asdict() for phrase in system.rows.phrases],
                     "within_margin": self.within.get(system.name),
                     "per_row": {name: share.rows.tolist() for name, share in system.tails.shares.items()}
-                    | {name: system.rows.columns[name].tolist() for name in MEANS},
+                    | {name: system.rows.columns[name].tolist() for name in MEANS}
+                    | system.wording_per_row(),
                 }
                 for system in self.systems
             },
@@ -191,7 +217,16 @@ def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None
     level = CONFIDENCE_LEVEL if has_interval else None
     options = {"p_value": "chi-squared", "confidence_level": level, "clusters": clusters}
     tails = {name: corpus_tails(of_system.distances, level, clusters) for name, of_system in rows.items()}
-    results = {name: parity_result(of_system.columns, tails[name], options) for name, of_system in rows.items()}
+    wording = {
+        name: None
+        if rows_of.wording is None
+        else parity_wording(rows_of.wording, rows_of.distances, tails[name], options)
+        for name, rows_of in rows.items()
+    }
+    results = {
+        name: parity_result(of_system.columns, tails[name], options, wording=wording[name])
+        for name, of_system in rows.items()
+    }
     p_values = np.array([result["human_parity_p_value"] for result in results.values()])
     adjusted = np.full(len(p_values), np.nan)
     adjusted[~np.isnan(p_values)] = holm_p_values(p_values[~np.isnan(p_values)])
@@ -203,6 +238,7 @@ def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None
             results[name],
             float(p_value),
             words_of(results[name], float(p_value)) if has_interval else [],
+            wording[name],
         )
         for (name, of_system), p_value in zip(rows.items(), adjusted, strict=True)
     ]

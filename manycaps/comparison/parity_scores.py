@@ -11,6 +11,8 @@ from manycaps.comparison.parity import MODULE, ParityRows
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import is_installed, load_for_command
 from manycaps.kit.base_messages import shown_value
+from manycaps.kit.text_phrases import telling_phrases
+from manycaps.kit.text_wording import wording_of
 
 # Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
 MOST_AT_ONCE = 50_000
@@ -122,7 +124,10 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
         columns = {"predictions": [row.captions[name] for row in rows], "references": [row.references for row in rows]}
         columns = module.checked_columns(module.load_options, **columns)
         values = module.row_values(**columns)
-        rows_of_system[name] = ParityRows(values.columns, values.distances)
+        texts = module.coded_texts(**columns, options=module.load_options)
+        wording = wording_of(texts, has_model=module.load_options["language_model"] is not None)
+        phrases = telling_phrases(texts, module.load_options["clusters"])
+        rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
         results[name] = {"signature": module._signature(module.load_options, values.settings)}
         results[name] |= module.long_text_counts(**columns, options=module.load_options)
     return ParityScores(rows_of_system, results)

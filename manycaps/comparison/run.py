@@ -97,7 +97,11 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     if MODULE in systems[0].results:
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
-        of_rows = {system.name: ParityRows(system.values, system.distances) for system in systems if system.distances}
+        of_rows = {
+            system.name: ParityRows(system.values, system.distances, system.wording)
+            for system in systems
+            if system.distances
+        }
         parity = compared_parity(of_rows, clusters, distance=distance, margin=options.margin, **resampling)
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
 

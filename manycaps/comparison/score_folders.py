@@ -20,6 +20,7 @@ from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
 from manycaps.kit.base_messages import reason_of, shown_value
 from manycaps.kit.sets_parity import OF_PAIRS
 from manycaps.kit.sets_tails import KeptDistances
+from manycaps.kit.text_wording import WordingRows
 from manycaps.scoring.corpus_values import DISTANCE_COLUMN, stored_blocks
 from manycaps.scoring.run_folder import RunFolder, read_saved
 
@@ -68,7 +69,9 @@ def read_score_folders(
         n_candidates = [sizes[place] for place in order]
         results = {module: folder.results[module] for module in chosen}
         distances = _distances(folder, order) if PARITY in chosen else None
-        systems.append(ScoredSystem(name, _values(folder, keys, order), results, n_candidates, distances))
+        values = _values(folder, keys, order)
+        wording = _wording(folder, order) if PARITY in chosen else None
+        systems.append(ScoredSystem(name, values, results, n_candidates, distances, wording))
     return systems, [SystemRow(row_id, {}) for row_id in baseline.ids]
 
 
@@ -145,6 +148,18 @@ def _distances(folder: ScoreFolder, order: np.ndarray) -> KeptDistances:
     for block in stored_blocks(folder.rows.select(["n_candidates", DISTANCE_COLUMN]), np.argsort(order)):
         kept.add(block.distances, block.n_candidates, block.rows.tolist())
     return kept
+
+
+def _wording(folder: ScoreFolder, order: np.ndarray) -> WordingRows | None:
+    """Wording of the rows in the order of their places; None where the run left it out."""
+    path = RunFolder(folder.path).wording
+    if not path.is_file():
+        return None
+    with np.load(path) as arrays:  # NumPy unpickles nothing unless asked
+        rows = WordingRows(arrays["sizes"], arrays["slor"], arrays["influence"])
+    if len(rows.sizes) != len(order):
+        raise ValueError(f"{path}: expected {len(order)} rows, got {len(rows.sizes)}. {SCORE_AGAIN}")
+    return rows.part(order.tolist())
 
 
 def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRow]:

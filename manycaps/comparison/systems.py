@@ -21,6 +21,7 @@ from manycaps.caption_tables.json_records import parsed_once
 from manycaps.caption_tables.rows import random_key
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.sets_tails import KeptDistances
+from manycaps.kit.text_wording import WordingRows
 
 # Seconds that an expression may take for all ids, and the program that looks for it.
 PATTERN_SECONDS = 20
@@ -45,6 +46,8 @@ class ScoredSystem(NamedTuple):
     n_candidates: Sequence[int] | None = None
     # Of all pairs of texts of every row, where human_parity has scored them.
     distances: KeptDistances | None = None
+    # Wording of all texts, where it is known.
+    wording: WordingRows | None = None
 
 
 class SystemRow(NamedTuple):

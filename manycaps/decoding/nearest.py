@@ -16,7 +16,7 @@ from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values, paired_tests
 from manycaps.comparison.parity import ParityRows
 from manycaps.kit.base_types import Floats
-from manycaps.kit.sets_parity import parity_result
+from manycaps.kit.sets_parity import parity_result, parity_wording
 from manycaps.kit.sets_tails import KeptDistances, corpus_tails
 
 # Of every row, mean over rows: 0 for people, and the larger, the farther.
@@ -107,13 +107,16 @@ def part_of(rows: ParityRows, chosen: Sequence[int]) -> ParityRows:
         if inside:
             of_rows = [numbers[int(block.rows[i])] for i in inside]
             kept.add(block.distances[inside], block.n_candidates, of_rows)
-    return ParityRows({name: np.asarray(values)[list(chosen)] for name, values in rows.columns.items()}, kept)
+    columns = {name: np.asarray(values)[list(chosen)] for name, values in rows.columns.items()}
+    return ParityRows(columns, kept, None if rows.wording is None else rows.wording.part(chosen))
 
 
 def numbers_of(rows: ParityRows, clusters: Sequence[Hashable] | None, level: float | None) -> dict[str, Any]:
     """Return the numbers of human_parity on rows, with intervals where there is a confidence level."""
     options = {"p_value": "chi-squared", "confidence_level": level, "clusters": clusters}
-    return parity_result(rows.columns, corpus_tails(rows.distances, level, clusters), options)
+    tails = corpus_tails(rows.distances, level, clusters)
+    wording = None if rows.wording is None else parity_wording(rows.wording, rows.distances, tails, options)
+    return parity_result(rows.columns, tails, options, wording=wording)
 
 
 def energies_of(rows: Mapping[str, ParityRows]) -> dict[str, Floats]:

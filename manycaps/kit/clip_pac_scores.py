@@ -8,12 +8,18 @@ import numpy as np
 
 from .base_messages import shown_value
 from .base_module import check_is_number
+from .base_types import Floats, Ints
+from .clip_cosines import unit_vectors
 
 # w of equation 1, which stretches the usual cosines towards [0, 1]; CLIP-S (Hessel et al., 2021) has 2.5.
 PAC_WEIGHT = 2.0
 
 # Words before every caption in the authors' program, and in CLIP-S.
 PAC_PROMPT = "A photo depicts"
+
+
+# Two cosines this near are equal, and cosines that are held at once, 8 bytes each.
+TIE_TOLERANCE, COSINES_AT_ONCE = 1e-9, 1 << 22
 
 
 def pac_s(cosines: np.ndarray, weight: float) -> np.ndarray:
@@ -32,6 +38,49 @@ def pac_s(cosines: np.ndarray, weight: float) -> np.ndarray:
     [1.0, 0.0]
     """
     return weight * np.clip(cosines, 0.0, 1.0)
+
+
+class RetrievalRanks(NamedTuple):
+    """Where the own image of every caption stands among all images, the most similar first."""
+
+    # int64, shape (n_captions,): images that are more similar than the own one, and images that are as similar, the own
+    # one included.
+    n_larger: Ints
+    n_equal: Ints
+    n_images: int
+
+    def ranks(self) -> Floats:
+        """Ranks from 1 (best), the mean one of images that are equally similar: float64, shape (n_captions,)."""
+        return self.n_larger + (self.n_equal + 1) / 2
+
+    def recalls(self, k: int) -> Floats:
+        """Whether the own image is among the first `k`, 0 or 1; of equally similar ones the share that has room."""
+        return np.clip((k - self.n_larger) / self.n_equal, 0.0, 1.0)
+
+
+def retrieval_ranks(texts: np.ndarray, images: np.ndarray, rows: np.ndarray) -> RetrievalRanks:
+    """Rank all images by their cosine with every caption; equal images count once, cosines within 1e-9 are equal.
+
+    Args:
+        texts: floating-point array, shape (n_captions, d), no zero rows.
+        images: floating-point array, shape (n_rows, d), no zero rows.
+        rows: integers, shape (n_captions,): the row whose image is the caption's own.
+
+    >>> found = retrieval_ranks(np.eye(2), np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), np.array([0, 1]))
+    >>> found.ranks().tolist(), found.recalls(1).tolist(), found.n_images
+    ([1.0, 1.0], [1.0, 1.0], 2)
+    """
+    distinct, of_rows = np.unique(images, axis=0, return_inverse=True)
+    pool, own = unit_vectors(distinct), of_rows.reshape(-1)[rows]
+    n_larger, n_equal = np.empty((2, len(texts)), dtype=np.int64)
+    step = max(1, COSINES_AT_ONCE // len(pool))
+    for start in range(0, len(texts), step):
+        part = slice(start, start + step)
+        cosines = unit_vectors(texts[part]) @ pool.T  # (captions of the part, n_images)
+        differences = cosines - cosines[np.arange(len(cosines)), own[part], None]
+        n_larger[part] = np.count_nonzero(differences > TIE_TOLERANCE, axis=1)
+        n_equal[part] = np.count_nonzero(np.abs(differences) <= TIE_TOLERANCE, axis=1)
+    return RetrievalRanks(n_larger, n_equal, len(pool))
 
 
 def check_weight(weight: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .sets_gaps import DrawnGaps, GapsTest, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
-from .sets_intervals import interval_of_rows, mean_of_rows, one_sided_p_value
+from .sets_intervals import interval_of_rows, mean_interval, mean_of_rows, one_sided_p_value
 from .sets_module import ComparableRows
 from .sets_parity_power import (
     RowsNeeded,
@@ -32,11 +32,16 @@ from .sets_tails import (
     Distances,
     KeptDistances,
     PeopleDistances,
+    TailShare,
+    Threshold,
     corpus_tails,
     independent_distances,
+    quantile_interval,
     rows_beyond,
     tail_distances,
+    tail_share,
 )
+from .text_wording import LEAST_ROWS_OF_WORDING, WORDING_SHARES, WordingRows, WordingTest, wording_shares, wording_test
 
 # Ways to the p-value: the closed form, or as in the other modules by all splits, by random ones, or none.
 PARITY_P_VALUES = ("chi-squared", "exact", "permutation", "none")
@@ -59,6 +64,10 @@ FURTHER_KEYS = (
     *("gaps_p_value", "tails_p_value", "human_parity_smallest_p", "fidelity_gap_p_value", "diversity_gap_p_value"),
     *PEOPLES_COPIES,
 )
+
+# Shares of wording beside those of people's own captions, each by the others' model.
+SHARES_OF_WORDING = (*WORDING_SHARES, "faulty_share")
+OF_PEOPLE = {name: f"{name}_of_people" for name in ("odd_wording_share", "faulty_share")}
 
 # What needs two candidates; NaN for a row that has one.
 OF_PAIRS = frozenset({"diversity_gap", "energy_distance"})
@@ -129,7 +138,11 @@ def _copies(distances: np.ndarray, m: int) -> dict[str, np.ndarray]:
 
 
 def parity_result(
-    columns: ParityColumns, tails: CorpusTails, options: Mapping[str, Any], drawn: DrawnGaps | None = None
+    columns: ParityColumns,
+    tails: CorpusTails,
+    options: Mapping[str, Any],
+    drawn: DrawnGaps | None = None,
+    wording: "ParityWording | None" = None,
 ) -> dict[str, Any]:
     """Build the result of all rows, a dict of Python scalars.
 
@@ -138,6 +151,7 @@ def parity_result(
         tails: of all rows, with intervals if there is a confidence level.
         options: p_value, confidence_level and clusters.
         drawn: the gaps of random splits, for their p-values.
+        wording: of the captions; None where there are none, and its keys are left out.
     """
     level, clusters = options["confidence_level"], options["clusters"]
     corpus = parity_corpus(columns, clusters)
@@ -165,7 +179,109 @@ def parity_result(
     if options["p_value"] != "none":
         result["fidelity_gap_p_value"] = test.fidelity_p_value
         result["diversity_gap_p_value"] = test.diversity_p_value
-    return result
+    return result if wording is None else result | wording.result(options)
+
+
+class ParityWording(NamedTuple):
+    """Wording of the candidates beside people's; see `text_wording`."""
+
+    rows: WordingRows
+    test: WordingTest
+    shares: Mapping[str, TailShare]
+    # How far each candidate is unlike people's by its distances, or odd by its wording: n_rows lists.
+    faulty: Sequence[Sequence[float]]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there are enough rows."""
+        return not math.isnan(self.test.gap)
+
+    def result(self, options: Mapping[str, Any]) -> dict[str, float]:
+        """Return the values by the keys of a module's result, all NaN where there are too few rows."""
+        level = options["confidence_level"]
+        result = _with_interval("wording_gap", (self.test.gap, self.test.low, self.test.high), level)
+        if options["p_value"] != "none":
+            result["wording_p_value"] = self.test.p_value
+        for name, share in self.shares.items():
+            result |= _with_interval(name, (share.value, share.low, share.high), level)
+            if name in OF_PEOPLE:
+                ends = (math.nan, math.nan) if level is None else mean_interval(share.people, level)
+                low, high = np.clip(ends, 0, 1).tolist()
+                result |= _with_interval(OF_PEOPLE[name], (share.people.mean, low, high), level)
+        return result if self.is_measured else dict.fromkeys(result, math.nan)
+
+    def lists(self) -> dict[str, Any]:
+        """Return the values of rows and candidates, and `N_LISTED` candidates, the oddest first."""
+        slor = self.rows.of_candidates()
+        oddest = heapq.nsmallest(
+            N_LISTED, ((value, row, i) for row, values in enumerate(slor) for i, value in enumerate(values))
+        )
+        return {
+            "wording_gap_per_row": self.rows.gaps.tolist(),
+            **{f"{name}_per_row": share.rows.tolist() for name, share in self.shares.items()},
+            "wording_per_candidate": slor,
+            "faulty_per_candidate": [list(row) for row in self.faulty],
+            "oddest_wording": [[row, i] for _, row, i in oddest],
+        }
+
+
+def parity_wording(
+    rows: WordingRows, distances: Distances, tails: CorpusTails, options: Mapping[str, Any]
+) -> ParityWording:
+    """Test the wording of all rows, and count faulty candidates: those unlike people's, or of odd wording.
+
+    A reference is odd by its own wording, and unlike people's by its distances from the others; a candidate in its
+    place likewise. `distances` and `tails` are those of the same rows; options are confidence_level and clusters.
+    """
+    level, clusters = options["confidence_level"], options["clusters"]
+    test, wording = wording_test(rows, clusters, level), wording_shares(rows, clusters, level)
+    people = tails.people[False], wording.people
+    signs = TAILS["unlike_people_share"].sign, WORDING_SHARES["odd_wording_share"]
+
+    def faults(shares: Sequence[float]) -> FaultyRows:
+        """Faults beyond the quantiles that leave such shares of people."""
+        thresholds = [of.threshold(sign, share) for of, sign, share in zip(people, signs, shares, strict=True)]
+        return _faulty_rows(rows, distances, thresholds)
+
+    of_rows = faults((TAIL, TAIL))
+    n_candidates = int(rows.sizes[:, 0].sum())
+    faulty = tail_share(of_rows.candidates, of_rows.people, clusters, n_candidates, is_tested=False)
+    if level is not None and faulty.candidates.n_clusters > 1:
+        errors = (
+            share.people.standard_error
+            for share in (tails.shares["unlike_people_share"], wording.shares["odd_wording_share"])
+        )
+        ends = [quantile_interval(error, of, level) for error, of in zip(errors, people, strict=True)]
+        beyond = [float(faults([end[i] for end in ends]).candidates.mean()) for i in (0, 1)]
+        faulty = faulty.with_interval(beyond[0], beyond[1], level)
+    return ParityWording(rows, test, {**wording.shares, "faulty_share": faulty}, of_rows.degrees)
+
+
+class FaultyRows(NamedTuple):
+    """Shares of faulty captions."""
+
+    # float64 arrays, shape (n_rows,): of candidates, and of references beside the others.
+    candidates: np.ndarray
+    people: np.ndarray
+    # Of each candidate: n_rows lists.
+    degrees: list[list[float]]
+
+
+def _faulty_rows(rows: WordingRows, distances: Distances, thresholds: Sequence[Threshold]) -> FaultyRows:
+    """Captions beyond the threshold of distances, or that of wording: in part those in part of a tail."""
+    unlike, odd_wording = thresholds
+    odd = odd_wording.shares(rows.slor)
+    shares = np.empty((2, distances.n_rows))
+    degrees: list[list[float]] = [[] for _ in range(distances.n_rows)]
+    for block in distances.blocks():
+        m, of_rows = block.n_candidates, tail_distances(block.distances, block.n_candidates)
+        of_texts = odd[rows.texts.first[block.rows][:, None] + np.arange(block.distances.shape[1])]
+        candidates = 1 - (1 - unlike.shares(of_rows.candidates)) * (1 - of_texts[:, :m, None])
+        people = 1 - (1 - unlike.shares(of_rows.people)) * (1 - of_texts[:, m:])
+        shares[:, block.rows] = candidates.mean(axis=(1, 2)), people.mean(axis=1)
+        for row, of_row in zip(block.rows.tolist(), candidates.mean(axis=2).tolist(), strict=True):
+            degrees[row] = of_row
+    return FaultyRows(shares[0], shares[1], degrees)
 
 
 def reported_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,6 +417,16 @@ def warn_of_few_rows(tails: CorpusTails, options: Mapping[str, Any]) -> None:
             f"p_value: the tails are tested from {LEAST_ROWS_OF_TAILS} rows on, or {LEAST_DISTANCES_OF_TAILS} with two "
             f"references, and there are {n_rows}. The p-value is that of the gaps alone, in which wrong captions and "
             "ordinary ones can cancel.",
+            stacklevel=2,
+        )
+
+
+def warn_of_unmeasured_wording(wording: ParityWording | None) -> None:
+    """Warn where wording is left out for want of rows."""
+    if wording is not None and not wording.is_measured:
+        warnings.warn(
+            f"wording: expected {LEAST_ROWS_OF_WORDING} rows or clusters for a model of how people put things, got "
+            f"{len(wording.rows.sizes)} rows. Its values, and faulty_share, are NaN.",
             stacklevel=2,
         )
 

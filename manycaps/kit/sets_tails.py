@@ -344,7 +344,7 @@ def corpus_tails(
     n_independent = n_clusters * independent_distances(sizes)
     is_tested = n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
     shares = {
-        name: _tail_share(of_candidates[name], of_people[name], clusters, _n_candidates(sizes, tail), is_tested)
+        name: tail_share(of_candidates[name], of_people[name], clusters, _n_candidates(sizes, tail), is_tested)
         for name, tail in TAILS.items()
     }
     if confidence_level is not None:
@@ -399,7 +399,7 @@ def rows_beyond(
     return counted
 
 
-def _tail_share(
+def tail_share(
     candidates: np.ndarray, people: np.ndarray, clusters: Sequence[Hashable] | None, n_candidates: int, is_tested: bool
 ) -> TailShare:
     """Describe the shares of the rows that have one."""
@@ -423,7 +423,7 @@ def _shares_with_intervals(
     """The shares of two clusters or more, with the ends of their intervals."""
     tails = {name: TAILS[name] for name, share in shares.items() if share.candidates.n_clusters > 1}
     quantiles = {
-        name: _quantile_interval(shares[name].people.standard_error, people[tail.of_pairs], confidence_level)
+        name: quantile_interval(shares[name].people.standard_error, people[tail.of_pairs], confidence_level)
         for name, tail in tails.items()
     }
     beyond: dict[str, list[float]] = {name: [] for name in tails}
@@ -438,7 +438,7 @@ def _shares_with_intervals(
     return {name: shares[name].with_interval(far, near, confidence_level) for name, (far, near) in beyond.items()}
 
 
-def _quantile_interval(error: float, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
+def quantile_interval(error: float, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
     """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934).
 
     The far end is 0 where it is less than one independent distance: the quantile may lie beyond all of them.

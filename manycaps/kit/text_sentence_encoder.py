@@ -29,6 +29,7 @@ from .base_files import (
 from .base_messages import check_installed, reason_of, shown_path, shown_value
 from .base_module import CollectionModule, check_choice, check_whole_number
 from .text_windows import LONG_TEXTS, mean_of_windows, sentence_windows, warn_of_unread
+from .text_word_vectors import PREFIX, is_word_vectors, read_word_vectors, word_vectors_path
 from .vectors_checks import as_encoder_output
 
 # The model of Chan et al. (2022), https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, at a fixed revision.
@@ -109,10 +110,11 @@ def check_encoder_options(options: Mapping[str, Any]) -> None:
     check_choice("dtype", options["dtype"], DTYPES)
     check_whole_number("batch_size", options["batch_size"], 1)
     check_choice("long_texts", options["long_texts"], LONG_TEXTS)
-    if options["long_texts"] == "window" and callable(encoder):
+    if options["long_texts"] == "window" and (callable(encoder) or is_word_vectors(encoder)):
+        kind = "a function" if callable(encoder) else "word vectors"
         raise ValueError(
-            "long_texts: expected 'truncate' beside a function as encoder, got 'window'. Leave it out: the function "
-            "gets whole texts, and can read them in windows itself."
+            f"long_texts: expected 'truncate' beside {kind} as encoder, got 'window'. Leave it out: texts are read "
+            "as a whole."
         )
 
 
@@ -125,6 +127,8 @@ def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     {'encoder': 'len', 'dtype': None}
     """
     encoder = options["encoder"]
+    if is_word_vectors(encoder):
+        return {"encoder": PREFIX + word_vectors_path(encoder).name, "dtype": None}
     if isinstance(encoder, str | os.PathLike):
         name = os.fspath(encoder)
         name = f"{name}@{DEFAULT_REVISION[:7]}" if name == DEFAULT_ENCODER else name
@@ -174,6 +178,8 @@ class SentenceEncoder:
         if not isinstance(encoder, str | os.PathLike):
             return as_encoder_output(encoder(list(captions)), len(captions))
         shared = self._loaded(options)
+        if is_word_vectors(encoder):
+            return shared.model.means(captions)
         if options["long_texts"] == "truncate":
             return _vectors(shared, captions, options["batch_size"], progress)
         windows = _windows(shared, captions)
@@ -188,10 +194,12 @@ class SentenceEncoder:
 
         n_truncated: texts of which words are not read; with windows those of which a sentence is too long, and
         n_windowed: texts that are read in several windows. Empty for a function, and for a model that does not say how
-        much it reads.
+        much it reads. n_unknown_words, of word vectors: words that have none, as often as they occur.
         """
         if not isinstance(options["encoder"], str | os.PathLike):
             return {}
+        if is_word_vectors(options["encoder"]):
+            return {"n_unknown_words": self._loaded(options).model.n_unknown(texts)}
         shared, n_times = self._loaded(options), collections.Counter(texts)
         with shared.lock:
             long = unread_texts(shared.model, list(n_times))
@@ -213,10 +221,15 @@ class SentenceEncoder:
         device, dtype, encoder = options["device"], options["dtype"], options["encoder"]
         # A path that is no string is never a name on the hub.
         encoder = encoder if isinstance(encoder, str) else os.path.abspath(encoder)
-        settings, last = (encoder, path_state(local_path(encoder)), device, dtype), self._last
+        path = local_path(encoder.removeprefix(PREFIX))
+        settings, last = (encoder, path_state(path), device, dtype), self._last
         if last is not None and last[0] == settings:
             return last[1]
         last = self._last = None  # free the memory of the last one first
+        if is_word_vectors(encoder):
+            path = word_vectors_path(encoder)  # raises where there is none
+            self._last = settings, LOADED.get((path.resolve(), path_state(path)), lambda: read_word_vectors(path))
+            return self._last[1]
         check_installed(("sentence_transformers", "torch"), "encoder", HOW_TO_GET_THE_LIBRARY)
         folder = model_folder(encoder)
         shared = LOADED.get(

@@ -7,6 +7,8 @@ all parts are put together.
 import collections
 import json
 import math
+import pathlib
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, WORD_COUNTS
+from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, PARITY, WORD_COUNTS
 from manycaps.kit.diversity_sets import mean_of_defined
 from manycaps.kit.sets_module import distribution_result
 from manycaps.scoring.run_folder import RunFolder
@@ -22,6 +24,7 @@ from manycaps.scoring.run_folder import RunFolder
 if TYPE_CHECKING:
     from manycaps.kit.sets_corpus import CorpusTest
     from manycaps.kit.sets_tails import DistanceBlock
+    from manycaps.kit.text_wording import WordingRows
     from manycaps.scoring.scorer import Scorer
 
 Arrays = Mapping[str, np.ndarray]
@@ -31,6 +34,9 @@ BATCH_ROWS = 1 << 14
 
 # Column of human parity: one triangle of the distances of a row's texts, out of which the tails of all rows are made.
 DISTANCE_COLUMN = "human_parity_distances"
+
+# Rows of which wording is measured by their own references: those of 50,000 take 2 GB while it is.
+MOST_ROWS_OF_WORDING = 100_000
 
 # Options that run a model or a tagger over all captions, where words are counted.
 MODEL_OPTIONS = ("pos", "semantic", "encoder")
@@ -124,14 +130,22 @@ def metric_corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> d
 
 def _reduced_values(folder: RunFolder, scorer: "Scorer", parts: Collection[int]) -> dict[str, Any]:
     """Values of the corpus that are not means over rows."""
+    if scorer.is_parity:  # which has put all rows together
+        return {}
+    reduction = _merged(folder, scorer, parts)
+    return {} if reduction is None else reduction.values()
+
+
+def _merged(folder: RunFolder, scorer: "Scorer", parts: Collection[int]) -> Any:
+    """What all parts have kept of their rows, one part after the other; None for most metrics."""
     reduction = scorer.reduction()
     if reduction is None:
-        return {}
+        return None
     start = f"reduced:{scorer.name}:"
     for part in parts:
         with np.load(folder.part_file("score", part, "npz")) as arrays:
             reduction.merge({name[len(start) :]: arrays[name] for name in arrays.files if name.startswith(start)})
-    return reduction.values()
+    return reduction
 
 
 def _distribution_result(
@@ -156,13 +170,39 @@ def _parity_result(
     folder: RunFolder, scorer: "Scorer", parts: Sequence[int], columns: dict[str, StoredColumn]
 ) -> dict[str, Any]:
     """Result of human parity: its tests are made of sums over rows, and of the distances of all rows."""
-    from manycaps.kit.sets_parity import parity_result, reported_result
+    from manycaps.kit.sets_parity import parity_result, parity_wording, reported_result, warn_of_unmeasured_wording
     from manycaps.kit.sets_tails import corpus_tails
 
     n_rows, level = len(columns["fidelity_gap"]), scorer.options["confidence_level"]
     check_interval_rows(scorer.options, n_rows)
-    tails = corpus_tails(StoredDistances(folder, parts, n_rows), level, None)
-    return reported_result(parity_result(columns, tails, scorer.options), scorer.options)
+    distances = StoredDistances(folder, parts, n_rows)
+    tails = corpus_tails(distances, level, None)
+    wording = None
+    if (rows := _gathered_wording(folder, scorer, parts, n_rows)) is not None:
+        wording = parity_wording(rows, distances, tails, scorer.options)
+        warn_of_unmeasured_wording(wording)
+    return reported_result(parity_result(columns, tails, scorer.options, wording=wording), scorer.options)
+
+
+def _gathered_wording(folder: RunFolder, scorer: "Scorer", parts: Sequence[int], n_rows: int) -> "WordingRows | None":
+    """Wording of all rows, which is also written for `manycaps compare`; None where there are too many."""
+    if n_rows > MOST_ROWS_OF_WORDING and scorer.options["language_model"] is None:
+        warnings.warn(
+            f"wording: expected at most {MOST_ROWS_OF_WORDING:,} rows for a model of their own references, got "
+            f"{n_rows:,}. It is left out: give --option human_parity.language_model=FILE, made with `manycaps "
+            "count-ngrams`.",
+            stacklevel=2,
+        )
+        return None
+    gathered = _merged(folder, scorer, parts)
+    rows: WordingRows = gathered.wording()
+
+    def save(path: pathlib.Path) -> None:
+        with path.open("wb") as file:
+            np.savez(file, sizes=rows.sizes, slor=rows.slor, influence=rows.influence)
+
+    folder.write(folder.wording, save)
+    return rows
 
 
 def _corpus_test(
@@ -216,6 +256,8 @@ def reduction_of(reduction: str, module: Any, options: Mapping[str, Any]) -> Red
         return CodedData(options)
     if reduction == CHAIR_SUMS:
         return NamedObjects(options)
+    if reduction == PARITY:
+        return GatheredWording(options)
     if is_pooled(options):
         return GatheredEmbeddings(module, options) if gathers(reduction, options) else PooledMoments()
     return None
@@ -455,6 +497,66 @@ class CodedData:
         """Return the figures of all rows."""
         figures: dict[str, Any] = self._diversity.figures(self._options["head_shares"], self._options["lengths"])
         return figures
+
+
+class GatheredWording:
+    """Words of all captions as numbers, for human_parity, whose n-gram model needs the references of all rows.
+
+    With a language model of another corpus the wording of every caption is known at once, and kept in their place.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        from manycaps.kit import text_wording
+
+        self._wording, self._tokenizer = text_wording, options["tokenizer"]
+        self._model = text_wording.load_language_model(options["language_model"])
+        self._vocabulary: dict[str, int] = {}
+        self._kept: dict[str, list[np.ndarray]] = {}
+
+    def add(self, part: Mapping[str, Sequence[Sequence[str]]]) -> None:
+        """Take in the captions of some rows."""
+        from manycaps.kit.text_ngrams import word_ids
+        from manycaps.kit.text_tokens import tokenize_rows
+
+        candidates, references = (tokenize_rows(part[name], self._tokenizer) for name in ("predictions", "references"))
+        rows = list(zip(candidates, references, strict=True))
+        kept: dict[str, np.ndarray] = {"sizes": np.array([(len(mine), len(people)) for mine, people in rows])}
+        if self._model is None:
+            texts = (text for mine, people in rows for text in (*mine, *people))
+            kept["words"], kept["lengths"] = word_ids(texts, self._vocabulary)
+        else:
+            kept["slor"] = self._wording.wording_rows(candidates, references, model=self._model).slor
+        for name, array in kept.items():
+            self._kept.setdefault(name, []).append(array)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the words, and the rows as their numbers; or the wording."""
+        joined = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
+        return joined | ({"names": _as_bytes(list(self._vocabulary))} if "words" in joined else {})
+
+    def merge(self, arrays: Arrays) -> None:
+        """Take in the rows of another part."""
+        kept = dict(arrays)
+        if "names" in kept:
+            from manycaps.kit.text_ngrams import numbered
+
+            kept["words"] = numbered(json.loads(kept.pop("names").tobytes()), self._vocabulary)[kept["words"]]
+        for name, array in kept.items():
+            self._kept.setdefault(name, []).append(array)
+
+    def values(self) -> dict[str, Any]:
+        """Return nothing: `wording` is put together with the distances."""
+        return {}
+
+    def wording(self) -> "WordingRows":
+        """Return the wording of all rows."""
+        kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
+        if "slor" in kept:
+            return self._wording.WordingRows(kept["sizes"], kept["slor"], np.zeros(len(kept["slor"])))
+        words = kept["words"], kept["lengths"]
+        return self._wording.wording_of(
+            self._wording.texts_of(kept["sizes"], *words, self._vocabulary), has_model=False
+        )
 
 
 def _as_bytes(value: Any) -> np.ndarray:

@@ -44,6 +44,7 @@ class RunFolder:
         self.manifest = self.path / "manifest.json"
         self.summary = self.path / "summary.json"
         self.rejected = self.path / "rejected.jsonl"
+        self.wording = self.path / "wording.npz"
         self.store = self.parts / "joined.sqlite"
         self.document_frequency = self.parts / "document_frequency.json"
 
@@ -128,7 +129,7 @@ class RunFolder:
 
     def remove_results(self) -> None:
         """Remove every file that a run writes, and no other."""
-        own = [self.summary, self.rejected, self.manifest, self.store, self.document_frequency]
+        own = [self.summary, self.rejected, self.wording, self.manifest, self.store, self.document_frequency]
         for step in ("survey", "score", "earlier", "documents", "joined"):
             own += self.parts.glob(f"{step}-*")
         for path in (*own, *self.rows.glob("part-*.parquet")):

@@ -36,6 +36,7 @@ ROW_FIELDS = {
 COUNTS = (
     "n_truncated",
     "n_windowed",
+    "n_unknown_words",
     "n_captions",
     "n_captions_references",
     "n_rows_with_pairs",
@@ -122,6 +123,11 @@ class Scorer:
             raise ValueError(
                 "--option clusters: expected none, got labels. Leave it out: `manycaps compare --clusters` takes the "
                 "clusters from the ids of the rows."
+            )
+        if self.options.get("retrieval"):
+            raise ValueError(
+                "--option retrieval=true: expected values of rows, got ranks among all images, which cannot "
+                "be computed in parts. Leave it out, or give all rows to the module in Python."
             )
         if self.options.get("idf") is True:
             raise ValueError(
@@ -238,7 +244,8 @@ class Scorer:
             from manycaps.kit.sets_parity import values_of_rows
 
             values = values_of_rows(rows, options, lambda steps, **_: steps)
-            return Scores({**values.columns, DISTANCE_COLUMN: values.distances.packed()}, counts, signature)
+            columns_of_rows: dict[str, Collection[Any]] = {**values.columns, DISTANCE_COLUMN: values.distances.packed()}
+            return Scores(columns_of_rows, counts, signature, reduced=columns)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
         row_columns: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:

@@ -48,6 +48,7 @@ from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences
+from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 
 _DESCRIPTION = """

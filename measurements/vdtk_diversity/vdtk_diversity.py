@@ -32,12 +32,14 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
 from .diversity_counts import NumberTable as NumberTable
 from .diversity_ngram_model import expected_decisions as expected_decisions
 from .diversity_redundancy import SemanticRedundancy as SemanticRedundancy
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences
+from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.

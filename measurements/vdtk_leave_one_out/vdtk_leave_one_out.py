@@ -60,6 +60,7 @@ from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_rouge import f_measure as f_measure
 from .text_windows import sentences as sentences
+from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_distance import cosine_similarities as cosine_similarities
 from .vectors_kernels import check_bandwidth as check_bandwidth

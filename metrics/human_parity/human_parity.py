@@ -21,11 +21,13 @@ from .sets_parity import (
     listed_captions,
     lists_of_rows,
     parity_result,
+    parity_wording,
     reported_result,
     symmetric,
     values_of_rows,
     warn_of_copies,
     warn_of_few_rows,
+    warn_of_unmeasured_wording,
 )
 from .sets_parity_words import words_of
 from .sets_splits import TIE_TOLERANCE
@@ -35,8 +37,10 @@ from .text_distance import text_distances
 from .text_document_counts import CountsDocuments, frequency_settings
 from .text_document_frequency import check_document_frequency
 from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings
+from .text_phrases import telling_phrases
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
+from .text_wording import check_language_model, coded_texts, load_language_model, wording_of
 from .vectors_distance import (
     check_distance_diagonals,
     check_distance_scale,
@@ -60,6 +64,7 @@ from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_windows import sentences as sentences
+from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
@@ -116,7 +121,10 @@ Args:
     clusters: one label per row, equal ones for rows that depend on each other; default: none do.
     seed: non-negative whole number, default 0.
     details: True adds per-row and per-candidate lists and the signature; default False.
-    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its tokens; not for "bert".
+    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its tokens: of the wording,
+        and of distances but "bert".
+    language_model: path of the n-gram counts of a training corpus, or a mapping, for the wording; default: counted in
+        the references of all other rows, or clusters.
     document_frequency: for "cider", path of a table, or a mapping; default: counted in the references.
     meteor15_data: for "meteor15", path of meteor-1.5.jar, or of a folder that holds it, instead of pycocoevalcap's.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
@@ -137,6 +145,16 @@ Returns:
     ordinary_share: share that are nearer to the references than 19 of 20. near_duplicate_share, spread_share: share of
         the pairs of candidates that are nearer to each other, and farther apart, than 19 of 20 pairs of human captions.
         People give 0.05 of each, with any numbers of captions.
+    wording_gap: mean SLOR of the candidates less that of people's captions, in natural logarithms per word: how much
+        more predictable their words are, to an n-gram model of people's captions of other rows. 0 for people; below 0
+        for broken language. This and the next four keys are NaN below ten rows, or clusters, and missing where there
+        are no captions.
+    wording_p_value: two-sided, of "people wrote the candidates", by the wording gap.
+    odd_wording_share: share of the candidates that are less predictable than 19 of 20 human captions.
+    formulaic_share: share that are more predictable than 19 of 20. People give 0.05 of each.
+    faulty_share: share that are unlike people's captions by their distances, or odd by their wording; fewer is better.
+    faulty_share_of_people, odd_wording_share_of_people: the same of people's own captions, each beside the others; the
+        second is 0.05.
     wrong_share_ci_low: with confidence_level, lower bound of the share of captions that people would not have written,
         (unlike_people_share_ci_low - 0.05) / 0.95, at least 0.
     copied_share: share of candidates at distance 0 from a reference.
@@ -159,6 +177,11 @@ Returns:
         are at least as far from the references; and the mean distance from the references.
     distance_histogram: with details, share of the candidates in each twentieth of people's distances, the nearest
         first; 0.05 each for people. The first is ordinary_share, the last unlike_people_share.
+    wording_per_candidate, faulty_per_candidate: with details, SLOR; and how far each candidate is faulty, 0 to 1.
+    oddest_wording: with details, [row, candidate] of the 100 candidates with the lowest SLOR.
+    phrases: with details, up to 20 phrases of one to three words that candidates have more often, or less often, than
+        people: dicts with phrase, begins and ends (whether captions begin, or end, with it), share, share_of_people,
+        and p_value, adjusted for all phrases. Chosen so that 5 % of them at most are false.
     most_unlike_people, most_alike: with details, [row, candidate] of the 100 candidates farthest from their references,
         and [row, candidate, candidate] of the 100 pairs nearest to each other: where to look.
     signature: with details.
@@ -192,6 +215,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         "distance": "bert",
         "tokenizer": "ptb",
         "document_frequency": None,
+        "language_model": None,
         "meteor15_data": None,
         **ENCODER_DEFAULTS,
         **DISTRIBUTION_DEFAULTS,
@@ -208,6 +232,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         if not callable(distance):
             check_choice("distance", distance, DISTANCES)
         check_tokenizer(options["tokenizer"])
+        check_language_model(options["language_model"])
         if options["document_frequency"] is not None:
             check_document_frequency(options["document_frequency"])
             if distance != "cider":
@@ -291,22 +316,55 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         """Compare rows of vectors by their cosine distances."""
         return parity_comparison(cosine_distances(cosine_similarities(vectors)), n_candidates)
 
+    def rows_of(self, predictions, references, options):
+        """Return the rows of captions, whose wording is that of their tokens whatever their distances are."""
+        rows = super().rows_of(predictions, references, options)
+        model = "references" if options["language_model"] is None else "file"
+        settings = {**rows.settings, "tokenizer": tokenizer_name(options["tokenizer"]), "language_model": model}
+        return rows._replace(settings=settings)
+
+    def caption_result(self, predictions, references, options):
+        """Check the sizes of all rows, compare the captions and their wording, and return the result."""
+        self.check_captions(predictions, references, options)
+        rows = self.rows_of(predictions, references, options)
+        texts = self.coded_texts(predictions, references, options)
+        result = self.result_of(rows, options, texts=texts)
+        return result | self.long_text_counts(predictions, references, options)
+
+    @staticmethod
+    def coded_texts(predictions, references, options):
+        """Return the words of all captions as numbers, and those of the language model."""
+        candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
+        return coded_texts(candidates, people, options["clusters"], load_language_model(options["language_model"]))
+
+    def wording_rows(self, predictions, references, options):
+        """Return the wording of all captions, with these options."""
+        texts = self.coded_texts(predictions, references, options)
+        return wording_of(texts, has_model=options["language_model"] is not None)
+
     def row_values(self, predictions, references):
         """Return what the corpus needs of every row, with the options of load time; see `values_of_rows`."""
         options = {**self.load_options, "p_value": "none", "confidence_level": None}
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         return values_of_rows(self.rows_of(predictions, references, options), options, type(self).progress)
 
-    def result_of(self, rows, options, corpus_values=dict):
-        """Compare all rows, and build the result."""
+    def result_of(self, rows, options, corpus_values=dict, texts=None):
+        """Compare all rows, and build the result; with `texts` also that of their wording."""
         values = values_of_rows(rows, options, type(self).progress)
-        tails = values.tails(options)
+        tails, wording = values.tails(options), None
+        if texts is not None:
+            of_texts = wording_of(texts, has_model=options["language_model"] is not None)
+            wording = parity_wording(of_texts, values.distances, tails, options)
         warn_of_few_rows(tails, options)
+        warn_of_unmeasured_wording(wording)
         warn_of_copies(values.columns, options["clusters"])
-        result = reported_result(parity_result(values.columns, tails, options, values.drawn), options)
+        result = reported_result(parity_result(values.columns, tails, options, values.drawn, wording), options)
         if not options["details"]:
             return result
         lists = lists_of_rows(values, tails) | listed_captions(values.distances, tails.people[False])
+        if wording is not None:
+            phrases = telling_phrases(texts, options["clusters"]) if wording.is_measured else []
+            lists |= {**wording.lists(), "phrases": [phrase._asdict() for phrase in phrases]}
         return result | lists | {"signature": self._signature(options, rows.settings)}
 
     @staticmethod

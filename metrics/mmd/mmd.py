@@ -47,7 +47,9 @@ from .clip_variants import Treatment as Treatment
 from .clip_weights import LazyLibrary as LazyLibrary
 from .media_images import stored_value as stored_value
 from .sets_splits import exact_splits as exact_splits
+from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences
+from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_pairs import n_threads as n_threads
 

@@ -27,7 +27,9 @@ from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .sets_splits import exact_splits as exact_splits
+from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences
+from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_pairs import n_threads as n_threads
 

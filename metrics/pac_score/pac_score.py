@@ -12,10 +12,11 @@ with open(__file__.removesuffix("pac_score.py") + "base_descriptions.py", encodi
         )
 
 from .base_descriptions import PAC_CITATION, with_shared_parts
-from .base_module import About
+from .base_module import About, check_flag
+from .base_scores import scored_result
 from .clip_cosines import paired_cosines
 from .clip_pac_module import PacModule
-from .clip_pac_scores import pac_s
+from .clip_pac_scores import pac_s, retrieval_ranks
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -23,7 +24,7 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
-from .base_scores import scored_result as scored_result
+from .base_types import Ints as Ints
 from .clip_checkpoints import Checkpoint as Checkpoint
 from .clip_encoder import TextFeatures as TextFeatures
 from .clip_image_features import encode_images as encode_images
@@ -52,12 +53,18 @@ Args:
         n_rows floating-point arrays of shape (n_captions, d). No checkpoint is used.
     prompt: words before every caption, default "A photo depicts"; "" for none.
     weight: factor of the cosine, default 2.0; CLIP-S has 2.5.
+    retrieval: True adds the rank of every caption's own image among the images of all rows; default False.
     <options of PAC>
 Returns:
     pac_score: mean over rows of the mean over a row's candidates, 0 to weight; higher is better.
     n_rows: number of rows.
     n_truncated: captions of which words were not read; n_windowed: with "window", captions read in several windows.
-    pac_score_per_row, pac_score_per_candidate, signature: with details.
+    retrieval_rank: with retrieval, mean rank, from 1 (best), the mean one of images that are equally similar; equal
+        images count once.
+    recall_at_1, recall_at_5, recall_at_10: with retrieval, share of captions whose image is among the first 1, 5 or 10,
+        0 to 1, higher is better.
+    median_rank, n_images: with retrieval, median over captions, and number of different images.
+    ..._per_row, ..._per_candidate, signature: with details.
 Examples:
     >>> pac_score = evaluate.load("metrics/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
@@ -67,6 +74,9 @@ Examples:
     [1.25, 0.0]
 """,
 )
+
+# Numbers of images among which the own one is looked for, as retrieval is reported.
+RECALLS = (1, 5, 10)
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
@@ -80,7 +90,13 @@ class PacScore(PacModule, evaluate.Metric):
         ["https://arxiv.org/abs/2303.12112", "https://github.com/aimagelab/pacscore"],
     )
     OWN_COLUMNS = ("predictions", "images")
+    DEFAULTS = {**PacModule.DEFAULTS, "retrieval": False}
     progress = evaluate.utils.logging.tqdm
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        super().check_options(options)
+        check_flag("retrieval", options["retrieval"])
 
     def _compute(self, predictions, images, options):
         return self.caption_result([predictions], images, options)
@@ -89,3 +105,13 @@ class PacScore(PacModule, evaluate.Metric):
         """Return PAC-S of all candidates."""
         rows = np.repeat(np.arange(len(pictures)), sizes[0])
         return {"pac_score": pac_s(paired_cosines(texts.distinct, pictures, texts.rows, rows), options["weight"])}
+
+    def _result(self, texts, pictures, sizes, options, settings):
+        result = super()._result(texts, pictures, sizes, options, settings)
+        if not options["retrieval"]:
+            return result
+        rows = np.repeat(np.arange(len(pictures)), sizes[0])
+        found = retrieval_ranks(texts.distinct[texts.rows], pictures, rows)
+        scores = {"retrieval_rank": found.ranks()} | {f"recall_at_{k}": found.recalls(k) for k in RECALLS}
+        of_all = {"median_rank": float(np.median(found.ranks())), "n_images": found.n_images}
+        return result | scored_result(scores, sizes[0], options["details"]) | of_all

@@ -23,6 +23,7 @@ from .base_files import inline_bytes as inline_bytes
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_scores import scored_result as scored_result
+from .base_types import Ints as Ints
 from .clip_checkpoints import Checkpoint as Checkpoint
 from .clip_encoder import TextFeatures as TextFeatures
 from .clip_image_features import encode_images as encode_images

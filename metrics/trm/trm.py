@@ -34,6 +34,7 @@ from .vectors_ready_rows import ready_result
 from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import inline_bytes as inline_bytes
 from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
 from .clip_checkpoints import Checkpoint as Checkpoint
 from .clip_cosines import paired_cosines as paired_cosines
 from .clip_encoder import TextFeatures as TextFeatures
@@ -44,7 +45,9 @@ from .clip_variants import Treatment as Treatment
 from .clip_weights import LazyLibrary as LazyLibrary
 from .media_images import stored_value as stored_value
 from .sets_splits import exact_splits as exact_splits
+from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences
+from .text_word_vectors import is_word_vectors as is_word_vectors
 from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_rows import EmbeddingRows as EmbeddingRows
 

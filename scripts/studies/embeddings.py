@@ -1,10 +1,12 @@
 """Which sentence embedding sees most with few candidates? Figure B.1 of the distribution paper.
 
-python -m scripts.studies.embeddings [--clip FOLDER] [--references FILE --predictions NAME=FILE ...] [--output FOLDER]
+python -m scripts.studies.embeddings [--clip FOLDER] [--vectors NAME=FILE ...] [--output FOLDER]
+    [--references FILE --predictions NAME=FILE ...]
 
 Chan et al. (2022), appendix B.1, https://arxiv.org/abs/2209.07518: MMD over embeddings of captions by several models.
 Here by MiniLM (the default encoder of the collection), by the text encoder of a CLIP (--clip; without it tiny-pac, a
-toy that knows only coloured shapes), and by bags of the 5,000 commonest words, unit vectors all. Tests and candidates
+toy that knows only coloured shapes), by bags of the 5,000 commonest words, unit vectors all, and with --vectors by word
+vectors, such as --vectors GloVe=glove.6B.300d.txt fastText=crawl-300d-2M.vec. Tests and candidates
 are those of the study `sensitivity`, exact too. "human" should not be rejected.
 
 Written: embeddings.csv, a line for each system, number of candidates, trial and embedding; and the picture.
@@ -15,6 +17,7 @@ from scripts.studies.study_options import DAMAGES, Options, add_caption_options,
 parser = study_parser(__doc__)
 add_caption_options(parser, n_rows=50)
 parser.add_argument("--clip", metavar="FOLDER", help="checkpoint, as the option checkpoint of pac_score takes it")
+parser.add_argument("--vectors", nargs="+", default=[], metavar="NAME=FILE", help="text files of GloVe or fastText")
 parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
 parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
 parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
@@ -33,11 +36,12 @@ from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_options import CLIP_LOAD_DEFAULTS
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.text_word_vectors import read_word_vectors
 from manycaps.made_world.toy_scores import CHECKPOINT
 from scripts.studies.caption_rows import distinct_captions, read_captions
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells
 from scripts.studies.study_frame import StudyTable, study_settings
-from scripts.studies.study_pictures import BLUE, GREEN, ORANGE
+from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, SKY
 
 NAME = "embeddings"
 KEY = ("system", "n_candidates", "trial", "embedding")
@@ -46,6 +50,8 @@ KEY = ("system", "n_candidates", "trial", "embedding")
 N_WORDS = 5_000
 
 COLORS = {"MiniLM": BLUE, "CLIP text": ORANGE, "bag of words": GREEN}
+# Of word vectors.
+MORE_COLORS = (SKY, PURPLE)
 
 
 def bags_of_words(captions: Sequence[str]) -> np.ndarray:
@@ -72,14 +78,16 @@ def as_unit_vectors(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.where(norms > 0, norms, 1)
 
 
-def embedded(captions: Sequence[str], clip: str | None) -> dict[str, np.ndarray]:
-    """Return the vectors of all captions by every embedding."""
+def embedded(captions: Sequence[str], clip: str | None, files: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the vectors of all captions by every embedding; `files` are NAME=FILE."""
+    named = dict(file.split("=", 1) for file in files)
     encoder = ClipEncoder({**CLIP_LOAD_DEFAULTS, "checkpoint": clip or str(CHECKPOINT), "device": "cpu"}, tqdm)
     features = encoder.encode_texts(list(captions), 64)
     return {
         "MiniLM": SentenceEncoder().embed(list(captions), ENCODER_DEFAULTS, tqdm),
         "CLIP text": features.distinct[features.rows],
         "bag of words": bags_of_words(captions),
+        **{name: read_word_vectors(file).means(captions) for name, file in named.items()},
     }
 
 
@@ -94,7 +102,7 @@ def main(options: Options) -> None:
         places = {caption: i for i, caption in enumerate(distinct)}
         return {
             name: manycaps.load("mmd_bert", encoder=lambda texts, v=vectors: v[[places[text] for text in texts]])
-            for name, vectors in embedded(distinct, options.clip).items()
+            for name, vectors in embedded(distinct, options.clip, options.vectors).items()
         }
 
     def study(system: str, n: int, trial: int, embedding: str) -> Iterator[list[Any]]:
@@ -105,10 +113,11 @@ def main(options: Options) -> None:
 
     systems = list(trials[0].candidates)
     by_system = sorted(trial_cells(trials, 2, captions.size[0]), key=lambda cell: (cell[2], systems.index(cell[0])))
-    cells = [(*cell, name) for cell in by_system for name in COLORS]
+    colors = COLORS | dict(zip((file.split("=")[0] for file in options.vectors), MORE_COLORS, strict=False))
+    cells = [(*cell, name) for cell in by_system for name in colors]
     table = StudyTable(options.output, NAME, KEY, TEST_COLUMNS, study_settings(options))
     title = f"{captions.name}: MMD over several embeddings; grey: 5 %; bands: all trials"
-    styles = {name: (name, color, "-") for name, color in COLORS.items()}
+    styles = {name: (name, color, "-") for name, color in colors.items()}
     draw_p_values(table.fill(cells, study), options.output, NAME, title, "embedding", styles)
 
 

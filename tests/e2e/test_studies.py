@@ -65,6 +65,17 @@ def test_a_study_that_is_stopped_goes_on_to_the_same_tables(study, tmp_path):
     assert (tmp_path / f"{study}.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
+def test_the_study_of_embeddings_has_columns_of_word_vectors(tmp_path):
+    words = "a the dog cat man woman on in of red blue sits runs".split()
+    (tmp_path / "few.txt").write_text("".join(f"{word} {i} {len(word)} 1\n" for i, word in enumerate(words)))
+    program = importlib.import_module("scripts.studies.embeddings")
+    files = ["--vectors", f"few={tmp_path / 'few.txt'}"]
+    program.main(program.parsed(["--output", str(tmp_path), *shlex.split(SMALL["embeddings"]), *files]))
+    lines = read_lines(tmp_path / "embeddings.csv")
+    assert {line["embedding"] for line in lines} == {"MiniLM", "CLIP text", "bag of words", "few"}
+
+
 @each_case("study", STUDIES)
 def test_a_study_has_its_section_with_pictures_that_are_there(study):
     pictures = re.findall(r"!\[([^\]]+)\]\((studies/[^)]+\.png)\)", SECTIONS[study])

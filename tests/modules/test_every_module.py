@@ -262,10 +262,9 @@ def test_a_value_per_candidate_is_that_of_the_candidate_alone(folder):
         for key in keys:
             expected = [row[place % len(row)] for row in whole[key]]
             found = [value for (value,) in alone[key]]
-            is_list = isinstance(found[0], list)
-            assert found == expected if is_list else pytest.approx(expected, abs=TOLERANCES.get(folder.name, 1e-12)), (
-                key
-            )
+            if not isinstance(found[0], list):
+                expected = pytest.approx(expected, abs=TOLERANCES.get(folder.name, 1e-12))
+            assert found == expected, key
 
 
 def test_row_order_does_not_matter(folder):

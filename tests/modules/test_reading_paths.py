@@ -47,7 +47,7 @@ def test_the_way_from_a_call_to_a_number_is_short():
     untested = files_of_module(TRM_METEOR, p_value="none")
     assert len(untested) <= 9
     assert "sets_corpus.py" not in untested
-    assert len(files_of_module(ROOT / "metrics" / "human_parity", distance="meteor")) <= 14
+    assert len(files_of_module(ROOT / "metrics" / "human_parity", distance="meteor")) <= 16
 
 
 # Captions of a scene by two systems and by people.

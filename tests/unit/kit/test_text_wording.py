@@ -1,0 +1,204 @@
+"""Wording: against the slow loop, models of other corpora, tests, shares, intervals, and the phrases that are named."""
+
+import gzip
+import json
+import math
+
+import numpy as np
+import pytest
+
+from manycaps.kit import text_phrases
+from manycaps.kit.sets_tails import TAIL
+from manycaps.kit.text_phrases import telling_phrases
+from manycaps.kit.text_wording import (
+    caption_trigrams,
+    coded_texts,
+    load_language_model,
+    side_sums,
+    wording_rows,
+    wording_shares,
+    wording_test,
+)
+from tests.oracles.wording_loop import LoopModel, caption_ngrams, loop_influences, loop_slor, phrase_p_value
+from tests.refusals import assert_refused
+
+
+def drawn_captions(rng, sizes, n_words=12):
+    """Captions of a row share a topic; words follow Zipf's law, and some captions have none."""
+    chances = 1 / np.arange(1, n_words + 1)
+
+    def caption(topic):
+        words = rng.choice(n_words, size=rng.integers(0, 7), p=chances / chances.sum())
+        return [f"w{topic if rng.random() < 0.2 else word}" for word in words]
+
+    rows = [[caption(rng.integers(n_words)) for _ in range(m + n)] for m, n in sizes]
+    return tuple([row[s] for row, (m, _) in zip(rows, sizes, strict=True)] for s in (slice(0, 1), slice(1, None)))
+
+
+def exchangeable(rng, n_rows, m, n, n_words=60):
+    """Rows of which nobody can say who wrote which caption."""
+    chances = 1 / np.arange(1, n_words + 1)
+    words = rng.choice(n_words, size=(n_rows, m + n, 8), p=chances / chances.sum()).astype(str)
+    words[..., 0] = words[:, :1, 0]  # what a row is about
+    return words[:, :m].tolist(), words[:, m:].tolist()
+
+
+@pytest.mark.parametrize("clusters", [None, ["a", "b", "a", "c", "c"]])
+def test_slor_equals_the_slow_loop(clusters):
+    """Rows of several sizes, single references, empty and equal captions, and clusters that are left out together."""
+    rng = np.random.default_rng(0)
+    candidates, references = drawn_captions(rng, [(1, 1), (1, 4), (1, 2), (1, 3), (1, 2)])
+    candidates[1] = [references[1][0], ["unknown", "w1"]]
+    rows = wording_rows(candidates, references, clusters)
+    np.testing.assert_allclose(rows.slor, loop_slor(candidates, references, clusters), rtol=0, atol=1e-12)
+    assert rows.sizes.tolist() == [[1, 1], [2, 4], [1, 2], [1, 3], [1, 2]]
+    assert rows.of_candidates()[1] == rows.slor[2:4].tolist()
+
+
+def test_model_of_another_corpus_equals_the_slow_loop():
+    """No row is in it, so none is subtracted, and no row influences another."""
+    candidates, references = [[["a", "dog"]], [["x"]]], [[["a", "cat"]], [["a", "dog", "runs"]]]
+    corpus = [["a", "dog", "runs"], ["a", "dog"], ["two", "dogs"]]
+    counts = {}
+    for trigram in (trigram for text in corpus for trigram in caption_trigrams(text)):
+        counts[trigram] = counts.get(trigram, 0) + 1
+    rows = wording_rows(candidates, references, model=load_language_model({"n_captions": 3, "trigrams": counts}))
+    model = LoopModel([ngram for text in corpus for ngram in caption_ngrams(text)], n_words=6)
+    texts = [text for mine, people in zip(candidates, references, strict=True) for text in (*mine, *people)]
+    np.testing.assert_allclose(rows.slor, [model.slor(text) for text in texts], rtol=0, atol=1e-12)
+    assert not rows.influence.any()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"trigrams": {}}, "language_model: expected the layout"),
+        (
+            {"n_captions": 1, "trigrams": {"a dog": 1}},
+            "language_model['a dog']: expected three tokens joined by blanks",
+        ),
+        ({"n_captions": 1, "trigrams": {"  a": 0}}, "language_model[' a']: .* from 1 on, got 0"),
+    ],
+)
+def test_a_bad_language_model_is_refused(table, message):
+    assert_refused(ValueError, message, load_language_model, table)
+
+
+def test_influences_are_those_of_adding_and_removing_a_text():
+    """To first order: additive over positions, so not equal, but of the same size."""
+    rng = np.random.default_rng(1)
+    candidates, references = exchangeable(rng, 8, 1, 3, n_words=12)
+    exact = np.array(loop_influences(candidates, references))
+    of_rows = wording_rows(candidates, references).influence
+    assert np.corrcoef(exact, of_rows)[0, 1] > 0.85
+    assert np.polyfit(exact, of_rows, 1)[0] == pytest.approx(1, abs=0.35)
+
+
+def test_gap_and_its_variance_by_hand():
+    """One candidate and two references, without influences: (1 + 1 / 2) times the variance of the three."""
+    from manycaps.kit.text_wording import WordingRows, _split_variance
+
+    rows = WordingRows(np.array([[1, 2]] * 12), np.tile([2.0, 1.0, 0.0], 12), np.zeros(36))
+    assert rows.gaps.tolist() == [1.5] * 12
+    assert _split_variance(rows) == pytest.approx(12 * 1.5)
+    assert wording_test(rows).p_value == pytest.approx(math.erfc(18 / math.sqrt(18) / math.sqrt(2)))
+    assert side_sums(rows.slor, rows.sizes)[0].tolist() == [2.0, 1.0]
+
+
+def test_too_few_rows_and_equal_captions_have_no_p_value():
+    candidates, references = exchangeable(np.random.default_rng(0), 9, 1, 4)
+    assert all(map(math.isnan, wording_test(wording_rows(candidates, references), None, 0.95)))
+    rows = wording_rows([[["a", "dog"]]] * 20, [[["a", "dog"]] * 3] * 20)
+    tested = wording_test(rows, None, 0.95)
+    assert (tested.gap, tested.low, tested.high) == (0, 0, 0)
+    assert math.isnan(tested.p_value)
+
+
+def test_order_of_rows_and_of_words_in_the_vocabulary_changes_nothing():
+    candidates, references = exchangeable(np.random.default_rng(2), 40, 2, 3)
+    rows = wording_rows(candidates, references)
+    backwards = wording_rows(candidates[::-1], references[::-1])
+    assert wording_test(rows, None, 0.95) == pytest.approx(wording_test(backwards, None, 0.95), abs=1e-12)
+    assert rows.part([0, 3]).slor.tolist() == [*rows.slor[:5], *rows.slor[15:20]]
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 4), (10, 3), (1, 1)])
+def test_people_are_odd_in_five_percent_by_construction(m, n):
+    candidates, references = exchangeable(np.random.default_rng(3), 60, m, n)
+    for share in wording_shares(wording_rows(candidates, references), None, 0.95).shares.values():
+        assert share.people.mean == pytest.approx(TAIL)
+        assert 0 <= share.low <= share.value <= share.high <= 1
+
+
+def test_shuffled_words_are_odd_and_frequent_ones_formulaic():
+    rng = np.random.default_rng(4)
+    starts = ["a dog runs on the beach", "two cats sleep under a table", "the man cooks in a kitchen"]
+    people = [[f"{starts[rng.integers(3)]} {rng.geometric(0.1)}".split() for _ in range(3)] for _ in range(60)]
+    shuffled = [[rng.permutation(row[0]).tolist()] for row in people]
+    tested = {}
+    for name, candidates in (("odd", shuffled), ("formulaic", [[f"{starts[0]} 1".split()]] * 60)):
+        rows = wording_rows(candidates, people)
+        shares = wording_shares(rows).shares
+        tested[name] = wording_test(rows), shares["odd_wording_share"].value, shares["formulaic_share"].value
+    assert tested["odd"][0].gap < 0 < tested["formulaic"][0].gap
+    assert tested["odd"][0].p_value < 1e-6
+    assert tested["odd"][1] > 0.9
+    assert tested["formulaic"][2] > 2 * TAIL
+
+
+def bounds_of(rows, monkeypatch, clusters=None):
+    """The bound on the p-value of the phrase "x" in rows as `phrase_p_value` takes them; unadjusted, one-sided."""
+    monkeypatch.setattr(text_phrases, "LEAST_TEXTS", 1)
+    monkeypatch.setattr(text_phrases, "DISCOVERY_RATE", 1.0)
+    texts = [(m, [["a", *(["x"] if x else [])] for x in has]) for m, has in rows]
+    phrases = telling_phrases(coded_texts([t[:m] for m, t in texts], [t[m:] for m, t in texts]), clusters)
+    return next(phrase for phrase in phrases if phrase.phrase == "x" or "x" in phrase.phrase.split())
+
+
+def test_phrases_have_valid_p_values(monkeypatch):
+    """Never below the share of splits, and within the power of ten that Chernoff's bound costs."""
+    rows = [(2, [1, 1, 0, 0, 0]), (2, [1, 1, 0, 0]), (1, [1, 0, 0, 0]), (1, [1, 0, 0]), (2, [1, 0, 0, 0])]
+    exact = phrase_p_value(rows)
+    p_value = bounds_of(rows, monkeypatch).p_value
+    assert 2 * exact <= p_value <= 20 * exact
+    assert bounds_of(rows, monkeypatch, ["a", "a", "b", "c", "c"]).p_value > p_value
+
+
+def test_phrases_that_give_away_are_named():
+    rng = np.random.default_rng(5)
+    candidates, people = exchangeable(rng, 80, 2, 3)
+    candidates = [
+        [["close", "up", "of", *text] if rng.random() < 0.4 else [*text, '"'] for text in row] for row in candidates
+    ]
+    first, second = telling_phrases(coded_texts(candidates, people))[:2]
+    assert (first.phrase, first.ends, second.phrase, second.begins) == ('"', True, "close up", True)
+    assert (first.share_of_people, second.share_of_people) == (0, 0)
+    assert first.share + second.share == pytest.approx(1)
+    # The same with rows in clusters of four, where fewer are named.
+    named = telling_phrases(coded_texts(candidates, people), [i // 4 for i in range(80)])
+    assert named[0].phrase == '"'
+
+
+def test_people_have_no_phrases():
+    """In 40 draws of exchangeable rows, none is named: the bound is valid however rare the phrase."""
+    for seed in range(40):
+        candidates, people = exchangeable(np.random.default_rng(seed), 60, 1, 4, n_words=400)
+        assert telling_phrases(coded_texts(candidates, people)) == []
+
+
+@pytest.mark.realdata
+def test_golden_values(data_folder):
+    with gzip.open(data_folder / "golden" / "wording.json.gz") as file:
+        golden = json.load(file)
+    rows = wording_rows(*([row[side] for row in golden["rows"]] for side in ("candidates", "references")))
+    np.testing.assert_allclose(rows.slor, [slor for row in golden["rows"] for slor in row["slor"]], rtol=0, atol=1e-9)
+    assert wording_test(rows).gap == pytest.approx(golden["wording_gap"], abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "m", "n"), [(10, 10, 3), (20, 1, 4), (60, 2, 3), (60, 1, 1)])
+def test_level(n_rows, m, n):
+    """People against people, of captions that share many phrases: p <= .05 in at most what 200 draws of 5 % give."""
+    rng = np.random.default_rng(6)
+    p_values = [wording_test(wording_rows(*exchangeable(rng, n_rows, m, n, 30))).p_value for _ in range(200)]
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.1  # 99.8 % of such draws have less
