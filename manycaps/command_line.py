@@ -50,11 +50,11 @@ COMMANDS = {
 EXTRAS = {
     "PIL": "clip",
     "accelerate": "train",
+    "aiohttp": "sample",
     "av": "video",
     "diffusers": "train",
     "gradio": "demo",
     "open_clip": "clip",
-    "openai": "sample",
     "pycocoevalcap": "meteor",
     "ray": "ray",
     "safetensors": "clip",

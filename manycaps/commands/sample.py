@@ -18,7 +18,9 @@ alone, not on --batch-size, --shard or the order of the rows; in float16 and bfl
 
 FILE gets one row per line, {"id": "12.jpg", "captions": ["a dog", "a brown dog"]}, for `manycaps compare` and `manycaps
 score`; FILE.settings says how they were made. The same command resumes a run that was stopped; it refuses if a setting
-has changed. Shards are put together with `cat`.
+has changed. Shards are put together with `cat`. A row that cannot be sampled ends the run: a damaged image, a prompt
+that is too long, a request that the server refuses. With --on-error skip, its error goes to FILE.errors, and the same
+command tries such rows again.
 
 A model needs `pip install 'manycaps[sample]'`.
 """

@@ -50,6 +50,9 @@ class DecodingOptions:
                 f"settings: expected two or more that differ, got {', '.join(names) or 'none'}. Give files of samples, "
                 "or values such as --temperature 0.7,1."
             )
+        if self.sample is not None:
+            for setting in self.settings:
+                self.sample.check_setting(setting)
         if self.budget is not None:
             check_whole_number("--budget", self.budget, 1)
             if self.sample is None:

@@ -4,7 +4,7 @@ import json
 import math
 import pathlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ from manycaps.decoding.nearest import (
 )
 from manycaps.kit.text_tokens import tokenize_rows
 from manycaps.rows.ordered import token_metric
-from manycaps.sampling.captions_file import sampling_settings
+from manycaps.sampling.captions_file import SETTINGS, sampling_settings
 from manycaps.sampling.decoding_setting import Setting, setting_of
 from manycaps.sampling.items import Item
 from manycaps.sampling.run import Sampler, items_of, load_sampler, write_samples
@@ -40,6 +40,9 @@ from manycaps.saved_files import made_folder, write_text_atomically
 
 # Plain metrics of the page.
 PLAIN = {"meteor": "METEOR", "cider_d": "CIDEr-D"}
+
+# Name of human captions among those of settings.
+PEOPLE = "people"
 
 # Share of a budget that tests the setting that was chosen with the rest.
 TEST_SHARE = 0.25
@@ -129,12 +132,12 @@ def decoding(options: DecodingOptions) -> ComparedSettings:
         rows = _rows_of_files(options)
         # How each file was decoded, where that is beside it.
         beside = {name: sampling_settings(file) for name, file in zip(rows, options.files, strict=True)}
-        settings = {name: None if given is None else setting_of(given) for name, given in beside.items()}
+        settings = {name: None if given is None else _setting_beside(name, given) for name, given in beside.items()}
         nearest = _of_all_rows(rows, settings, judge)
     else:
         samples, settings = Samples(options), {setting.name: setting for setting in options.settings}
         if options.budget is None:
-            rows = {name: samples.rows(name, range(len(samples.items)), "") for name in settings}
+            rows = samples.rows(settings, range(len(samples.items)), "")
             nearest = _of_all_rows(rows, settings, judge)
         else:
             nearest, rows = within_budget(samples, options.budget, judge)
@@ -147,6 +150,17 @@ def _of_all_rows(rows: RowsOf, settings: Mapping[str, Setting | None], judge: Ju
     return nearest_setting(judge.parity(rows), clusters, searches_of(settings), **judge.resampling)
 
 
+def _setting_beside(name: str, given: Mapping[str, Any]) -> Setting:
+    """The setting in the file beside one of samples."""
+    try:
+        return setting_of(given)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name}{SETTINGS}: expected settings of `manycaps sample`, got others ({error}) Delete the file, or "
+            "sample again."
+        ) from error
+
+
 def searches_of(settings: Mapping[str, Setting | None]) -> list[str]:
     """Return the settings known to search, whose captions are no independent samples."""
     return [name for name, setting in settings.items() if setting is not None and not setting.is_sampled]
@@ -157,6 +171,11 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
     names = [source_name(file) for file in options.files]
     if len(set(names)) < len(names):
         raise ValueError(f"settings: expected files of different names, got {', '.join(names)}. Rename one.")
+    if PEOPLE in names:
+        raise ValueError(
+            f"settings: expected names other than {PEOPLE!r}, which stands for human captions, got a file of this "
+            "name. Rename it."
+        )
     files = dict(zip(names, options.files, strict=True))
     read = read_systems(files, options.references, as_columns(options.columns))
     for note in read.notes:
@@ -181,15 +200,24 @@ class Samples:
             )
         check_enough_rows(len(self.items) // 2, len(self.items))
         self.settings = {setting.name: setting for setting in options.settings}
-        self._sampler: Sampler = load_sampler(self._sample, self.items[0])
+        self._sampler: Sampler = load_sampler(self._sample, self.items, options.settings)
 
-    def rows(self, name: str, chosen: Sequence[int], suffix: str) -> list[SystemRow]:
-        """Return rows of a setting; what is not in its file yet is sampled."""
-        path = made_folder(self._options.output / "samples") / f"{name}{suffix}.jsonl"
-        items = [self.items[i] for i in chosen]
-        write_samples(self._sampler, items, self._sample, self.settings[name], path)
-        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        return [SystemRow(line["id"], {name: line["captions"]}, self._references(line["id"])) for line in lines]
+    def rows(self, names: Iterable[str], chosen: Sequence[int], suffix: str) -> dict[str, list[SystemRow]]:
+        """Return rows of settings, without those that one of them could not sample.
+
+        What is not in the file of a setting yet is sampled.
+        """
+        items, captions = [self.items[i] for i in chosen], dict[str, dict[str, list[str]]]()
+        for name in names:
+            path = made_folder(self._options.output / "samples") / f"{name}{suffix}.jsonl"
+            write_samples(self._sampler, items, self._sample, self.settings[name], path)
+            with path.open(encoding="utf-8", newline="\n") as lines:
+                captions[name] = {row["id"]: row["captions"] for row in map(json.loads, lines)}
+        common = [item.id for item in items if all(item.id in of_setting for of_setting in captions.values())]
+        return {
+            name: [SystemRow(row, {name: of_setting[row]}, self._references(row)) for row in common]
+            for name, of_setting in captions.items()
+        }
 
     def _references(self, name: str) -> list[str]:
         return self._people[name].people if name in self._people else []
@@ -243,11 +271,12 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
     rows: dict[str, list[SystemRow]] = {name: [] for name in samples.settings}
     left, parity = list(samples.settings), dict[str, ParityRows]()
     p_values, searches = dict[str, float](), searches_of(samples.settings)
+    start = 0
     for k in range(plan.n_rounds):
-        start = len(rows[left[0]])
         chosen = plan.choosing[start : start + plan.n_a_round // len(left)]
-        for name in left if chosen else ():
-            rows[name] += samples.rows(name, chosen, f".{k + 1}")
+        start += len(chosen)
+        for name, of_round in samples.rows(left, chosen, f".{k + 1}").items() if chosen else ():
+            rows[name] += of_round
         parity |= judge.parity({name: rows[name] for name in left})
         energies = energies_of({name: parity[name] for name in left})
         p_values = paired_with_best(energies, clusters_of(rows[left[0]], None), searches, **judge.resampling)
@@ -255,7 +284,7 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
             left = [name for name in left if p_values[name] > LEVEL / plan.n_rounds]
     results = {name: numbers_of(parity[name], clusters_of(rows[name], None), CONFIDENCE_LEVEL) for name in rows}
     best = nearest_of({name: results[name]["energy_distance"] for name in p_values}, searches)
-    test = samples.rows(best, plan.testing, ".test")
+    test = samples.rows([best], plan.testing, ".test")[best]
     result = numbers_of(judge.parity({best: test})[best], clusters_of(test, None), CONFIDENCE_LEVEL)
     return NearestSetting(results, p_values, [Half(best, len(rows[best]), result)], searches), rows
 
@@ -272,5 +301,5 @@ def plain_means(rows: RowsOf) -> dict[str, dict[str, float]]:
             scores = token_metric(metric, table)(tokens, n_people)
             pairs = list(zip(scores, n_people, strict=True))
             means[name][metric] = float(np.mean([own[n:].mean() for own, n in pairs]))
-            means.setdefault("people", {}).setdefault(metric, float(np.mean([own[:n].mean() for own, n in pairs])))
+            means.setdefault(PEOPLE, {}).setdefault(metric, float(np.mean([own[:n].mean() for own, n in pairs])))
     return means

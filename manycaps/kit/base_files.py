@@ -5,11 +5,12 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import stat
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import IO, Any, TypeGuard
 
-from .base_messages import reason_of, shown_path, shown_value
+from .base_messages import first_names, reason_of, shown_path, shown_value
 
 # Largest file of JSON: the table of document frequencies of COCO's captions takes 60 MB.
 LARGEST_JSON_FILE = 1 << 30
@@ -223,6 +224,34 @@ WEIGHT_SUFFIXES = (".bin", ".pt", ".pth", ".safetensors")
 
 # Prefix of a name on the Hub that looks like a path.
 HUB_PREFIX = "hub:"
+
+
+# Endings of tensors that may differ without harm: poolers, whose output nothing here uses, and positions and masks that
+# older files hold and newer versions of transformers compute.
+HARMLESS_TENSORS = re.compile(
+    r"((^|\.)pooler\.(dense\.)?(weight|bias)|position_ids|inv_freq|\.attn\.(masked_)?bias|num_batches_tracked)$"
+)
+
+
+def check_loaded_tensors(info: Mapping[str, Iterable[Any]], where: str) -> None:
+    """Raise if a model of transformers was loaded with tensors missing, left over or of another shape.
+
+    Its layers would be random, or fewer than were trained; transformers warns at most. `info` is what `from_pretrained`
+    returns with `output_loading_info=True`.
+
+    >>> check_loaded_tensors({"missing_keys": ["encoder.pooler.dense.bias"], "unexpected_keys": []}, "model")
+    """
+    kinds = {"missing_keys": "missing", "unexpected_keys": "unexpected", "mismatched_keys": "of another shape"}
+    got = []
+    for key, kind in kinds.items():
+        names = sorted(str(name if isinstance(name, str) else name[0]) for name in info.get(key, ()))
+        if names := [name for name in names if not HARMLESS_TENSORS.search(name)]:
+            got.append(f"{len(names)} {kind}: {first_names(names)}")
+    if got:
+        raise ValueError(
+            f"{where}: expected files with exactly the tensors that config.json asks for, got {'; '.join(got)}. Fetch "
+            "the model again, or save it with save_pretrained."
+        )
 
 
 def is_path(name: str) -> bool:

@@ -48,6 +48,16 @@ def spelling_advice(name: object, known: Iterable[str]) -> str:
     return f"Did you mean {near[0]}? Check the spelling." if near else "Check the spelling."
 
 
+def first_names(names: Iterable[str]) -> str:
+    """Return the first three of some names for a message.
+
+    >>> first_names("abcd")
+    'a, b, c, ...'
+    """
+    listed = list(names)
+    return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
+
+
 def is_in_house_form(error: BaseException) -> bool:
     """Return whether an error is one of this project, in the form `expected X, got Y`.
 

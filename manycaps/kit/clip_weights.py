@@ -4,8 +4,10 @@ import importlib
 import math
 import pathlib
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from .base_messages import first_names
 
 # Libraries of the CLIP encoders, and how to get them.
 LIBRARIES = ("torch", "open_clip", "safetensors")
@@ -270,8 +272,8 @@ def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> No
     bad = [name for name, tensor in weights.items() if not torch.isfinite(tensor).all()]
     if bad:
         raise ValueError(
-            f"checkpoint: expected finite weights, got NaN or infinity in {_some(bad)}. Its training diverged or the "
-            "file is damaged: use another one."
+            f"checkpoint: expected finite weights, got NaN or infinity in {first_names(bad)}. Its training diverged or "
+            "the file is damaged: use another one."
         )
 
 
@@ -294,16 +296,11 @@ def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch
 
 def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Sequence[str]) -> ValueError:
     kinds = (("missing", missing), ("unknown", unknown), ("of another shape", misshapen))
-    got = "; ".join(f"{len(names)} {kind}: {_some(names)}" for kind, names in kinds if names)
+    got = "; ".join(f"{len(names)} {kind}: {first_names(names)}" for kind, names in kinds if names)
     return ValueError(
         f"checkpoint: expected the weights of a CLIP vision transformer under OpenAI's names, got {got}. Give the "
         "state dict of such a model; `manycaps convert-checkpoint` checks a file."
     )
-
-
-def _some(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
 
 
 def _unreadable_kind(path: pathlib.Path) -> str:
@@ -329,5 +326,5 @@ def _is_torchscript(path: pathlib.Path) -> bool:
 
 def _describe_content(content: object) -> str:
     if isinstance(content, Mapping):
-        return "the keys " + _some(str(key) for key in content)
+        return "the keys " + first_names(str(key) for key in content)
     return type(content).__name__

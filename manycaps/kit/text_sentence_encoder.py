@@ -17,6 +17,7 @@ import numpy as np
 from .base_feature_memory import SharedModel, SharedModels
 from .base_files import (
     HUB_PREFIX,
+    check_loaded_tensors,
     file_sha256,
     is_folder,
     is_path,
@@ -26,7 +27,7 @@ from .base_files import (
     path_state,
     read_json,
 )
-from .base_messages import check_installed, reason_of, shown_path, shown_value
+from .base_messages import check_installed, is_in_house_form, reason_of, shown_path, shown_value
 from .base_module import CollectionModule, check_choice, check_whole_number
 from .text_windows import LONG_TEXTS, mean_of_windows, sentence_windows, warn_of_unread
 from .text_word_vectors import PREFIX, is_word_vectors, read_word_vectors, word_vectors_path
@@ -335,12 +336,28 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
             local_files_only=True,
             model_kwargs={"use_safetensors": True},
         )
+        _check_tensors(model, folder)
     except Exception as error:  # safetensors, transformers and tokenizers each have errors of their own
+        if is_in_house_form(error):
+            raise OSError(str(error)) from error
         raise OSError(
             f"encoder: expected a readable sentence-transformers model in {folder}, got {type(error).__name__} "
             f"({reason_of(error)}). Delete the folder and fetch the model again."
         ) from error
     return model.to(getattr(torch, dtype))
+
+
+def _check_tensors(model: Any, folder: pathlib.Path) -> None:
+    """Raise if the network of a model has random or left-out layers: sentence-transformers does not say so."""
+    import transformers
+
+    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True, "use_safetensors": True}
+    for part, path in zip(model, _module_paths(folder), strict=False):
+        network = getattr(part, "auto_model", None)
+        if isinstance(network, transformers.PreTrainedModel):
+            load: Any = type(network).from_pretrained
+            _, info = load(folder / path, config=network.config, output_loading_info=True, **options)
+            check_loaded_tensors(info, f"encoder {shown_path(folder / path)}")
 
 
 def model_folder(encoder: str) -> pathlib.Path:

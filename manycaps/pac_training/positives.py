@@ -18,8 +18,8 @@ import PIL.Image
 import torch
 from tqdm import tqdm
 
-from manycaps.kit.base_files import read_json
-from manycaps.kit.base_messages import reason_of, shown_value
+from manycaps.kit.base_files import check_loaded_tensors, read_json
+from manycaps.kit.base_messages import reason_of, shown_path, shown_value
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.kit.text_sentence_encoder import HUB_TIMEOUT
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
@@ -73,7 +73,9 @@ def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Capti
     source = {"local_files_only": _is_only_cached("--captioner", name, "config.json"), "trust_remote_code": False}
     processor = _loaded("--captioner", name, transformers.AutoProcessor.from_pretrained, **source)
     load = transformers.AutoModelForImageTextToText.from_pretrained
-    model = _loaded("--captioner", name, load, dtype=dtype, **source).to(device).eval()
+    loaded, info = _loaded("--captioner", name, load, dtype=dtype, output_loading_info=True, **source)
+    check_loaded_tensors(info, f"--captioner {shown_path(name)}")
+    model = loaded.to(device).eval()
 
     @torch.inference_mode()
     def write(images: Sequence[PIL.Image.Image]) -> list[str]:
@@ -90,7 +92,14 @@ def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: i
 
     load = diffusers.AutoPipelineForText2Image.from_pretrained
     source = {"local_files_only": _is_only_cached("--painter", name, "model_index.json"), "trust_remote_code": False}
-    pipeline = _loaded("--painter", name, load, torch_dtype=dtype, **source).to(device)
+    pipeline = _loaded("--painter", name, load, torch_dtype=dtype, **source)
+    for part, network in pipeline.components.items():
+        if isinstance(network, torch.nn.Module):  # loaded again: a pipeline does not say what its parts lack
+            kind: Any = type(network)
+            again = {"subfolder": part, "output_loading_info": True, **source}
+            _, info = _loaded("--painter", name, kind.from_pretrained, **again)
+            check_loaded_tensors(info, f"--painter {shown_path(name)}, {part}")
+    pipeline = pipeline.to(device)
     pipeline.set_progress_bar_config(disable=True)
 
     def draw(captions: Sequence[str], seeds: Sequence[int]) -> list[PIL.Image.Image | None]:

@@ -1,20 +1,28 @@
-"""A file of samples that is written row by row, and resumed where it was stopped; and the settings beside it."""
+"""A file of samples that is written row by row, and resumed where it was stopped; and the files beside it."""
 
 import contextlib
 import json
 import os
 import pathlib
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from manycaps.kit.base_files import read_json
 from manycaps.kit.base_messages import shown_path
-from manycaps.saved_files import changed_values, check_can_be_written, lock_output, write_text_atomically
+from manycaps.saved_files import (
+    changed_values,
+    check_can_be_written,
+    lock_output,
+    write_atomically,
+    write_text_atomically,
+)
 
-# Ending of the file of settings beside one of captions, and of an unfinished one.
-SETTINGS, PARTIAL = ".settings", ".partial"
+# Endings of the files beside one of captions: its settings, its rows while it is unfinished, and the errors of rows
+# that were left out.
+SETTINGS, PARTIAL, ERRORS = ".settings", ".partial", ".errors"
 
-# What stands for a sample without a word, for programs that refuse an empty caption.
+# What stands for a sample without a visible character: many tools drop an empty caption, or refuse it.
 NOTHING = "."
 
 
@@ -23,15 +31,19 @@ class CaptionsFile:
 
     def __init__(self, path: pathlib.Path, settings: Mapping[str, Any]):
         self.path, self._settings = path, json.loads(json.dumps(settings))
-        self._partial = path.with_name(path.name + PARTIAL)
-        self._beside = path.with_name(path.name + SETTINGS)
+        self._partial, self._beside, self.errors = (
+            path.with_name(path.name + ending) for ending in (PARTIAL, SETTINGS, ERRORS)
+        )
         self._rows: Any = None
 
     @contextlib.contextmanager
     def opened(self, *, restart: bool) -> Iterator[list[str]]:
         """Open the file to append to it."""
-        for path in (self.path, self._partial, self._beside):
+        for path in (self.path, self._partial, self._beside, self.errors):
             check_can_be_written(path)
+        if self.path.exists() and self.errors.exists() and not self._partial.exists() and not restart:
+            self._check_settings()
+            write_atomically(self._partial, lambda target: shutil.copyfile(self.path, target))
         with self._partial.open("ab") if not self.is_complete or restart else open(os.devnull, "ab") as rows:
             lock_output(rows.fileno(), self._partial, "a file")
             if restart:
@@ -39,24 +51,33 @@ class CaptionsFile:
                 self.path.unlink(missing_ok=True)
             elif self.path.exists() or rows.tell():
                 self._check_settings()
+            finished = self._finished(rows)
             write_text_atomically(self._beside, json.dumps(self._settings, indent=1) + "\n")
+            # Rows that failed before are tried again.
+            self.errors.unlink(missing_ok=True)
             self._rows = rows
-            yield self._finished(rows)
+            yield finished
 
     @property
     def is_complete(self) -> bool:
         """Whether all rows are there."""
-        return self.path.exists()
+        return self.path.exists() and not self._partial.exists() and not self.errors.exists()
 
     def add(self, rows: Sequence[tuple[str, Sequence[str]]]) -> int:
-        """Append rows, and flush them to the disk."""
-        lines = [{"id": name, "captions": [text or NOTHING for text in texts]} for name, texts in rows]
-        self._rows.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-        self._rows.flush()
-        return sum(not text for _, texts in rows for text in texts)
+        """Append rows, and flush them to the disk; return how many samples show nothing."""
+        shown = [(name, [text if _is_visible(text) else NOTHING for text in texts]) for name, texts in rows]
+        _append(self._rows, [{"id": name, "captions": texts} for name, texts in shown])
+        return sum(not _is_visible(text) for _, texts in rows for text in texts)
+
+    def add_errors(self, errors: Mapping[str, Exception]) -> None:
+        """Append to the errors of rows that are left out."""
+        with self.errors.open("ab") as file:
+            _append(file, [{"id": name, "error": str(error)} for name, error in errors.items()])
 
     def finish(self) -> None:
         """Give the file its name."""
+        if not self._rows.tell():
+            raise ValueError(f"source: expected rows that can be sampled, got errors alone. {self.errors} says why.")
         os.fsync(self._rows.fileno())
         os.replace(self._partial, self.path)
 
@@ -66,8 +87,26 @@ class CaptionsFile:
             return []
         content = self._partial.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
+        names = [self._name_of(line, number) for number, line in enumerate(whole.split(b"\n")[:-1], start=1)]
         rows.truncate(len(whole))
-        return [json.loads(line)["id"] for line in whole.splitlines()]
+        return names
+
+    def _name_of(self, line: bytes, number: int) -> str:
+        """The id of a finished row."""
+        try:
+            row = json.loads(line.decode())
+            name, captions = row["id"], row["captions"]
+            is_whole = (
+                isinstance(name, str) and isinstance(captions, list) and all(isinstance(c, str) for c in captions)
+            )
+            if is_whole and len(captions) == self._settings.get("n", len(captions)):
+                return str(name)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pass
+        raise ValueError(
+            f"--output: expected rows of samples in {shown_path(self._partial)}, got another line at {number}. Delete "
+            "it, or give --restart to begin from scratch."
+        )
 
     def _check_settings(self) -> None:
         """Raise if the captions were made with other settings."""
@@ -83,6 +122,20 @@ class CaptionsFile:
                 f"--output: expected a new file, or one of the same settings, got {shown_path(self.path)} with "
                 f"{changed}. {advice}"
             )
+
+
+def _append(file: Any, lines: Sequence[Mapping[str, Any]]) -> None:
+    file.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
+    file.flush()
+
+
+def _is_visible(text: str) -> bool:
+    r"""Whether a sample shows anything: blanks, controls and marks without width do not.
+
+    >>> _is_visible(" 狗"), _is_visible("\u200b\ufeff \x00")
+    (True, False)
+    """
+    return any(letter.isprintable() and letter != " " for letter in text)
 
 
 def sampling_settings(path: str, advice: str = "Delete it, or sample again.") -> dict[str, Any] | None:

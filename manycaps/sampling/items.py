@@ -3,7 +3,7 @@
 import os
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from manycaps.caption_tables.columns import (
     ID_COLUMNS,
@@ -17,7 +17,7 @@ from manycaps.caption_tables.columns import (
 from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, found_medium, shown_source, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.source import file_records, first_records
-from manycaps.kit.base_messages import shown_value
+from manycaps.kit.base_messages import VALUE_CHARACTERS, shown_value
 from manycaps.sampling.sample_options import SampleOptions
 
 # Usual names of a column of prompts.
@@ -25,6 +25,14 @@ PROMPT_COLUMNS = ("prompt", "question", "instruction")
 
 # Endings of files that are images.
 IMAGE_ENDINGS = MEDIA_ENDINGS["image"]
+
+
+class RowError(ValueError):
+    """A row has no samples; others may have."""
+
+
+# The id of a row and its samples, or why it has none.
+SampledRow: TypeAlias = "tuple[str, list[str] | RowError]"
 
 
 class Item(NamedTuple):
@@ -47,6 +55,7 @@ def read_items(options: SampleOptions) -> Iterator[Item]:
     names: dict[str, str] = {}
     for source in sources:
         for item in _items_of(source, options, columns, len(sources) > 1):
+            _check_characters(item)
             if item.id in names:
                 raise ValueError(
                     f"{item.where}: expected ids that differ, got {shown_value(item.id)} also at {names[item.id]}. "
@@ -58,6 +67,16 @@ def read_items(options: SampleOptions) -> Iterator[Item]:
             yield item
     if not names:
         raise ValueError(f"{sources[0]}: expected at least one image or prompt, got none. Check the path.")
+
+
+def _check_characters(item: Item) -> None:
+    """Raise if an id or a prompt cannot be written as UTF-8: half a surrogate pair, or a file name in other bytes."""
+    for text, what, fix in ((item.id, "an id", "Rename it."), (item.prompt or "", "a prompt", "Correct it.")):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            where = item.where.encode("ascii", "backslashreplace").decode()
+            raise ValueError(f"{where}: expected {what} in UTF-8, got {text[:VALUE_CHARACTERS]!a}. {fix}") from None
 
 
 def _items_of(source: str, options: SampleOptions, columns: Mapping[str, str], several: bool) -> Iterator[Item]:

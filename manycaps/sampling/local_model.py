@@ -1,23 +1,24 @@
 """Models of transformers that write texts: of images, of prompts, or of both; no code of theirs is run."""
 
 import concurrent.futures
+import functools
 import hashlib
 import inspect
 import pathlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import PIL.Image
 import torch
 import transformers
 
-from manycaps.kit.base_files import file_sha256
-from manycaps.kit.base_messages import reason_of, shown_value
+from manycaps.kit.base_files import check_loaded_tensors, file_sha256, read_json
+from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path, shown_value
 from manycaps.kit.clip_image_features import ordered_results
 from manycaps.kit.clip_model import as_device
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.items import Item
+from manycaps.sampling.items import Item, RowError, SampledRow
 from manycaps.sampling.sample_options import DTYPE_NAMES, SampleOptions
 from manycaps.sampling.token_choice import SampledTokens, chosen_tokens, token_choice
 
@@ -35,8 +36,8 @@ KEPT_SETTINGS = (
 MODEL_FILES = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
 
 
-# Rows, and the tensors that a model takes of them.
-ModelBatch = tuple[Sequence[Item], dict[str, torch.Tensor]]
+# Rows, the tensors that a model takes of them, and the number of tokens that it writes.
+ModelBatch = tuple[Sequence[Item], dict[str, torch.Tensor], int]
 
 
 class LocalModel:
@@ -45,12 +46,32 @@ class LocalModel:
     def __init__(self, options: SampleOptions):
         self.options = options
         self._device = as_device(options.device)
+        try:
+            self._load()
+        except Exception as error:  # transformers, huggingface_hub and safetensors each raise their own
+            if is_in_house_form(error):
+                raise
+            raise ValueError(
+                f"model: expected a folder of a model, or its name on the Hub, got {shown_value(options.model)}, which "
+                f"cannot be loaded ({type(error).__name__}: {reason_of(error)}). Check the name, --revision and the "
+                "network; models with code of their own are not loaded."
+            ) from error
+
+    def _load(self) -> None:
+        """Load the model, and what makes tensors of images and texts."""
+        options = self.options
         source = {"revision": options.revision, "trust_remote_code": False}
-        config = _loaded(options.model, transformers.AutoConfig.from_pretrained, **source)
+        config = transformers.AutoConfig.from_pretrained(options.model, **source)
         self._kind = _kind_of(config)
-        load = self._kind.from_pretrained
-        self.model = _loaded(options.model, load, dtype=DTYPES[options.dtype], **source).to(self._device).eval()
-        processor = _loaded(options.model, transformers.AutoProcessor.from_pretrained, **source)
+        model, info = self._kind.from_pretrained(
+            options.model, dtype=DTYPES[options.dtype], output_loading_info=True, **source
+        )
+        check_loaded_tensors(info, f"model {shown_path(options.model)}")
+        own = pathlib.Path(options.model) / "generation_config.json"
+        if own.is_file():  # transformers goes without a broken one
+            read_json(own, "model", "Save the model again with save_pretrained.")
+        self.model = model.to(self._device).eval()
+        processor: Any = _auto("Processor", options.model, **source)
         self._takes_images = self._kind in (
             transformers.AutoModelForImageTextToText,
             transformers.VisionEncoderDecoderModel,
@@ -58,11 +79,11 @@ class LocalModel:
         self._processor: Any = processor if hasattr(processor, "tokenizer") else None
         tokenizer = processor.tokenizer if self._processor else processor
         if not hasattr(tokenizer, "batch_decode") or not hasattr(tokenizer, "pad"):
-            tokenizer = _loaded(options.model, transformers.AutoTokenizer.from_pretrained, **source)
+            tokenizer = _auto("Tokenizer", options.model, **source)
         self._tokenizer: Any = tokenizer
         self._images: Any = getattr(processor, "image_processor", None)
         if self._takes_images and self._images is None:
-            self._images = _loaded(options.model, transformers.AutoImageProcessor.from_pretrained, **source)
+            self._images = _auto("ImageProcessor", options.model, **source)
         self._chat = next(
             (owner for owner in (self._processor, tokenizer) if getattr(owner, "chat_template", None)), None
         )
@@ -127,50 +148,87 @@ class LocalModel:
 
     def samples(
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
-    ) -> Iterator[list[tuple[str, list[str]]]]:
-        """Yield ids with n texts each, batch by batch; the next batch is read while the model writes."""
+    ) -> Iterator[list[SampledRow]]:
+        """Yield ids with n texts or an error each, batch by batch; the next batch is read while the model writes."""
         starts = range(0, len(items), self.options.batch_size)
         batches = [items[start : start + self.options.batch_size] for start in starts]
         batches = [batch for batch in batches if not all(item.id in finished for item in batch)]
+        read = functools.partial(self._read, wanted=setting.max_new_tokens)
         with concurrent.futures.ThreadPoolExecutor(1) as reader:
-            for batch, inputs in ordered_results(reader, self._read, batches, 1):
-                rows = zip(batch, self._texts(batch, inputs, setting, n, seed), strict=True)
-                yield [(item.id, of_item) for item, of_item in rows if item.id not in finished]
+            for batch, (parts, errors) in zip(batches, ordered_results(reader, read, batches, 1), strict=True):
+                sampled: dict[str, list[str] | RowError] = dict(errors)
+                for part in parts:
+                    sampled |= zip((item.id for item in part[0]), self._texts(part, setting, n, seed), strict=True)
+                yield [(item.id, sampled[item.id]) for item in batch if item.id not in finished]
 
-    def _read(self, items: Sequence[Item]) -> ModelBatch:
-        """Decode images and make tensors of rows."""
+    def _read(self, items: Sequence[Item], wanted: int) -> tuple[list[ModelBatch], dict[str, RowError]]:
+        """Decode images and make tensors of rows, those of one kind together; return the errors of others by id."""
+        kinds: dict[Any, list[tuple[Item, PIL.Image.Image | None]]] = {}
+        errors: dict[str, RowError] = {}
         for item in items:
-            self.check(item)
-        prompts = [item.prompt for item in items]
-        pictures = [
-            as_rgb_image(as_image_source(item.image, item.where), item.where)
-            for item in items
-            if item.image is not None
-        ]
+            try:
+                self.check(item)
+                picture = (
+                    None if item.image is None else as_rgb_image(as_image_source(item.image, item.where), item.where)
+                )
+            except (TypeError, ValueError, OSError) as error:
+                errors[item.id] = RowError(str(error))
+            else:
+                kinds.setdefault((picture is None, item.prompt is None), []).append((item, picture))
+        parts = [part for rows in kinds.values() for part in self._parts(rows, wanted, errors)]
+        return parts, errors
+
+    def _parts(
+        self, rows: Sequence[tuple[Item, PIL.Image.Image | None]], wanted: int, errors: dict[str, RowError]
+    ) -> list[ModelBatch]:
+        """Make tensors of rows of one kind, those with room for equally many tokens together."""
+        items = [item for item, _ in rows]
+        try:
+            inputs = self._inputs([item.prompt for item in items], [picture for _, picture in rows if picture])
+            n_tokens = [
+                self._n_new_tokens(item, wanted, n) for item, n in zip(items, _lengths(inputs, len(items)), strict=True)
+            ]
+        except Exception as error:  # of a template, a tokenizer or a processor
+            if len(rows) > 1:  # each by itself: one row must not fail the others
+                return [part for row in rows for part in self._parts([row], wanted, errors)]
+            errors[items[0].id] = (
+                error
+                if isinstance(error, RowError)
+                else RowError(
+                    f"{items[0].where}: expected a row that the model's processor and chat template take, got "
+                    f"{type(error).__name__} ({reason_of(error)}). Check the row and the files of {self.options.model}."
+                )
+            )
+            return []
+        if len(set(n_tokens)) == 1:
+            return [(items, inputs, n_tokens[0])]
+        by_room = {n: [row for row, own in zip(rows, n_tokens, strict=True) if own == n] for n in n_tokens}
+        return [part for of_room in by_room.values() for part in self._parts(of_room, wanted, errors)]
+
+    def _inputs(self, prompts: Sequence[str | None], pictures: Sequence[PIL.Image.Image]) -> dict[str, torch.Tensor]:
+        """Make tensors of rows, all with pictures or none, and all with prompts or none."""
         if self._chat is not None:
             chats = _chats(prompts, pictures, self.options.system)
             options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, "return_tensors": "pt"}
-            return items, dict(self._chat.apply_chat_template(chats, **options, **self._padding))
+            return dict(self._chat.apply_chat_template(chats, **options, **self._padding))
         if not pictures:
-            return items, dict(self._tokenizer(prompts, return_tensors="pt", padding=True))
+            return dict(self._tokenizer(prompts, return_tensors="pt", padding=True))
         if prompts[0] is None:
-            return items, {"pixel_values": self._images(pictures, return_tensors="pt")["pixel_values"]}
-        return items, dict(self._processor(images=pictures, text=prompts, return_tensors="pt", padding=True))
+            return {"pixel_values": self._images(pictures, return_tensors="pt")["pixel_values"]}
+        return dict(self._processor(images=pictures, text=prompts, return_tensors="pt", padding=True))
 
     @torch.inference_mode()
-    def _texts(
-        self, items: Sequence[Item], given: dict[str, torch.Tensor], setting: Setting, n: int, seed: int
-    ) -> list[list[str]]:
+    def _texts(self, part: ModelBatch, setting: Setting, n: int, seed: int) -> list[list[str]]:
         """Return n texts of every row of a batch."""
+        items, given, n_tokens = part
         inputs = {
             name: value.to(self._device, DTYPES[self.options.dtype] if value.is_floating_point() else None)
             for name, value in given.items()
             if name not in self._unwanted
         }
-        n_tokens = self._n_new_tokens(setting.max_new_tokens, inputs)
         choice = token_choice(setting, [item.id for item in items], n, n_tokens, seed, self._device)
         options = _generate_options(setting, n) | ({} if choice is None else {"logits_processor": [choice]})
-        tokens = self.model.generate(**inputs, **options, max_new_tokens=n_tokens)
+        tokens = self._generated(inputs, {**options, "max_new_tokens": n_tokens})
         if isinstance(choice, SampledTokens) and choice.has_overflowed:
             raise ValueError(
                 f"--dtype: expected finite probabilities, got others in {self.options.dtype}. Try bfloat16 or float32."
@@ -180,19 +238,37 @@ class LocalModel:
         n_each = len(texts) // len(items)
         return [texts[k * n_each : (k + 1) * n_each] * (n // n_each) for k in range(len(items))]
 
-    def _n_new_tokens(self, wanted: int, inputs: dict[str, torch.Tensor]) -> int:
-        """Tokens that there is room for: as many as wanted, unless the model has fewer positions."""
+    def _generated(self, inputs: dict[str, torch.Tensor], options: dict[str, Any]) -> torch.Tensor:
+        """Call `generate`; turn what a model with odd settings raises into one kind of error."""
+        try:
+            tokens: torch.Tensor = self.model.generate(**inputs, **options)
+        except torch.cuda.OutOfMemoryError as error:
+            raise ValueError(
+                f"--batch-size: expected rows for which the device has memory, got {self.options.batch_size} at a "
+                "time. Give fewer, or a smaller -n."
+            ) from error
+        except Exception as error:
+            raise ValueError(
+                f"model {shown_path(self.options.model)}: expected one that writes texts with its own "
+                f"generation_config.json, got {type(error).__name__} ({reason_of(error)}). Check the folder's files."
+            ) from error
+        return tokens
+
+    def _n_new_tokens(self, item: Item, wanted: int, n_given: int) -> int:
+        """Tokens that a row has room for: as many as wanted, unless the model has fewer positions."""
         config = self.model.config.get_text_config(decoder=True)
         positions = getattr(config, "n_positions", None) or getattr(config, "max_position_embeddings", None)
         if config.model_type == "t5" or not isinstance(positions, int) or positions <= 0:
             return wanted
-        is_prefix = "input_ids" in inputs and not self.model.config.is_encoder_decoder
-        n_given = inputs["input_ids"].shape[1] if is_prefix else 1
-        if positions <= n_given:
-            raise ValueError(
-                f"prompt: expected fewer tokens than the {positions} positions of the model, got {n_given}. Shorten it."
+        is_encoded = self.model.config.is_encoder_decoder
+        if is_encoded and self._takes_images:
+            n_given = 1
+        elif positions <= n_given - is_encoded:
+            raise RowError(
+                f"{item.where}: expected fewer tokens than the {positions} positions of the model, got {n_given}. "
+                "Shorten it."
             )
-        return min(wanted, positions - n_given)
+        return min(wanted, positions - (1 if is_encoded else n_given))
 
     def _n_prompt_tokens(self, tokens: torch.Tensor, inputs: dict[str, torch.Tensor]) -> int:
         """Tokens of the prompt that `generate` repeats before the text."""
@@ -207,6 +283,11 @@ class LocalModel:
             if tokens.shape[1] >= length and torch.equal(tokens[:, 1:length], given[:, 1:length]):
                 return length
         return 0
+
+
+def _auto(kind: str, name: str, **source: Any) -> Any:
+    """Load what goes with a model by a class of transformers such as AutoTokenizer."""
+    return getattr(transformers, f"Auto{kind}").from_pretrained(name, **source)
 
 
 def _kind_of(config: Any) -> Any:
@@ -245,16 +326,11 @@ def _chats(
     return chats
 
 
-def _loaded(name: str, load: Callable[..., Any], **keywords: Any) -> Any:
-    """Call a loader; turn its many kinds of errors into one."""
-    try:
-        return load(name, **keywords)
-    except Exception as error:  # transformers, huggingface_hub and safetensors each raise their own
-        raise ValueError(
-            f"model: expected a folder of a model, or its name on the Hub, got {shown_value(name)}, which cannot be "
-            f"loaded ({type(error).__name__}: {reason_of(error)}). Check the name, --revision and the network; models "
-            "with code of their own are not loaded."
-        ) from error
+def _lengths(inputs: Mapping[str, torch.Tensor], n_rows: int) -> list[int]:
+    """Tokens of the prompt of every row; 1, that of the start, where there is none."""
+    if "input_ids" not in inputs:
+        return [1] * n_rows
+    return inputs.get("attention_mask", torch.ones_like(inputs["input_ids"])).sum(dim=1).tolist()
 
 
 def _revision(name: str, config: Any) -> str:

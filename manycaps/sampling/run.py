@@ -9,8 +9,9 @@ from tqdm import tqdm
 
 from manycaps.sampling.captions_file import CaptionsFile
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.items import Item, read_items
+from manycaps.sampling.items import Item, RowError, read_items
 from manycaps.sampling.sample_options import SampleOptions
+from manycaps.saved_files import check_can_be_written
 
 if TYPE_CHECKING:
     from manycaps.sampling.local_model import LocalModel
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 Sampler: TypeAlias = "LocalModel | Server"
 
 
-def load_sampler(options: SampleOptions, first: Item) -> Sampler:
-    """Load the model, or ask the server how it wants to be asked."""
+def load_sampler(options: SampleOptions, items: Sequence[Item], settings: Sequence[Setting]) -> Sampler:
+    """Load the model, or ask the server how it wants to be asked for all of these settings."""
+    for setting in settings:
+        options.check_setting(setting)
     if options.url is None:
         from manycaps.sampling.local_model import LocalModel
 
@@ -29,7 +32,7 @@ def load_sampler(options: SampleOptions, first: Item) -> Sampler:
     from manycaps.sampling.server import Server
 
     server = Server(options)
-    server.choose_dialect(first, options.setting)
+    server.choose_dialect(items, settings)
     return server
 
 
@@ -47,7 +50,8 @@ def sample(options: SampleOptions) -> pathlib.Path:
     """Sample captions of images, or answers to prompts.
 
     A run that is stopped resumes when it is called again: finished rows are kept, in `<output>.partial`. The settings
-    are written beside the samples, to `<output>.settings`.
+    are written beside the samples, to `<output>.settings`. With `on_error="skip"`, the errors of rows without samples
+    are in `<output>.errors`, and the next call tries these rows again.
 
     Args:
         options: model, rows, and how to decode.
@@ -59,8 +63,9 @@ def sample(options: SampleOptions) -> pathlib.Path:
         TypeError, ValueError, OSError: an option, a file, the model or the server cannot be used.
         ImportError: a package is missing.
     """
+    check_can_be_written(options.output)
     items = items_of(options)
-    write_samples(load_sampler(options, items[0]), items, options, options.setting, options.output)
+    write_samples(load_sampler(options, items, [options.setting]), items, options, options.setting, options.output)
     return options.output
 
 
@@ -68,23 +73,36 @@ def write_samples(
     sampler: Sampler, items: Sequence[Item], options: SampleOptions, setting: Setting, path: pathlib.Path
 ) -> None:
     """Write what a file of samples does not have yet."""
-    sampler.check(items[0])
+    if options.on_error == "stop":
+        sampler.check(items[0])
     settings = {**sampler.facts, **setting.to_dict(), "n": options.n, "seed": options.seed}
     settings |= {"prompt": options.prompt, "shard": "/".join(map(str, options.shard))}
-    file, n_empty = CaptionsFile(path, settings), 0
+    file, n_empty, n_failed = CaptionsFile(path, settings), 0, 0
     with file.opened(restart=options.restart) as finished:
         if file.is_complete:
             print(f"{path}: complete, nothing to do", file=sys.stderr)
             return
-        if finished != [item.id for item in items[: len(finished)]]:
+        if len(set(finished)) < len(finished) or not {item.id for item in items}.issuperset(finished):
             raise ValueError(
                 f"source: expected the rows of {path}.partial, got others. Give the same images or prompts, another "
                 "file, or --restart to begin from scratch."
             )
         with tqdm(total=len(items), initial=len(finished), desc=setting.name, unit="row") as bar:
             for rows in sampler.samples(items, setting, options.n, options.seed, set(finished)):
-                n_empty += file.add(rows)
+                errors = {name: sampled for name, sampled in rows if isinstance(sampled, RowError)}
+                n_empty += file.add([(name, texts) for name, texts in rows if not isinstance(texts, RowError)])
+                if errors:
+                    if options.on_error == "stop":
+                        raise ValueError(f"{next(iter(errors.values()))} --on-error skip leaves out such rows.")
+                    file.add_errors(errors)
+                    n_failed += len(errors)
                 bar.update(len(rows))
         file.finish()
     if n_empty:
-        print(f"{path}: {n_empty:,} samples without a word are written as a full stop", file=sys.stderr)
+        print(f"{path}: {n_empty:,} samples without a visible character are written as a full stop", file=sys.stderr)
+    if n_failed:
+        print(
+            f"{path}: {n_failed:,} of {len(items):,} rows have no samples, and {file.errors} says why; the same "
+            "command tries them again",
+            file=sys.stderr,
+        )

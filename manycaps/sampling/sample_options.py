@@ -6,12 +6,16 @@ Light: packages are imported when options are checked.
 import argparse
 import dataclasses
 import pathlib
+import urllib.parse
 from collections.abc import Mapping, Sequence
 
 from .decoding_setting import Setting
 
 # What --dtype takes.
 DTYPE_NAMES = ("float32", "bfloat16", "float16")
+
+# What --on-error takes.
+ON_ERROR = ("stop", "skip")
 
 # Largest number of samples of a row.
 MOST_SAMPLES = 10_000
@@ -47,7 +51,8 @@ class SampleOptions:
     device: str = "auto"
     dtype: str = "float32"
     batch_size: int = 8
-    # Requests to a server at a time, further attempts of each, and seconds of an attempt.
+    # Requests to a server at a time, further attempts of each, and seconds of an attempt, from the first byte to the
+    # last.
     concurrency: int = 8
     retries: int = 5
     timeout: float = 120.0
@@ -67,6 +72,8 @@ class SampleOptions:
     split: str = "train"
     # Whether to begin from scratch, whatever there is.
     restart: bool = False
+    # What a row that cannot be sampled does: "stop" ends the run, "skip" leaves it out, with its error beside the file.
+    on_error: str = "stop"
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
@@ -82,12 +89,36 @@ class SampleOptions:
         k, n_shards = self.shard
         if not 1 <= k <= n_shards:
             raise ValueError(f"--shard: expected i/n with i from 1 to n, got {k}/{n_shards}. The first is 1/n.")
-        beams = self.setting.num_beams
-        if beams is not None and beams < self.n:
+        check_choice("--on-error", self.on_error, ON_ERROR)
+        if not self.output.name:
+            raise ValueError(f"--output: expected the name of a file, got {str(self.output)!r}. Name a file in it.")
+        check_address(self.url)
+        self.check_setting(self.setting)
+
+    def check_setting(self, setting: Setting) -> None:
+        """Raise if the model, or the server, cannot decode so."""
+        if self.url is not None and not setting.is_sampled:
             raise ValueError(
-                f"--num-beams: expected at least {self.n} for as many samples, got {beams}. Give more beams, or a "
-                "smaller -n."
+                f"--url: expected options of sampling, got {setting.name}. Servers have no common way to search."
             )
+        if setting.num_beams is not None and setting.num_beams < self.n:
+            raise ValueError(
+                f"--num-beams: expected at least {self.n} for as many samples, got {setting.num_beams}. Give more "
+                "beams, or a smaller -n."
+            )
+
+
+def check_address(url: str | None) -> None:
+    """Raise unless there is none, or it can be the address of a server; the message shows no password."""
+    try:
+        parts = urllib.parse.urlsplit(url or "http://localhost")
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_one = False
+    if not is_one or url == "":
+        raise ValueError(
+            "--url: expected the address of a server, such as http://localhost:8000/v1, got something else. Check it."
+        )
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,6 +143,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     rows.add_argument("--concurrency", type=int, default=SampleOptions.concurrency, metavar="N", help="requests (8)")
     rows.add_argument("--retries", type=int, default=SampleOptions.retries, metavar="N", help="of a request (5)")
     rows.add_argument("--timeout", type=float, default=SampleOptions.timeout, metavar="S", help="of a request (120)")
+    rows.add_argument(
+        "--on-error", choices=ON_ERROR, default="stop", help="skip: leave out rows that cannot be sampled (stop)"
+    )
 
 
 def options_of(arguments: argparse.Namespace, output: pathlib.Path, setting: Setting) -> SampleOptions:

@@ -1,8 +1,7 @@
 """Servers that speak OpenAI's chat completions: vLLM, SGLang, `transformers serve`, and others.
 
-Retries with back-off, time-outs and connections are those of the package openai. Servers differ in what they take
-beyond OpenAI's own fields, and in whether they give several samples at once: the first request that is not refused
-says how all others are asked.
+Servers differ in what they take beyond OpenAI's own fields, and in whether they give several samples at once: the first
+request that is not refused says how all others are asked.
 """
 
 import base64
@@ -10,42 +9,29 @@ import concurrent.futures
 import functools
 import io
 import json
-import os
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-import openai
-
-from manycaps.kit.base_messages import reason_of
 from manycaps.kit.clip_image_features import ordered_results
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.items import Item
+from manycaps.sampling.items import Item, RowError, SampledRow
 from manycaps.sampling.row_numbers import request_seed
 from manycaps.sampling.sample_options import SampleOptions
+from manycaps.sampling.server_requests import MOST_TOKENS_AT_ONCE, RefusedError, Requests
 
-# Variable of the key; a server without keys needs none.
-KEY = "OPENAI_API_KEY"
-
-# The key for a server that takes none: the package openai requires one.
-NO_KEY = "none"
-
-# Statuses of a request that has a field which the server does not take.
-REFUSED = (400, 422)
-
-
-class RefusedError(Exception):
-    """A server does not take a request as it is."""
+# Rows in succession that a server may fail to answer before a run ends that skips such rows.
+MOST_FAILURES = 20
 
 
 def vllm_fields(setting: Setting) -> dict[str, Any]:
     """Fields of vLLM and SGLang; both would otherwise apply what the model's own configuration asks for.
 
-    >>> vllm_fields(Setting())["extra_body"]["top_k"]
+    >>> vllm_fields(Setting())["top_k"]
     -1
     """
-    off = {"top_k": setting.top_k or -1, "min_p": setting.min_p, "repetition_penalty": 1.0}
-    return {"extra_body": off}
+    return {"top_k": setting.top_k or -1, "min_p": setting.min_p, "repetition_penalty": 1.0}
 
 
 def transformers_fields(setting: Setting) -> dict[str, Any]:
@@ -53,7 +39,7 @@ def transformers_fields(setting: Setting) -> dict[str, Any]:
     own = {"do_sample": True, "top_k": setting.top_k, "repetition_penalty": 1.0}
     own |= {"min_p": setting.min_p} if setting.min_p else {}
     own |= {name: getattr(setting, name) for name in ("temperature", "top_p", "max_new_tokens")}
-    return {"extra_body": {"generation_config": json.dumps(own)}}
+    return {"generation_config": json.dumps(own)}
 
 
 def plain_fields(setting: Setting) -> dict[str, Any]:
@@ -76,81 +62,120 @@ class Server:
 
     def __init__(self, options: SampleOptions):
         self.options = options
-        self._key = os.environ.get(KEY) or NO_KEY
-        self._client = openai.OpenAI(
-            base_url=options.url, api_key=self._key, max_retries=options.retries, timeout=options.timeout
-        )
+        self._requests = Requests(options)
         self._dialect = ""
-        self._asks_for_several = True
+        # None until a server has taken several samples, or one where it refused several.
+        self._takes_several: bool | None = None
+        self._n_failures = 0
 
     @property
     def facts(self) -> dict[str, Any]:
         """What decides the samples, beside the setting."""
         return {
             "model": self.options.model,
-            "url": self.options.url,
+            "url": self._requests.shown,
             "system": self.options.system,
             "dialect": self._dialect,
-            "openai": openai.__version__,
         }
 
     def check(self, item: Item) -> None:
         """Raise if an item has nothing to ask."""
         if item.prompt is None:
-            raise ValueError("--prompt: expected what to ask of an image, got none. Chat models need a prompt.")
+            raise RowError("--prompt: expected what to ask of an image, got none. Chat models need a prompt.")
 
-    def choose_dialect(self, item: Item, setting: Setting) -> None:
-        """Ask for one sample, in the first way that the server does not refuse."""
-        if not setting.is_sampled:
-            raise ValueError(
-                f"--url: expected options of sampling, got {setting.name}. Servers have no common way to search."
-            )
-        self.check(item)
-        refused = ""
-        for dialect in DIALECTS:
-            self._dialect = dialect
+    def choose_dialect(self, items: Sequence[Item], settings: Sequence[Setting]) -> None:
+        """Ask for one sample, in the first way that all settings can be written and that the server does not refuse.
+
+        The first item is asked for; where rows may be skipped, those after it as well, for the time of one request.
+        """
+        error, end = None, time.monotonic() + self.options.timeout
+        with self._requests:
+            for item in items[: MOST_FAILURES if self.options.on_error == "skip" else 1]:
+                try:
+                    error = self._refusal(item, settings)
+                except RowError as of_row:
+                    error = of_row
+                if error is None:
+                    return
+                if time.monotonic() > end:
+                    break
+        assert error is not None  # there are items
+        raise error
+
+    def _refusal(self, item: Item, settings: Sequence[Setting]) -> ValueError | None:
+        """Choose the dialect by an item; return what is wrong if the server takes none."""
+        body, refused = self._body(item, settings[0]), ""
+        for dialect, fields in DIALECTS.items():
             try:
-                self._answer(self._body(item, setting, 0), 1)
-            except RefusedError as error:
-                refused = str(error)
+                added = [fields(setting) for setting in settings]
+                self._requests.texts({**body, **added[0], "seed": 0}, 1, item.id)
+            except RefusedError as refusal:
+                refused = str(refusal)
             else:
-                return
-        raise ValueError(f"--url: expected a server that takes a chat, got a refusal: {refused}. Check --model.")
+                self._dialect = dialect
+                return None
+        return ValueError(
+            f"--url: expected a server that takes a chat, got a refusal: {refused}. Check --model; "
+            "--on-error skip tries the next rows."
+        )
 
     def samples(
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
-    ) -> Iterator[list[tuple[str, list[str]]]]:
+    ) -> Iterator[list[SampledRow]]:
         """Sample for all items, several at a time; the arguments and results are those of `LocalModel.samples`."""
         waiting = (item for item in items if item.id not in finished)
-        with concurrent.futures.ThreadPoolExecutor(self.options.concurrency) as workers:
+        with self._requests, concurrent.futures.ThreadPoolExecutor(self.options.concurrency) as workers:
             ask = functools.partial(self._row, setting=setting, n=n, seed=seed)
-            for row in ordered_results(workers, ask, waiting, 2 * self.options.concurrency):
-                yield [row]
-
-    def _row(self, item: Item, setting: Setting, n: int, seed: int) -> tuple[str, list[str]]:
-        """Ask until there are n samples: some servers give fewer than they are asked for, or refuse to give several."""
-        self.check(item)
-        texts: list[str] = []
-        while len(texts) < n:
-            wanted = n - len(texts) if self._asks_for_several else 1
-            body = self._body(item, setting, request_seed(seed, item.id, len(texts)))
             try:
-                answer = self._answer(body | ({"n": wanted} if wanted > 1 else {}), wanted)
-            except RefusedError as error:
-                if wanted == 1:
-                    raise ValueError(f"--url: expected samples of {item.id!r}, got a refusal: {error}.") from None
-                self._asks_for_several = False
-                continue
-            if len(answer) < wanted:
-                self._asks_for_several = False
-            texts += answer
+                for row in ordered_results(workers, ask, waiting, 2 * self.options.concurrency):
+                    yield [row]
+            finally:  # after an error no worker waits for an answer
+                self._requests.cancel()
+
+    def _row(self, item: Item, setting: Setting, n: int, seed: int) -> SampledRow:
+        """Return a row's samples, or the error that only this row has."""
+        try:
+            body = {**self._body(item, setting), **DIALECTS[self._dialect](setting)}
+        except RowError as error:
+            return item.id, error
+        try:
+            texts = self._texts(item.id, body, n, seed)
+        except RowError as error:
+            self._n_failures += 1
+            if self._n_failures >= MOST_FAILURES:
+                raise ValueError(f"{error} {MOST_FAILURES} rows in succession have failed.") from None
+            return item.id, error
+        self._n_failures = 0
         return item.id, texts
 
-    def _body(self, item: Item, setting: Setting, seed: int) -> dict[str, Any]:
-        """Fields of a request for one sample."""
+    def _texts(self, name: str, body: Mapping[str, Any], n: int, seed: int) -> list[str]:
+        """Ask until there are n samples: some servers give fewer than they are asked for, or refuse to give several."""
+        texts: list[str] = []
+        at_once, is_refused = max(1, MOST_TOKENS_AT_ONCE // body["max_tokens"]), False
+        while len(texts) < n:
+            wanted = 1 if is_refused or self._takes_several is False else min(n - len(texts), at_once)
+            asked = {**body, "seed": request_seed(seed, name, len(texts)), **({"n": wanted} if wanted > 1 else {})}
+            try:
+                texts += self._requests.texts(asked, wanted, name)
+            except RefusedError as refusal:
+                if wanted == 1:
+                    raise RowError(f"--url: expected samples of {name!r}, got a refusal: {refusal}.") from None
+                is_refused = True
+            else:
+                # A server that took several samples once refused them for the sake of the row.
+                if self._takes_several is None and (wanted > 1 or is_refused):
+                    self._takes_several = wanted > 1
+        return texts
+
+    def _body(self, item: Item, setting: Setting) -> dict[str, Any]:
+        """Fields of a request for one sample, but for those of a dialect and the seed."""
+        self.check(item)
         content: Any = item.prompt
         if item.image is not None:
-            image = {"type": "image_url", "image_url": {"url": data_url(item)}}
+            try:
+                image = {"type": "image_url", "image_url": {"url": data_url(item)}}
+            except (TypeError, ValueError, OSError) as error:
+                raise RowError(str(error)) from error
             content = [image, {"type": "text", "text": item.prompt}]
         system = [] if self.options.system is None else [{"role": "system", "content": self.options.system}]
         return {
@@ -159,41 +184,7 @@ class Server:
             "temperature": setting.temperature,
             "top_p": setting.top_p,
             "max_tokens": setting.max_new_tokens,
-            "seed": seed,
-            **DIALECTS[self._dialect](setting),
         }
-
-    def _answer(self, body: Mapping[str, Any], wanted: int) -> list[str]:
-        """Return the texts of a request: at least one, and at most as many as were wanted."""
-        got = ""
-        for _ in range(self.options.retries + 1):
-            try:
-                answer = self._client.chat.completions.create(**body)
-            except openai.APIStatusError as error:
-                reason = self._reason(error.response.text)
-                if error.status_code in REFUSED:
-                    raise RefusedError(reason) from None
-                raise self._failure(f"status {error.status_code} ({reason})") from None
-            except openai.APIConnectionError as error:
-                raise self._failure(self._reason(str(error.__cause__ or error))) from None
-            except (openai.OpenAIError, ValueError) as error:  # an answer that is no JSON: asked again
-                got = f"an answer that cannot be read ({type(error).__name__})"
-                continue
-            texts = _texts_of(answer)
-            if texts:
-                return texts[:wanted]
-            got = f"no text in {self._reason(str(answer))!r}"
-        raise self._failure(got)
-
-    def _failure(self, got: str) -> ValueError:
-        return ValueError(
-            f"--url: expected samples from {self.options.url}, got {got} after {self.options.retries} retries. Check "
-            f"the server, --model and {KEY}; finished rows are kept: the same command resumes."
-        )
-
-    def _reason(self, text: str) -> str:
-        """Shorten what a server sent, without the key: some repeat it in their errors."""
-        return reason_of(ValueError(text if self._key == NO_KEY else text.replace(self._key, "***")))
 
 
 def data_url(item: Item) -> str:
@@ -202,10 +193,3 @@ def data_url(item: Item) -> str:
     file = io.BytesIO()
     picture.save(file, "PNG", compress_level=1)
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
-
-
-def _texts_of(answer: Any) -> list[str]:
-    """The texts of an answer, which may be anything that a server sends."""
-    choices = getattr(answer, "choices", None)
-    contents = [getattr(getattr(choice, "message", None), "content", None) for choice in choices or ()]
-    return [content.strip() for content in contents if isinstance(content, str)]

@@ -104,7 +104,7 @@ def of_model(kind: str, folder: pathlib.Path, source: str) -> Comparison:
         restart=True,
     )
     items = items_of(options)
-    sampler = load_sampler(options, items[0])
+    sampler = load_sampler(options, items, [options.setting])
     assert isinstance(sampler, LocalModel)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, padding_side="left")
     processor = transformers.AutoProcessor.from_pretrained(folder)

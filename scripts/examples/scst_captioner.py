@@ -37,6 +37,7 @@ import transformers
 from tqdm import tqdm
 
 import manycaps
+from manycaps.kit.base_files import check_loaded_tensors
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
@@ -52,7 +53,9 @@ class Captioner:
 
     def __init__(self, folder: pathlib.Path):
         """Load a folder of transformers."""
-        self.model = transformers.VisionEncoderDecoderModel.from_pretrained(folder)
+        self.model, info = transformers.VisionEncoderDecoderModel.from_pretrained(folder, output_loading_info=True)
+        # transformers makes up tensors that a folder lacks, and only warns.
+        check_loaded_tensors(info, str(folder))
         self.model.encoder.requires_grad_(False)
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         self.processor = transformers.AutoImageProcessor.from_pretrained(folder)

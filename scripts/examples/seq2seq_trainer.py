@@ -37,6 +37,7 @@ from accelerate import PartialState
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import manycaps
+from manycaps.kit.base_files import check_loaded_tensors
 
 # Sampled candidates per image, and tokens of the longest caption.
 N_CANDIDATES = 5
@@ -223,7 +224,9 @@ def restore_best(trainer: SamplingTrainer) -> None:
     """Give the model all weights of the best checkpoint."""
     # load_best_model_at_end keeps that checkpoint, but reads it by name: with transformers 5.23 it leaves out the
     # attention of a ViT, whose names differ in files. from_pretrained knows them.
-    best = type(trainer.model).from_pretrained(trainer.state.best_model_checkpoint)
+    folder = trainer.state.best_model_checkpoint
+    best, info = type(trainer.model).from_pretrained(folder, output_loading_info=True)
+    check_loaded_tensors(info, folder)
     trainer.model.load_state_dict(best.state_dict())
 
 

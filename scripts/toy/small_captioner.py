@@ -17,6 +17,7 @@ import torch
 import transformers
 from transformers.modeling_outputs import BaseModelOutput
 
+from manycaps.kit.base_files import check_loaded_tensors
 from manycaps.kit.clip_weights import Weights, read_weights
 from manycaps.kit.media_images import as_model_pixels
 from manycaps.made_world.caption_probabilities import caption_probability
@@ -107,7 +108,10 @@ def load_captioner(
     """Load a captioner, or train one on the encoder of tiny-pac where there is no folder."""
     torch.set_num_threads(1)
     if folder:
-        return transformers.VisionEncoderDecoderModel.from_pretrained(folder).eval()
+        load: Any = transformers.VisionEncoderDecoderModel.from_pretrained
+        model, info = load(folder, output_loading_info=True)
+        check_loaded_tensors(info, str(folder))
+        return model.eval()
     model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", seed)
     train_captioner(model, seed, recipe, progress)
     return model

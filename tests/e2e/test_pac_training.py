@@ -1,5 +1,6 @@
 """`manycaps train-pac` and `make-positives` on random weights: run, continued, in two processes, used by the score."""
 
+import functools
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import evaluate
 import numpy as np
 import PIL.Image
 import pytest
+import safetensors.torch
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -301,6 +303,27 @@ def test_rejected_images_are_drawn_again_and_then_left_out(folder, capsys, monke
     assert len(set(seeds)) == len(seeds) == 28 + 4 + 2 + 2
     message = "2 rows were left out: no image of their caption passed the safety checker"
     assert message in capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize("part", ["captioner", "text_encoder", "unet", "vae"])
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_models_with_random_or_left_out_layers_are_refused(tmp_path, part, is_missing):
+    if part == "captioner":
+        folder = save_captioner(tmp_path / part)
+        (file,) = folder.glob("*.safetensors")
+    else:
+        folder = save_painter(tmp_path / "painter")
+        (file,) = (folder / part).glob("*.safetensors")
+    tensors = safetensors.torch.load_file(file)
+    if is_missing:
+        del tensors[next(name for name in tensors if name.endswith("weight"))]
+    else:
+        tensors["other.weight"] = torch.zeros(1)
+    safetensors.torch.save_file(tensors, file, {"format": "pt"})
+    got = "missing: .*weight" if is_missing else "unexpected: other.weight"
+    load = positives.load_captioner if part == "captioner" else functools.partial(positives.load_painter, n_steps=2)
+    with pytest.raises(ValueError, match=f"^--(captioner|painter) .*: expected .* got .*{got}"):
+        load(str(folder), torch.device("cpu"), torch.float32)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,9 @@ class DefaultEncoder:
     def __getattr__(self, name):
         return getattr(self.model, name)
 
+    def __iter__(self):
+        return iter(self.model)
+
     def encode(self, captions, **options):
         """The vectors of captions, as the model encodes them the first time."""
         new = [caption for caption in dict.fromkeys(captions) if caption not in self.vectors]

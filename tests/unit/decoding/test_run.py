@@ -10,6 +10,7 @@ from manycaps.commands import decoding as command
 from manycaps.decoding import DecodingOptions
 from manycaps.decoding.run import check_n_resamples, plan_of
 from manycaps.sampling.decoding_setting import Setting
+from manycaps.sampling.items import RowError
 from tests.each_case import each_case
 from tests.refusals import assert_refused
 from tests.tiny_models import save_pictures
@@ -143,3 +144,67 @@ def test_messages_about_rows(folder, tmp_path, capsys):
     assert main(model_line(folder, tmp_path / "b", "--temperature", "0.5,1", "--limit", "12")) == 1
     assert "rows: expected 20 or more with references, half of them to choose" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.jsonl"))
+
+
+class StandIn:
+    """Samples captions of odd characters, and fails at one row of one setting."""
+
+    facts = {"model": "stand-in"}  # noqa: RUF012
+
+    def check(self, item):
+        """Take every item."""
+
+    def samples(self, items, setting, n, seed, finished=()):
+        rng = np.random.default_rng([seed, round(100 * setting.temperature)])
+        for item in items:
+            texts = ["\u2028".join(rng.choice(WORDS[6:], 3)) + "\x85b\u2029c\x1d" for _ in range(n)]
+            yield [(item.id, RowError("no") if (item.id, setting.name) == ("7.png", "t0.5") else texts)]
+
+
+@pytest.mark.parametrize("budget", [[], ["--budget", "54"]])
+def test_samples_with_line_separators_and_a_row_that_one_setting_lacks(folder, tmp_path, monkeypatch, capsys, budget):
+    monkeypatch.setattr("manycaps.decoding.run.load_sampler", lambda *_: StandIn())
+    line = model_line(folder, tmp_path / "out", "--temperature", "0.5,1", "--on-error", "skip", *budget, "-f", "json")
+    for _ in range(2):  # the second run reads what the first has written
+        assert main(line) == 0
+        numbers = json.loads(capsys.readouterr().out)
+        rows = {result["n_rows"] for result in numbers["settings"].values()}
+        assert len(rows) == 1
+        assert budget or rows == {N_ROWS - 1}
+    for path in (tmp_path / "out" / "samples").glob("*.jsonl"):
+        rows = map(json.loads, path.read_text().split("\n")[:-1])
+        assert all("\u2028" in text for row in rows for text in row["captions"])
+
+
+@pytest.mark.parametrize("search", [["--greedy"], ["--num-beams", "4"], ["--diverse", "0.5"]])
+def test_searches_are_refused_for_a_server_before_the_first_request(folder, tmp_path, capsys, search):
+    line = ["decoding", "--url", "http://localhost:1/v1", "--model", "m", str(folder / "photos"), "--prompt", "what?"]
+    line += ["-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out"), "--temperature", "0.5,1", "-n", "2"]
+    assert main([*line, *search]) == 2
+    assert "--url: expected options of sampling, got " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_fewer_beams_than_samples_are_refused(folder, tmp_path, capsys):
+    assert main(model_line(folder, tmp_path / "out", "--num-beams", "2", "-n", "3")) == 2
+    assert "--num-beams: expected at least 3 for as many samples, got 2." in capsys.readouterr().err
+
+
+def test_a_setting_named_as_people_is_refused(folder, tmp_path, capsys):
+    content = (folder / "out" / "samples" / "t1.jsonl").read_text()
+    files = [tmp_path / "people.jsonl", tmp_path / "other.jsonl"]
+    for file in files:
+        file.write_text(content)
+    line = ["decoding", *map(str, files), "-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out")]
+    assert main([*line, "--distance", "meteor"]) == 1
+    assert "settings: expected names other than 'people', which stands for human captions" in capsys.readouterr().err
+
+
+def test_settings_beside_a_file_that_are_none(folder, tmp_path, capsys):
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for file in files:
+        file.write_text((folder / "out" / "samples" / "t1.jsonl").read_text())
+    (tmp_path / "a.jsonl.settings").write_text('{"temperature": "hot"}')
+    line = ["decoding", *map(str, files), "-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out")]
+    assert main([*line, "--distance", "meteor"]) == 1
+    assert "a.settings: expected settings of `manycaps sample`, got others (--temperature:" in capsys.readouterr().err

@@ -22,9 +22,11 @@ from manycaps.kit.text_sentence_encoder import (
     model_folder,
 )
 from tests.each_case import each_case
-from tests.large_packages import torch  # noqa: F401  # the condition of `skipif` names it
+from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.refusals import assert_refused
+
+safetensors = OnFirstUse("safetensors.torch")
 
 CAPTIONS = ["a dog", "two dogs run on the beach", "a cat", "", "a very long caption about a dog and a cat on a sofa"]
 
@@ -136,6 +138,28 @@ def test_other_settings_load_another_model_and_narrow_arithmetic_is_near(counted
     assert len(asked) == 3 * len(CAPTIONS)
     assert not np.array_equal(full, narrow)
     assert narrow == pytest.approx(full, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "got"),
+    [
+        ("encoder.layer.0.output.dense.weight", None, "1 missing: encoder.layer.0.output.dense.weight"),
+        ("encoder.layer.1.output.dense.weight", 1, "1 unexpected: encoder.layer.1.output.dense.weight"),
+        ("pooler.dense.weight", None, None),
+        ("embeddings.position_ids", 1, None),
+    ],
+)
+def test_a_model_with_random_or_left_out_layers_is_refused(tiny_model, tmp_path, name, change, got):
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    tensors = safetensors.load_file(folder / "model.safetensors")
+    tensors.pop(name, None)
+    tensors |= {} if change is None else {name: torch.zeros(1)}
+    safetensors.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    if got is None:
+        assert (embed(CAPTIONS, encoder=folder) == embed(CAPTIONS, encoder=tiny_model)).all()
+    else:
+        message = f"encoder '.*model': expected files with exactly the tensors that config.json asks for, got {got}."
+        assert_refused(OSError, message, load_model, folder, "cpu", "float32")
 
 
 def test_threads_share_one_model(tiny_model):

@@ -1,7 +1,9 @@
 """Samples of models of every kind: equal in every batch, shard and order, resumed, and with clear messages."""
 
 import json
+import os
 import re
+import shutil
 
 import pytest
 
@@ -10,8 +12,11 @@ from manycaps.sampling import SampleOptions, sample
 from manycaps.sampling.captions_file import CaptionsFile, sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from tests.each_case import each_case
+from tests.large_packages import OnFirstUse, torch
 from tests.refusals import assert_refused
-from tests.tiny_models import KINDS, save_causal, save_chat, save_pictures, save_prompts
+from tests.tiny_models import KINDS, save_chat, save_pictures, save_prompts
+
+safetensors = OnFirstUse("safetensors.torch")
 
 N_ROWS = 7
 
@@ -181,12 +186,181 @@ def test_code_of_a_model_is_not_run(folder, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_prompt_has_room_for_an_answer(tmp_path):
-    (tmp_path / "long.jsonl").write_text(json.dumps({"id": "a", "prompt": "dog " * 40}) + "\n")
-    save_causal(tmp_path / "model")
-    options = SampleOptions(str(tmp_path / "model"), [str(tmp_path / "long.jsonl")], tmp_path / "a.jsonl")
-    message = ".*prompt: expected fewer tokens than the 32 positions of the model, got 40"
-    assert_refused(ValueError, message, sample, options)
+def asked(path, *prompts):
+    path.write_text("".join(json.dumps({"id": f"q{i}", "prompt": prompt}) + "\n" for i, prompt in enumerate(prompts)))
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["t1", "beams4"])
+@pytest.mark.parametrize("kind", ["gpt2", "chat", "t5"])
+def test_a_row_does_not_depend_on_longer_neighbours(folder, kind, name, tmp_path):
+    setting = Setting(num_beams=4 if name == "beams4" else None, max_new_tokens=6)
+    options = vars(options_for(folder, kind, tmp_path / "1.jsonl", setting=setting))
+    options |= {"sources": [asked(tmp_path / "asked.jsonl", "dog", "dog " * 30, "a dog runs", "cat " * 13)]}
+    alone, together = (
+        rows_of(sample(SampleOptions(**{**options, "output": tmp_path / f"{size}.jsonl", "batch_size": size})))
+        for size in (1, 2)
+    )
+    assert alone == together
+    if (kind, name) == ("gpt2", "t1"):  # the long one takes 30 of 32 positions
+        longest = [max(len(text.split()) for text in row["captions"]) for row in alone]
+        assert longest[1] <= 2 < longest[0]
+
+
+def test_rows_with_and_without_an_image_go_to_one_model(folder, tmp_path):
+    options = vars(options_for(folder, "image-chat", tmp_path / "1.jsonl", limit=5))
+    options |= {"sources": [asked(tmp_path / "asked.jsonl", "dog", "a cat"), str(folder / "photos")]}
+    alone, together = (
+        rows_of(sample(SampleOptions(**{**options, "output": tmp_path / f"{size}.jsonl", "batch_size": size})))
+        for size in (1, 4)
+    )
+    assert alone == together
+    assert len({tuple(row["captions"]) for row in alone}) == 5
+
+
+def test_a_prompt_has_room_for_an_answer(folder, tmp_path):
+    source = [asked(tmp_path / "long.jsonl", "dog", "dog " * 40, "cat")]
+    options = vars(options_for(folder, "gpt2", tmp_path / "a.jsonl")) | {"sources": source}
+    message = ".*prompt[1]: expected fewer tokens than the 32 positions of the model, got 40. Shorten it. --on-error"
+    assert_refused(ValueError, message, sample, SampleOptions(**options))
+    skipped = rows_of(sample(SampleOptions(**{**options, "on_error": "skip"})))
+    assert [row["id"] for row in skipped] == ["q0", "q2"]
+    assert "got 40. Shorten it." in (tmp_path / "a.jsonl.errors").read_text()
+
+
+def test_a_damaged_picture_is_skipped(folder, tmp_path):
+    photos = save_pictures(tmp_path / "photos", 4)
+    (photos / "1.png").write_bytes((photos / "1.png").read_bytes()[:60])
+    options = vars(options_for(folder, "blip", tmp_path / "a.jsonl", on_error="skip")) | {"sources": [str(photos)]}
+    rows = rows_of(sample(SampleOptions(**options)))
+    assert [row["id"] for row in rows] == ["0.png", "2.png", "3.png"]
+    whole = rows_of(sample(options_for(folder, "blip", tmp_path / "b.jsonl")))
+    assert rows == [row for row in whole if row["id"] in ("0.png", "2.png", "3.png")]
+
+
+def without(*endings):
+    def change(tensors):
+        for name in [name for name in tensors if name.endswith(endings)]:
+            del tensors[name]
+
+    return change
+
+
+def with_other(name):
+    return lambda tensors: tensors.update({name: torch.zeros(2, 3)})
+
+
+def changed_model(folder, kind, target, change):
+    """Copy a model with other tensors."""
+    options_for(folder, kind, target)
+    shutil.copytree(folder / kind, target)
+    tensors = safetensors.load_file(target / "model.safetensors")
+    change(tensors)
+    safetensors.save_file(tensors, target / "model.safetensors", {"format": "pt"})
+    return target
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "got"),
+    [
+        ("gpt2", without("mlp.c_fc.weight"), "1 missing: .*mlp.c_fc.weight"),
+        ("gpt2", with_other("transformer.h.1.ln_1.weight"), "1 unexpected: .*h.1.ln_1.weight"),
+        ("t5", without("layer_norm.weight", "wi.weight"), r"\d missing: .*, \.\.\."),
+        ("blip", without("patch_embedding.weight"), "1 missing: .*patch_embedding.weight"),
+        ("blip", with_other("a.weight"), "1 unexpected: a.weight"),
+        ("vision-encoder-decoder", without("crossattention.c_attn.bias"), "1 missing: decoder.*"),
+    ],
+)
+def test_a_model_with_random_or_left_out_layers_is_refused(folder, kind, change, got, tmp_path):
+    model = changed_model(folder, kind, tmp_path / "model", change)
+    options = vars(options_for(folder, kind, tmp_path / "a.jsonl")) | {"model": str(model)}
+    pattern = f"^model '.*model': expected files with exactly the tensors that config.json asks for, got {got}"
+    with pytest.raises(ValueError, match=pattern):
+        sample(SampleOptions(**options))
+
+
+def test_poolers_and_positions_may_differ(folder, tmp_path):
+    def change(tensors):
+        without("pooler.dense.weight", "pooler.dense.bias")(tensors)
+        with_other("encoder.embeddings.position_ids")(tensors)
+
+    model = changed_model(folder, "vision-encoder-decoder", tmp_path / "model", change)
+    options = options_for(folder, "vision-encoder-decoder", tmp_path / "a.jsonl")
+    sample(SampleOptions(**{**vars(options), "model": str(model)}))
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("chat_template.jinja", "{% if %}"),
+        ("chat_template.jinja", "{{ raise_exception('no') }}"),
+        ("chat_template.jinja", "{{ messages[99].content.parts }}"),
+        ("chat_template.jinja", "{{ 1 / 0 }}"),
+        ("generation_config.json", "{"),
+        ("generation_config.json", "[1]"),
+        ("generation_config.json", '{"eos_token_id": "x"}'),
+        ("generation_config.json", '{"cache_implementation": "none such"}'),
+        ("generation_config.json", '{"bad_words_ids": [["a"]]}'),
+        ("tokenizer_config.json", "{"),
+        ("config.json", "[]"),
+    ],
+)
+def test_a_broken_file_of_a_model_is_named(folder, tmp_path, capsys, file, content):
+    options_for(folder, "chat", tmp_path)
+    model = shutil.copytree(folder / "chat", tmp_path / "model")
+    (model / file).write_text(content)
+    assert main(["sample", str(model), str(folder / "prompts.jsonl"), "-n", "2", "-o", str(tmp_path / "a.jsonl")]) == 1
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert ": expected " in message
+    assert "Internal error" not in message
+
+
+DAMAGED = (
+    *(
+        "garbage",
+        "\x00\x00",
+        '{"id": "q1"}',
+        '{"id": 1, "captions": ["a"]}',
+        '{"id": "q1", "captions": "a"}',
+        "[1]",
+        "5",
+    ),
+    *('{"id": "q1", "captions": ["a", 1, "b", "c"]}', '{"id": "q1", "captions": ["a"]}', "[" * 100_000, "", b"\xff"),
+)
+
+
+@pytest.mark.parametrize("line", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_line_of_a_stopped_run_is_named(tmp_path, line):
+    file = CaptionsFile(tmp_path / "a.jsonl", {"n": 4})
+    with file.opened(restart=False):
+        file.add([("q0", "abcd"), ("q1", ["a\u2028b", "\x85", "c\r", "\x1d"])])
+    with (tmp_path / "a.jsonl.partial").open("ab") as written:
+        written.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
+    before = (tmp_path / "a.jsonl.partial").read_bytes()
+    message = "--output: expected rows of samples in '.*a.jsonl.partial', got another line at 3. Delete it, or"
+    assert_refused(ValueError, message, file.opened(restart=False).__enter__)
+    assert (tmp_path / "a.jsonl.partial").read_bytes() == before
+    with file.opened(restart=True) as finished:
+        assert finished == []
+
+
+@pytest.mark.parametrize("output", ["", ".", "/", "photos"])
+def test_an_output_that_is_no_file(folder, monkeypatch, capsys, output):
+    monkeypatch.chdir(folder)
+    assert main(["sample", "model", "prompts.jsonl", "-o", output]) in (1, 2)
+    assert re.match(r".*: expected (the name of a file|a file to write), got ('|a folder)", capsys.readouterr().err)
+
+
+def test_an_id_or_a_prompt_that_is_no_utf_8(folder, tmp_path, capsys):
+    options_for(folder, "gpt2", tmp_path)
+    photos = save_pictures(tmp_path / "photos", 1)
+    (photos / "0.png").rename(os.fsdecode(os.fsencode(photos) + b"/\xff.png"))
+    for source, message in (
+        (str(photos), r"\udcff.png: expected an id in UTF-8, got '\udcff.png'. Rename it."),
+        (asked(tmp_path / "asked.jsonl", "half \ud83d"), r"prompt[0]: expected a prompt in UTF-8, got 'half \ud83d'."),
+    ):
+        assert main(["sample", str(folder / "gpt2"), source, "-o", str(tmp_path / "a.jsonl")]) == 1
+        assert message in capsys.readouterr().err
 
 
 def test_the_command(folder, tmp_path, capsys):

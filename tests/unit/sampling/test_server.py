@@ -3,6 +3,8 @@
 import base64
 import collections
 import contextlib
+import dataclasses
+import gzip
 import http.server
 import io
 import json
@@ -14,6 +16,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from manycaps.command_line import main
 from manycaps.sampling import SampleOptions, sample
 from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting
@@ -27,29 +30,35 @@ KEY = "sk-secret-of-a-test"
 class FakeServer:
     """A server whose answers are those of a function of the request and of its number among equal ones.
 
-    The function returns the status, the content type and the body; None closes the connection in the middle of one.
+    The function returns the status, the content type and the body, and headers if any; a generator of pieces in place
+    of a body is sent as it comes, and None closes the connection in the middle of one.
     """
 
     def __init__(self, answer):
-        self.requests, self._answer, self._counts = [], answer, collections.Counter()
+        self.requests, self.answer, self._counts = [], answer, collections.Counter()
         self._lock = threading.Lock()
 
     def handle(self, request):
         content = request.rfile.read(int(request.headers["Content-Length"]))
         body = json.loads(content)
         with self._lock:
-            self.requests.append({**body, "key": request.headers["Authorization"]})
+            self.requests.append({**body, "key": request.headers["Authorization"], "path": request.path})
             self._counts[content] += 1
             number = self._counts[content]
-        made = self._answer(body, number)
-        status, kind, text = made or (200, "application/json", '{"choices": [{"mess')
+        made = self.answer(body, number)
+        status, kind, text, *headers = made or (200, "application/json", '{"choices": [{"mess')
+        content = text.encode() if isinstance(text, str) else text
         with contextlib.suppress(OSError):
             request.send_response(status)
             request.send_header("Content-Type", kind)
-            request.send_header("Content-Length", str(len(text.encode()) + (100 if made is None else 0)))
-            request.send_header("Retry-After-Ms", "5")
+            for name, value in {"Retry-After-Ms": "5", **(headers[0] if headers else {})}.items():
+                request.send_header(name, value)
+            if isinstance(content, bytes):
+                request.send_header("Content-Length", str(len(content) + (100 if made is None else 0)))
             request.end_headers()
-            request.wfile.write(text.encode())
+            for piece in [content] if isinstance(content, bytes) else content:
+                request.wfile.write(piece)
+            request.close_connection = True
 
 
 @contextlib.contextmanager
@@ -165,23 +174,88 @@ def test_a_fault_that_passes_loses_nothing(tmp_path, fault):
         check_whole(rows_of(options_for(server.url, tmp_path, timeout=timeout)))
 
 
-@each_case(
-    ("answer", "got"),
-    [
-        (lambda *_: (429, "application/json", "{}"), r"status 429 \(.*\)"),
-        (lambda *_: (401, "application/json", json.dumps({"error": f"wrong key {KEY}"})), r"status 401 \(.*\*\*\*.*\)"),
-        (lambda *_: (200, "text/html", "<html>welcome</html>"), "no text in '<html>welcome</html>'"),
-        (lambda *_: (200, "application/json", "{"), r"an answer that cannot be read \(\w+\)"),
-        (lambda *_: None, ".*"),
-    ],
-)
-def test_a_fault_that_stays_is_named(tmp_path, monkeypatch, answer, got):
+def sent(*answer):
+    """A server that answers so, whatever it is asked."""
+    return lambda *_: answer
+
+
+def json_body(text):
+    return sent(200, "application/json", text)
+
+
+def dripping(*_):
+    def pieces():
+        for _ in range(100):
+            time.sleep(0.1)
+            yield b" "
+
+    return 200, "application/json", pieces()
+
+
+def gzipped(content):
+    return sent(200, "application/json", content, {"Content-Encoding": "gzip"})
+
+
+ENDLESS = (b" " * (1 << 20) for _ in range(10_000))
+DEEP = '{"choices":' + "[" * 200_000 + "]" * 200_000 + "}"
+NO_TEXT = ("5", "null", "[1]", '{"choices": 5}', '{"choices": "abc"}', '{"choices": {"a": 1}}', '{"choices": true}')
+NO_TEXT += ('{"choices": [1.5, null, "x", [], {}]}', '{"choices": [{"message": "hello"}]}', '{"error": "overloaded"}')
+NO_TEXT += ('{"choices": [{"message": {"content": 5}}]}',)
+FILTERED = '{"choices": [{"message": {"content": "a"}, "finish_reason": "content_filter"}]}'
+
+# What a server does with every request, and what the message says of it: with "after 1 retry" where there was one.
+FAULTS = {
+    "busy": (sent(429, "application/json", "{}"), r"status 429 \(\{\}\) after 1 retry"),
+    "long_wait": (sent(429, "a/b", "", {"Retry-After-Ms": "x", "Retry-After": "1000"}), "status 429, and .* 1,000 s"),
+    "down": (sent(500, "text/plain", "oops"), r"status 500 \(oops\) for row 'q0' after 1 retry"),
+    "escapes": (sent(500, "text/plain", "\x1b[31mred\u202e"), r"status 500 \(\[31mred\) for row"),
+    "wrong_key": (sent(401, "text/plain", f"wrong key {KEY}"), "status 401"),
+    "unknown_model": (sent(404, "text/plain", f"no model {KEY}"), r"status 404 \(no model \*\*\*\)"),
+    "encoded_key": (sent(500, "text/plain", base64.b64encode(f"Bearer {KEY}".encode()).decode()), r".*\(\*\*\*\)"),
+    "redirect": (
+        sent(307, "a/b", "", {"Location": "//u:p@else:1/a?k=p"}),
+        r"a redirect .* http://else:1/a, which is not",
+    ),
+    "redirect_to_a_file": (
+        sent(302, "a/b", "", {"Location": "file:///etc/passwd"}),
+        r"a redirect .* file:///etc/passwd,",
+    ),
+    "html": (sent(200, "text/html", "<html>"), r"no JSON in '<html>' \(.*\) for row 'q0' after 1 retry"),
+    "half": (json_body("{"), r"no JSON in '\{' \("),
+    "nothing": (sent(204, "a/b", ""), "no JSON in ''"),
+    "not_utf8": (json_body(b'{"choices": "\xff"}'), "no JSON in .*codec can't decode"),
+    "deep": (json_body(DEEP), r"no JSON in .* \(brackets nested too deeply\)"),
+    "large_number": (json_body("9" * 10_000), "no JSON in "),
+    "filtered": (json_body(FILTERED), "no text in "),
+    "closed": (lambda *_: None, "Response payload is not completed"),
+    "slow": (lambda *_: time.sleep(2), r"no whole answer within 0\.6 s"),
+    "drips": (dripping, r"no whole answer within 0\.6 s .* after 1 retry"),
+    "endless": (json_body(ENDLESS), "an answer of more than 16,777,216 bytes for row"),
+    "bomb": (gzipped(gzip.compress(b" " * (1 << 26))), "an answer of more than 16,777,216 bytes for row"),
+    "no_gzip": (gzipped("no gzip"), "an answer that cannot be decompressed"),
+    "brotli": (sent(200, "a/b", "", {"Content-Encoding": "br"}), "an answer in the encoding 'br'"),
+    "long_header": (sent(200, "a/b", "", {"X": "a" * 200_000}), "Got more than 8190 bytes"),
+} | {text: (json_body(text), "no text in ") for text in NO_TEXT}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_that_stays_is_named_in_bounded_time_and_memory(tmp_path, monkeypatch, capsys, fault):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving(answer) as server, pytest.raises(ValueError) as raised:
-        sample(options_for(server.url, tmp_path, retries=1))
-    pattern = rf"--url: expected samples from {server.url}, got {got} after 1 retries\. Check the server, --model and "
-    assert re.match(pattern, str(raised.value))
-    assert KEY not in str(raised.value)
+    monkeypatch.setattr("manycaps.sampling.server_requests.FIRST_PAUSE", 0.01)
+    answer, got = FAULTS[fault]
+    timeout = "0.6" if fault in ("slow", "drips") else "20"
+    save_prompts(tmp_path / "prompts.jsonl", 2)
+    with serving(answer) as server:
+        line = ["sample", "--url", server.url, "--model", "m", str(tmp_path / "prompts.jsonl"), "--retries", "1"]
+        start = time.monotonic()
+        assert main([*line, "--timeout", timeout, "-o", str(tmp_path / "a.jsonl")]) == 2
+        assert time.monotonic() - start < 10
+    message = capsys.readouterr().err
+    pattern = rf"--url: expected samples from {server.url}, got {got}.*\. Check the server, --model and OPENAI_API_KEY;"
+    assert re.match(pattern, message), message
+    assert KEY not in message
+    assert not [letter for letter in message if not (letter == "\n" or " " <= letter <= "~")]
+    assert not list(tmp_path.glob("a.jsonl*"))
 
 
 def test_finished_rows_are_kept_when_a_server_goes_down(tmp_path):
@@ -200,16 +274,210 @@ def test_finished_rows_are_kept_when_a_server_goes_down(tmp_path):
     assert len({request["messages"][-1]["content"] for request in again.requests}) == 3
 
 
-@each_case(
+def text_of(body):
+    return str(body["messages"][-1]["content"])
+
+
+# Texts of a server, and the captions that are written.
+ODD_TEXTS = {
+    "": ".", " \n\t\u00a0": ".", "\u200b\u200d\ufeff": ".", "\x00": ".", "half \ud83d": "half \ufffd",
+    "\U0001f415": "\U0001f415",
+    "a\u2028b\u2029c\x85d\x0be\x1cf": "a\u2028b\u2029c\x85d\x0be\x1cf",
+    "a\r\nb\x1b[31m": "a\r\nb\x1b[31m",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gzip"])
+def test_odd_texts_are_written_as_they_are(tmp_path, encoding):
+    body = completion(*ODD_TEXTS)[2]
+    if encoding == "gzip":
+        answer = gzipped(gzip.compress(body.encode()))
+    else:
+        answer = sent(200, "text/plain; charset=zzz", body.encode(encoding))
+    with serving(answer) as server:
+        options = options_for(server.url, tmp_path, n=len(ODD_TEXTS), retries=0)
+        lines = sample(options).read_bytes().split(b"\n")[:-1]
+    assert [json.loads(line)["captions"] for line in lines] == [list(ODD_TEXTS.values())] * 4
+
+
+@pytest.mark.parametrize(("key", "sent_key"), [(f" {KEY}\r\n", KEY), (f"{KEY}\n", KEY), ("", None), (" ", None)])
+def test_the_key_is_stripped(tmp_path, monkeypatch, key, sent_key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with serving(echo) as server:
+        check_whole(rows_of(options_for(server.url, tmp_path)))
+    assert {request["key"] for request in server.requests} == {sent_key and f"Bearer {sent_key}"}
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\n{KEY}", f"{KEY}\u00e9", f"{KEY}\x1b", f"{KEY}\u200b"])
+def test_a_key_that_no_header_takes_is_not_shown(tmp_path, monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ValueError, match="^OPENAI_API_KEY: expected printable ASCII") as raised:
+        sample(options_for("http://localhost:1/v1", tmp_path))
+    assert KEY not in str(raised.value)
+
+
+def test_secrets_of_the_address_are_sent_and_never_written(tmp_path):
+    def answer(body, _):
+        return echo(body) if text_of(body) == "what" else (500, "text/plain", "user:pa%20ss pa ss api-secret")
+
+    with serving(answer) as server:
+        secret = server.url.replace("//", "//user:pa%20ss@") + "?api_key=api-secret"
+        with pytest.raises(ValueError, match=re.escape(server.url)) as raised:
+            sample(options_for(secret, tmp_path, retries=0))
+    assert {request["key"] for request in server.requests} == {"Basic dXNlcjpwYSBzcw=="}
+    assert {request["path"] for request in server.requests} == {"/v1/chat/completions?api_key=api-secret"}
+    assert sampling_settings(str(tmp_path / "a.jsonl"))["url"] == server.url
+    written = b"".join(path.read_bytes() for path in tmp_path.glob("a.jsonl*")).decode() + str(raised.value)
+    assert not [word for word in ("user", "pa ss", "pa%20ss", "api-secret", "api_key") if word in written]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost:8000",
+        "ftp://a/v1",
+        "http://",
+        "http://[::1",
+        "http://user:pass@[::1",
+        "http://a:b:c/",
+        "http://a:0",
+    ],
+)
+def test_an_address_that_is_none(tmp_path, url):
+    message = "--url: expected the address of a server, such as http://localhost:8000/v1, got something else."
+    assert_refused(ValueError, message, options_for, url, tmp_path)
+
+
+@pytest.mark.parametrize("proxy", ["http://user:pass@[::1", "http://user:pass@localhost:1", "socks5://user:pass@a:1"])
+def test_a_proxy_is_asked_and_its_password_not_shown(tmp_path, monkeypatch, proxy):
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(ValueError, match="^(--url|http_proxy): expected .*, got ") as raised:
+        sample(options_for("http://nowhere.invalid/v1", tmp_path, retries=0))
+    assert "pass" not in str(raised.value)
+
+
+def filtering(*refused, status=400):
+    """A server that refuses some prompts."""
+    return lambda body, _: (status, "text/plain", "filtered") if text_of(body) in refused else echo(body)
+
+
+def test_a_refused_row_is_skipped_and_tried_again(tmp_path, capsys):
+    with serving(filtering("what", "what is the", status=403)) as server:
+        options = options_for(server.url, tmp_path, on_error="skip", retries=0)
+        assert [row["id"] for row in rows_of(options)] == ["q1", "q3"]
+        # Refusals of single rows turn nothing off: three samples are still asked for at once.
+        assert [request.get("n") for request in server.requests if text_of(request) == "what is the dog"] == [3]
+        errors = [json.loads(line) for line in (tmp_path / "a.jsonl.errors").read_text().splitlines()]
+        message = "--url: expected samples of 'q0', got a refusal: filtered."
+        assert errors[0] == {"id": "q0", "error": message}
+        assert [error["id"] for error in errors] == ["q0", "q2"]
+        shown = f"{options.output}: 2 of 4 rows have no samples, and {options.output}.errors says why; the same command"
+        assert shown in capsys.readouterr().err
+        # The rows that there are stay where they are while others are tried again, and after that fails.
+        before = options.output.read_bytes()
+        server.answer = lambda *_: (401, "text/plain", "no")
+        with pytest.raises(ValueError, match="status 401"):
+            sample(options)
+        assert options.output.read_bytes() == before
+        server.answer = echo
+        assert [row["id"] for row in rows_of(options)] == ["q1", "q3", "q0", "q2"]
+        assert options.output.read_bytes().startswith(before)
+        assert sorted(path.name for path in tmp_path.glob("a.jsonl*")) == ["a.jsonl", "a.jsonl.settings"]
+        sample(options)
+    assert "complete, nothing to do" in capsys.readouterr().err
+
+
+def test_a_row_that_stops_a_run_names_the_way_on(tmp_path):
+    with serving(filtering("what is")) as server:
+        message = "--url: expected samples of 'q1', got a refusal: filtered. --on-error skip leaves out such rows.$"
+        assert_refused(ValueError, message, sample, options_for(server.url, tmp_path))
+    assert [json.loads(line)["id"] for line in (tmp_path / "a.jsonl.partial").read_text().splitlines()] == ["q0"]
+
+
+def test_a_damaged_picture_is_skipped(tmp_path):
+    photos = save_pictures(tmp_path / "photos", 3)
+    (photos / "0.png").write_bytes(b"no picture")
+    given = {"n": 2, "prompt": "what is it?", "on_error": "skip"}
+    with serving(lambda body, _: completion(*["a dog"] * body.get("n", 1))) as server:
+        options = SampleOptions("my-vlm", [str(photos)], tmp_path / "a.jsonl", url=server.url, **given)
+        assert [row["id"] for row in rows_of(options)] == ["1.png", "2.png"]
+    (error,) = map(json.loads, (tmp_path / "a.jsonl.errors").read_text().splitlines())
+    assert re.match(".*0.png: expected an image", error["error"])
+
+
+def test_a_server_that_is_down_is_no_error_of_rows(tmp_path):
+    def dying(body, _):
+        return echo(body) if text_of(body) == "what" else (500, "text/plain", "down")
+
+    save_prompts(tmp_path / "many.jsonl", 40)
+    with serving(dying) as server:
+        options = options_for(server.url, tmp_path, on_error="skip", retries=0)
+        options = dataclasses.replace(options, sources=[str(tmp_path / "many.jsonl")])
+        with pytest.raises(ValueError, match="status 500.* 20 rows in succession have failed"):
+            sample(options)
+    (tmp_path / "b").mkdir()
+    message = ".*, got Cannot connect to host"
+    assert_refused(ValueError, message, sample, options_for(server.url, tmp_path / "b", on_error="skip", retries=0))
+
+
+def test_all_rows_that_fail_are_an_error(tmp_path):
+    with serving(lambda body, _: (400, "a/b", "no") if "n" in body or body["seed"] else echo(body)) as server:
+        message = "source: expected rows that can be sampled, got errors alone. .*a.jsonl.errors says why."
+        assert_refused(ValueError, message, sample, options_for(server.url, tmp_path, on_error="skip"))
+
+
+def test_answers_without_json_wait_as_busy_servers_do(tmp_path, monkeypatch):
+    pauses = []
+
+    async def asleep(seconds):
+        pauses.append(seconds)
+
+    monkeypatch.setattr("manycaps.sampling.server_requests.asyncio.sleep", asleep)
+    with serving(json_body("<html>")) as server, pytest.raises(ValueError, match="after 5 retries"):
+        sample(options_for(server.url, tmp_path, retries=5))
+    expected = [0.5, 1, 2, 4, 8]
+    assert all(0.75 * most <= pause <= most for pause, most in zip(pauses, expected, strict=True))
+
+
+def test_large_answers_are_asked_for_in_parts(tmp_path):
+    with serving(echo) as server:
+        check_whole(rows_of(options_for(server.url, tmp_path, setting=Setting(max_new_tokens=100_000), n=12)), n=12)
+    assert max(request.get("n", 1) for request in server.requests) == 10
+
+
+@pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"setting": Setting(greedy=True)}, "--url: expected options of sampling, got greedy."),
+        ({"setting": Setting(num_beams=4)}, "--url: expected options of sampling, got beams4."),
+        ({"setting": Setting(diverse=0.5)}, "--url: expected options of sampling, got diverse0.5."),
         ({"setting": Setting(top_k=5)}, "--url: expected a server that takes a chat, got a refusal: it takes neither"),
+        (
+            {"setting": Setting(min_p=0.1)},
+            "--url: expected a server that takes a chat, got a refusal: it takes neither",
+        ),
     ],
 )
-def test_messages(tmp_path, changed, message):
+def test_settings_that_a_server_does_not_have(tmp_path, changed, message):
     with serving(refusing("top_k", "generation_config")) as server:
         assert_refused(ValueError, message, lambda: sample(options_for(server.url, tmp_path, **changed)))
+    assert not [request for request in server.requests if not {"top_k", "generation_config"} & {*request}]
+
+
+def test_ctrl_c_waits_for_no_answer(tmp_path, monkeypatch):
+    def first(body, _):
+        return echo(body) if text_of(body) == "what" else time.sleep(30)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("manycaps.sampling.captions_file.CaptionsFile.add", interrupted)
+    with serving(first) as server:
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            sample(options_for(server.url, tmp_path, timeout=60.0))
+        assert time.monotonic() - start < 10
 
 
 def test_requests_run_side_by_side(tmp_path):

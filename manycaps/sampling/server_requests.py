@@ -1,0 +1,286 @@
+"""Requests to a server of chat completions: limited in time and bytes, and nothing secret in a message.
+
+No redirect is followed: prompts, images and keys go to the address that was given, and to no other.
+"""
+
+import asyncio
+import base64
+import contextlib
+import io
+import json
+import os
+import random
+import threading
+import urllib.parse
+import urllib.request
+import zlib
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeVar
+
+import aiohttp
+import yarl
+
+from manycaps.kit.base_messages import reason_of
+from manycaps.sampling.items import RowError
+from manycaps.sampling.sample_options import SampleOptions
+
+# Variable of the key; a server without keys needs none.
+KEY = "OPENAI_API_KEY"
+
+# Statuses of a request that the server does not take as it is, or whose content it filters.
+REFUSED = (400, 403, 413, 415, 422, 451)
+
+# Statuses of a request that may be answered when it is repeated, beside those from 500 on.
+BUSY = (408, 409, 429)
+
+# Bytes of an answer at most, and of one that is an error.
+MOST_BYTES, MOST_ERROR_BYTES = 1 << 24, 1 << 16
+
+# Tokens that are asked for at once at most, so that an answer stays below `MOST_BYTES`.
+MOST_TOKENS_AT_ONCE = 1 << 20
+
+# Seconds before the first repetition and the longest before any; and the longest that a server may ask for.
+FIRST_PAUSE, LONGEST_PAUSE, LONGEST_WAIT = 0.5, 8.0, 120.0
+
+T = TypeVar("T")
+
+
+class RefusedError(Exception):
+    """A server does not take a request as it is."""
+
+
+class AttemptError(Exception):
+    """An attempt brought no text."""
+
+    def __init__(self, got: str, *, is_of_row: bool = True, may_repeat: bool = True, pause: float | None = None):
+        super().__init__(got)
+        # Whether other rows may be answered, whether this request may, and the seconds that the server asks to wait.
+        self.is_of_row, self.may_repeat, self.pause = is_of_row, may_repeat, pause
+
+
+class Requests:
+    """Requests to the address of `--url`; a context in which they can be made from any thread."""
+
+    def __init__(self, options: SampleOptions):
+        self._retries, self._timeout = options.retries, options.timeout
+        try:
+            given = yarl.URL(options.url or "")
+            self._url = (given / "chat/completions").with_user(None).with_query(given.query)
+        except ValueError:  # its text may hold a password
+            raise ValueError(
+                "--url: expected the address of a server, such as http://localhost:8000/v1, got something else. Check "
+                "it."
+            ) from None
+        # The address without user, password and query, which may be keys.
+        self.shown = str(given.with_user(None).with_query(None).with_fragment(None))
+        key, login = api_key(), f"{given.user or ''}:{given.password or ''}"
+        self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if login != ":":
+            self._headers["Authorization"] = f"Basic {_base64(login)}"
+        elif key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._proxy = _proxy_of(self._url)
+        proxy_password = self._proxy.password if self._proxy else None
+        secrets = {key, login, given.user, given.password, *given.query.values(), proxy_password} - {"", ":", None}
+        self._secrets = sorted({form for text in secrets for form in _forms(str(text))}, key=len, reverse=True)
+
+    def __enter__(self) -> "Requests":
+        self._is_cancelled = False
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._session = self._run(self._opened())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+        self._run(self._session.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def cancel(self) -> None:
+        """End the requests of all threads, after an error or ctrl-C, and refuse further ones."""
+        self._run(self._cancelled())
+
+    def texts(self, body: Mapping[str, Any], wanted: int, name: str) -> list[str]:
+        """Return the texts of a request for row `name`: at least one, and at most as many as were wanted.
+
+        Raises RefusedError if the server refuses the request, RowError if it answers others, ValueError otherwise.
+        """
+        return self._run(self._texts(json.dumps(body).encode(), name))[:wanted]
+
+    def _run(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _opened(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=self._timeout),
+            connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+        )
+
+    async def _cancelled(self) -> None:
+        self._is_cancelled = True
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _texts(self, content: bytes, name: str) -> list[str]:
+        """Repeat a request until it is answered, with pauses that grow."""
+        if self._is_cancelled:
+            raise asyncio.CancelledError
+        for n_repeated in range(self._retries + 1):
+            try:
+                return await self._attempt(content)
+            except AttemptError as error:
+                if n_repeated == self._retries or not error.may_repeat:
+                    self._give_up(error, name, n_repeated)
+                pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**n_repeated) * (1 - random.random() / 4)
+                await asyncio.sleep(pause if error.pause is None else error.pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _give_up(self, error: AttemptError, name: str, n_repeated: int) -> NoReturn:
+        after = f" after {n_repeated} {'retry' if n_repeated == 1 else 'retries'}" if n_repeated else ""
+        kind, row = (RowError, f" for row {name!r}") if error.is_of_row else (ValueError, "")
+        raise kind(
+            f"--url: expected samples from {self.shown}, got {error}{row}{after}. Check the server, --model and "
+            f"{KEY}; finished rows are kept: the same command resumes."
+        )
+
+    async def _attempt(self, content: bytes) -> list[str]:
+        """Make a request once; whatever goes wrong with it is an `AttemptError`."""
+        try:
+            async with self._session.post(
+                self._url, data=io.BytesIO(content), headers=self._headers, allow_redirects=False, proxy=self._proxy
+            ) as response:
+                answer = await _content_of(response)
+                self._check_status(response, answer)
+        except asyncio.TimeoutError:
+            raise AttemptError(f"no whole answer within {self._timeout:g} s (--timeout)") from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            is_of_row = not isinstance(error, aiohttp.ClientConnectorError | ValueError)
+            reason = getattr(error, "message", None) or str(error) or type(error).__name__
+            may_repeat = not isinstance(error, ValueError)  # of an address
+            raise AttemptError(self._shortened(reason), is_of_row=is_of_row, may_repeat=may_repeat) from None
+        return self._texts_of(answer)
+
+    def _check_status(self, response: aiohttp.ClientResponse, answer: bytes) -> None:
+        """Raise unless a request was answered."""
+        status, reason = response.status, self._shortened(answer.decode(errors="replace"))
+        if status < 300:
+            return
+        if status in REFUSED:
+            raise RefusedError(reason or f"status {status}")
+        if status < 400:
+            raise AttemptError(self._redirect(response), is_of_row=False, may_repeat=False)
+        # A server may repeat the key in what it says of it, in any form.
+        got = f"status {status}" + (f" ({reason})" if reason and status not in (401, 407) else "")
+        wait = _wait_of(response.headers)
+        if wait is not None and wait > LONGEST_WAIT:
+            got, status = f"{got}, and is asked to wait {wait:,.0f} s", 0
+        is_of_row = response.status >= 500 or response.status in BUSY[:2]
+        raise AttemptError(got, is_of_row=is_of_row, may_repeat=status in BUSY or status >= 500, pause=wait)
+
+    def _redirect(self, response: aiohttp.ClientResponse) -> str:
+        target = "no address"
+        with contextlib.suppress(KeyError, ValueError, TypeError):
+            to = self._url.join(yarl.URL(response.headers["Location"]))
+            port = "" if to.is_default_port() or not to.port else f":{to.port}"
+            target = f"{to.scheme}://{to.host or ''}{port}{to.path}"  # without user, password and query
+        return f"a redirect (status {response.status}) to {self._shortened(target)}, which is not followed"
+
+    def _texts_of(self, answer: bytes) -> list[str]:
+        """Return the texts of an answer, which may be anything that a server sends."""
+        try:
+            found = json.loads(answer)
+        except (ValueError, RecursionError) as error:
+            shown = self._shortened(answer[:MOST_ERROR_BYTES].decode(errors="replace"))
+            raise AttemptError(f"no JSON in {shown!r} ({reason_of(error)})") from None
+        choices = found.get("choices") if isinstance(found, dict) else None
+        texts = [
+            text for choice in (choices if isinstance(choices, list) else ()) if (text := _text_of(choice)) is not None
+        ]
+        if not texts:
+            raise AttemptError(f"no text in {self._shortened(answer[:MOST_ERROR_BYTES].decode(errors='replace'))!r}")
+        return texts
+
+    def _shortened(self, text: str) -> str:
+        """Return the beginning of what a server or a library said, without keys and passwords."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        # A server's control characters do not reach a terminal.
+        text = "".join(letter if letter.isprintable() else " " for letter in text).strip()
+        return reason_of(ValueError(text)) if text else ""
+
+
+def api_key() -> str | None:
+    """Return the key of the environment; None where there is none."""
+    key = os.environ.get(KEY, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError(f"{KEY}: expected printable ASCII characters, got others. Copy the key again.")
+    return key or None
+
+
+async def _content_of(response: aiohttp.ClientResponse) -> bytes:
+    """Read an answer, decompressed, as far as it may go."""
+    most = MOST_BYTES if response.status < 300 else MOST_ERROR_BYTES
+    content = bytearray()
+    async for piece in response.content.iter_any():
+        content += piece
+        if len(content) > most:
+            break
+    kind = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if kind in ("gzip", "deflate"):
+        try:
+            content = bytearray(zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content, most + 1))
+        except zlib.error as error:
+            raise AttemptError(f"an answer that cannot be decompressed ({reason_of(error)})") from None
+    elif kind != "identity":
+        raise AttemptError(f"an answer in the encoding {kind[:20]!r}, which was not asked for,")
+    if len(content) > most and response.status < 300:
+        raise AttemptError(f"an answer of more than {most:,} bytes", may_repeat=False)
+    return bytes(content[:most])
+
+
+def _text_of(choice: Any) -> str | None:
+    """Return the text of one sample; None where there is none, or only what a filter left of it."""
+    message = choice.get("message") if isinstance(choice, dict) else None
+    text = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(text, str) or choice.get("finish_reason") == "content_filter":
+        return None
+    # Half a surrogate pair cannot be written: it becomes U+FFFD.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+
+
+def _wait_of(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait; None where it names no number above 0."""
+    for name, unit in (("Retry-After-Ms", 1e-3), ("Retry-After", 1.0)):
+        with contextlib.suppress(ValueError):
+            if 0 < (seconds := float(headers.get(name, "nan")) * unit) < float("inf"):
+                return seconds
+    return None
+
+
+def _proxy_of(url: yarl.URL) -> yarl.URL | None:
+    """The proxy that the environment names for an address."""
+    proxies = urllib.request.getproxies()
+    proxy = None if urllib.request.proxy_bypass(url.host or "") else proxies.get(url.scheme, proxies.get("all"))
+    try:
+        return yarl.URL(proxy) if proxy else None
+    except ValueError:
+        raise ValueError(
+            f"{url.scheme}_proxy: expected the address of a proxy, got something else. Unset it."
+        ) from None
+
+
+def _forms(secret: str) -> set[str]:
+    """A secret as it may be repeated: as it is, escaped, or encoded."""
+    encoded = {_base64(text) for text in (secret, f"Bearer {secret}")}
+    return {secret, json.dumps(secret)[1:-1], urllib.parse.quote(secret), urllib.parse.quote_plus(secret), *encoded}
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
