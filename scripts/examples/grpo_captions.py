@@ -11,6 +11,7 @@ you keep.
 
 import argparse
 import pathlib
+import sys
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -144,6 +145,8 @@ def main(output: pathlib.Path, steps: int, likelihood_steps: int) -> list[dict[s
     model = small_model(tokenizer)
     learn_from_people(model, tokenizer, train, likelihood_steps)
     trainer = make_trainer(model, tokenizer, train, test, output, steps)
+    if trainer.is_world_process_zero():
+        print(f"processes: {trainer.args.world_size}", file=sys.stderr)
     trainer.train()
     if trainer.is_world_process_zero():
         for line in trainer.state.log_history:
