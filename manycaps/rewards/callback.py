@@ -10,14 +10,16 @@ import transformers
 from ..installed_modules import load
 from ..kit.base_messages import shown_value
 from ..kit.base_module import check_whole_number
-from .caption_reward import as_references, process_group
+from .caption_reward import as_references, logged, process_group
 
-# Values of `human_parity` that are logged.
+# Values of `human_parity` that are logged, where they are defined.
 LOGGED = (
     "human_parity_p_value",
     "human_parity_statistic",
     "rows_needed",
+    "faulty_share",
     "unlike_people_share",
+    "odd_wording_share",
     "ordinary_share",
     "near_duplicate_share",
     "fidelity_gap",
@@ -99,7 +101,8 @@ class HumanParityCallback(transformers.TrainerCallback):
         """Caption, compare, log, and stop if asked to."""
         captions = self._captions(of_trainer["model"], of_trainer.get("processing_class"))
         result = self._module.compute(predictions=captions, references=self._references)
-        self.last = {f"human_parity/{name.removeprefix('human_parity_')}": float(result[name]) for name in LOGGED}
+        values = logged({name: result[name] for name in LOGGED})
+        self.last = {f"human_parity/{name.removeprefix('human_parity_')}": value for name, value in values.items()}
         if self._log is not None:
             self._log(dict(self.last))
         else:
