@@ -47,6 +47,10 @@ HARMLESS = '"Method not implemented."'
 # Width of a phone's window in pixels.
 PHONE = 400
 
+# Widths of telephones, and the width of the label above the examples.
+PHONES = (360, 390, 412, 420, 430)
+WIDTH_OF_LABEL = "return [...document.querySelectorAll('p')].find(p => /^Fill in/.test(p.innerText)).clientWidth"
+
 NO_LIMITS = CaptionLimits(10**6, 10**6, 10**6)
 
 # Labels of the form, with the columns that they fill. UPLOAD stands for the only file of a form; several files go by
@@ -286,12 +290,16 @@ class Page:
 
     def is_wider_than(self, width):
         """Whether the page must be scrolled sideways in a window of this width; what scrolls by itself may be wider."""
+        return self.measured(width, "return document.documentElement.scrollWidth") > width
+
+    def measured(self, width, script):
+        """What a script says of the page in a window of this width."""
         window = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
         try:
             # The form puts its boxes below each other before anything is measured.
             self.until(lambda: self.run("return document.body.clientWidth") == width)
-            return self.run("return document.documentElement.scrollWidth") > width
+            return self.run(script)
         finally:
             self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -405,6 +413,8 @@ def an_example_fills_the_form_above_the_card(page, name, folder):
     fields = texts | dict(zip(case.files, files, strict=True))
     assert_shows_the_numbers(page, name, page.compute(), fields)
     assert not page.is_wider_than(PHONE)
+    for width in PHONES:  # a label beside the buttons would be some pixels wide on one of them
+        assert page.measured(width, WIDTH_OF_LABEL) > 120, width
     if "p_value" in case.options:
         (link,) = page.find('.result a[href="#card"]')
         top = "return document.querySelector('#card').getBoundingClientRect().top / innerHeight"
