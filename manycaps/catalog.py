@@ -178,6 +178,17 @@ _RECORDS = (
         reduction=PARITY,
     ),
     ModuleRecord(
+        slug="wording",
+        title="Wording",
+        compares="captions with human ones of all other images: how predictable their words are",
+        computes="odd and formulaic captions beside people's 5 %, a gap with its p-value, telling phrases; n-grams",
+        not_compared="The answer beside people has its values already. Leave it out.",
+        not_scored=(
+            "expected a metric that scores rows, got one whose model is counted in all of them. Take human_parity, "
+            "which has its values, too."
+        ),
+    ),
+    ModuleRecord(
         slug="trm_meteor",
         title="TRM-METEOR",
         compares="sets of captions per image",

@@ -41,10 +41,12 @@ from .functional_kernels import (
 from .functional_parity import (
     HumanGaps,
     HumanTails,
+    HumanWording,
     ParityTest,
     human_gaps,
     human_parity_test,
     human_tails,
+    human_wording,
     plan_human_parity,
     plan_wrong_captions,
 )
@@ -88,6 +90,7 @@ __all__ = [
     "CorpusBleuTest",
     "HumanGaps",
     "HumanTails",
+    "HumanWording",
     "Lexicon",
     "PairedTest",
     "ParityPlan",
@@ -111,6 +114,7 @@ __all__ = [
     "human_gaps",
     "human_parity_test",
     "human_tails",
+    "human_wording",
     "kernel_mmd_p_values",
     "kernel_mmd_squared",
     "kernel_rewards",

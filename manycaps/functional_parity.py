@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from .functional_checks import as_pairs, plain_arguments
+from .functional_checks import as_pairs, joint_rows, plain_arguments
 from .kit.base_module import check_number, check_whole_number
-from .kit.base_types import Floats
+from .kit.base_types import Floats, TokenRows
 from .kit.sets_gaps import gaps_test, row_gaps
 from .kit.sets_intervals import check_clusters
 from .kit.sets_parity import parity_p_values
 from .kit.sets_parity_power import LEVEL, WEIGHT_OF_TAILS, ParityPlan, level_of_gaps, parity_plan
 from .kit.sets_tails import LEAST_ROWS_OF_TAILS, TAIL, TAILS, CorpusTails, KeptDistances, corpus_tails, tail_distances
+from .kit.text_wording import corpus_wording, wording_rows
 from .kit.vectors_distance import check_distance_scale
 
 # Rows beyond which no plan goes.
@@ -52,6 +53,21 @@ class HumanTails(NamedTuple):
     high: tuple[float, float, float, float]
     # One-sided p-values of the first three, for more than people's share; NaN where they are not tested.
     p_values: tuple[float, float, float]
+
+
+class HumanWording(NamedTuple):
+    """How predictable candidates are beside human captions; NaN below ten rows, or clusters."""
+
+    # Mean SLOR less people's, with the ends of its interval and its two-sided p-value.
+    gap: float
+    low: float
+    high: float
+    p_value: float
+    # Shares of the candidates that are less, and more, predictable than 19 of 20 human captions: 0.05 each for people.
+    odd_wording_share: float
+    formulaic_share: float
+    # SLOR of every candidate, n_rows lists.
+    slor: list[list[float]]
 
 
 class ParityTest(NamedTuple):
@@ -141,6 +157,47 @@ def human_tails(
         high=(unlike.high, ordinary.high, near.high, spread.high),
         p_values=(unlike.p_value, ordinary.p_value, near.p_value),
     )
+
+
+@plain_arguments
+def human_wording(
+    candidates: TokenRows,
+    references: TokenRows,
+    confidence_level: float | None = None,
+    clusters: Sequence[Hashable] | None = None,
+) -> HumanWording:
+    """Say how predictable the words of candidates are to an n-gram model of people's captions of all other rows.
+
+    SLOR, the mean over words of log p(word | two before) - log p(word), of the candidates less that of the references.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+        confidence_level: between 0 and 1, for an interval of the gap; None: none.
+        clusters: n_rows labels, equal ones for rows that depend on each other; None: all rows are independent.
+
+    Returns:
+        The gap, in natural logarithms per word, its test, the shares, and the SLOR of every candidate.
+
+    Raises:
+        TypeError, ValueError: a text is not a list of tokens, the columns differ in length, a row has no text on one
+            side, or labels are missing.
+
+    >>> animals = ["dog", "cat", "cow"] * 8
+    >>> people = [[["a", animal, "runs"], ["the", animal, "runs"]] for animal in animals]
+    >>> wording = human_wording([[["runs", "a", animal]] for animal in animals], people)
+    >>> wording.gap < 0, wording.p_value < 0.01, wording.odd_wording_share
+    (True, True, 1.0)
+    """
+    joint_rows(candidates, references)  # checks them
+    if confidence_level is not None:
+        check_number("confidence_level", confidence_level, 0, 1)
+    if clusters is not None:
+        check_clusters(clusters, len(candidates))
+    of_corpus = corpus_wording(wording_rows(candidates, references, clusters), clusters, confidence_level)
+    result = of_corpus.result(None)
+    shares = result["odd_wording_share"], result["formulaic_share"]
+    return HumanWording(*of_corpus.test, *shares, of_corpus.rows.of_candidates())
 
 
 def _tails(

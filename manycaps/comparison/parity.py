@@ -15,7 +15,6 @@ from manycaps.kit.sets_parity import (
     GAPS,
     MEANS,
     PEOPLES_COPIES,
-    ParityWording,
     listed_captions,
     parity_result,
     parity_wording,
@@ -23,7 +22,7 @@ from manycaps.kit.sets_parity import (
 from manycaps.kit.sets_parity_words import ParityWord, words_of
 from manycaps.kit.sets_tails import TAIL, CorpusTails, Distances, corpus_tails
 from manycaps.kit.text_phrases import Phrase
-from manycaps.kit.text_wording import WordingRows
+from manycaps.kit.text_wording import CorpusWording, WordingRows
 
 MODULE = "human_parity"
 
@@ -83,7 +82,7 @@ class SystemParity:
     # What they mean; empty for a single row.
     words: Sequence[ParityWord]
     # Wording of its captions beside people's; None where only distances are known.
-    wording: ParityWording | None = None
+    wording: CorpusWording | None = None
 
     @functools.cached_property
     def lists(self) -> Mapping[str, Any]:

@@ -139,6 +139,16 @@ def mean_of_rows(values: Collection[float], clusters: Sequence[Hashable] | None 
     return clustered_mean(np.array([math.fsum(each) for each in members]), sizes)
 
 
+def with_interval(name: str, values: Sequence[float], level: float | None) -> dict[str, float]:
+    """Return a value and the ends of its interval by the keys of a result, the ends if there is a confidence level.
+
+    >>> with_interval("gap", (0.5, 0.0, 1.0), 0.95)
+    {'gap': 0.5, 'gap_ci_low': 0.0, 'gap_ci_high': 1.0}
+    """
+    keys = (name, f"{name}_ci_low", f"{name}_ci_high") if level is not None else (name,)
+    return dict(zip(keys, values, strict=False))
+
+
 def clustered_test(name: str, excess: ClusteredMean) -> dict[str, float]:
     """Test the mean excess of rows that depend on each other within clusters.
 

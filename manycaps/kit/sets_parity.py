@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .sets_gaps import DrawnGaps, GapsTest, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
-from .sets_intervals import interval_of_rows, mean_interval, mean_of_rows, one_sided_p_value
+from .sets_intervals import interval_of_rows, mean_of_rows, one_sided_p_value, with_interval
 from .sets_module import ComparableRows
 from .sets_parity_power import (
     RowsNeeded,
@@ -32,7 +32,6 @@ from .sets_tails import (
     Distances,
     KeptDistances,
     PeopleDistances,
-    TailShare,
     Threshold,
     corpus_tails,
     independent_distances,
@@ -41,7 +40,7 @@ from .sets_tails import (
     tail_distances,
     tail_share,
 )
-from .text_wording import LEAST_ROWS_OF_WORDING, WORDING_SHARES, WordingRows, WordingTest, wording_shares, wording_test
+from .text_wording import N_LISTED, WORDING_SHARES, CorpusWording, WordingRows, wording_shares, wording_test
 
 # Ways to the p-value: the closed form, or as in the other modules by all splits, by random ones, or none.
 PARITY_P_VALUES = ("chi-squared", "exact", "permutation", "none")
@@ -64,10 +63,6 @@ FURTHER_KEYS = (
     *("gaps_p_value", "tails_p_value", "human_parity_smallest_p", "fidelity_gap_p_value", "diversity_gap_p_value"),
     *PEOPLES_COPIES,
 )
-
-# Shares of wording beside those of people's own captions, each by the others' model.
-SHARES_OF_WORDING = (*WORDING_SHARES, "faulty_share")
-OF_PEOPLE = {name: f"{name}_of_people" for name in ("odd_wording_share", "faulty_share")}
 
 # What needs two candidates; NaN for a row that has one.
 OF_PAIRS = frozenset({"diversity_gap", "energy_distance"})
@@ -142,7 +137,7 @@ def parity_result(
     tails: CorpusTails,
     options: Mapping[str, Any],
     drawn: DrawnGaps | None = None,
-    wording: "ParityWording | None" = None,
+    wording: CorpusWording | None = None,
 ) -> dict[str, Any]:
     """Build the result of all rows, a dict of Python scalars.
 
@@ -163,9 +158,9 @@ def parity_result(
         result["gaps_p_value"], result["tails_p_value"] = of_gaps, tails.p_value
         result["human_parity_statistic"] = test.statistic
         result["human_parity_smallest_p"] = joint_p_value(smallest, 1.0 if tails.tested else math.nan)
-    result |= _with_interval("rows_needed", _rows_needed(corpus, columns, tails, level, clusters), level)
+    result |= with_interval("rows_needed", _rows_needed(corpus, columns, tails, level, clusters), level)
     for name, share in tails.shares.items():
-        result |= _with_interval(name, (share.value, share.low, share.high), level)
+        result |= with_interval(name, (share.value, share.low, share.high), level)
     if level is not None:
         low = tails.shares["unlike_people_share"].low
         result["wrong_share_ci_low"] = max(0.0, (low - TAIL) / (1 - TAIL)) if low == low else math.nan
@@ -174,60 +169,19 @@ def parity_result(
         ends = (math.nan, math.nan)
         if level is not None and len(values) > 1:
             ends = _mean_interval(name, values, level, labels)
-        result |= _with_interval(name, (_mean(values), *ends), level)
+        result |= with_interval(name, (_mean(values), *ends), level)
     result |= {name: _mean(_known(columns[name], None)[0]) for name in PEOPLES_COPIES}
     if options["p_value"] != "none":
         result["fidelity_gap_p_value"] = test.fidelity_p_value
         result["diversity_gap_p_value"] = test.diversity_p_value
-    return result if wording is None else result | wording.result(options)
-
-
-class ParityWording(NamedTuple):
-    """Wording of the candidates beside people's; see `text_wording`."""
-
-    rows: WordingRows
-    test: WordingTest
-    shares: Mapping[str, TailShare]
-    # How far each candidate is unlike people's by its distances, or odd by its wording: n_rows lists.
-    faulty: Sequence[Sequence[float]]
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether there are enough rows."""
-        return not math.isnan(self.test.gap)
-
-    def result(self, options: Mapping[str, Any]) -> dict[str, float]:
-        """Return the values by the keys of a module's result, all NaN where there are too few rows."""
-        level = options["confidence_level"]
-        result = _with_interval("wording_gap", (self.test.gap, self.test.low, self.test.high), level)
-        if options["p_value"] != "none":
-            result["wording_p_value"] = self.test.p_value
-        for name, share in self.shares.items():
-            result |= _with_interval(name, (share.value, share.low, share.high), level)
-            if name in OF_PEOPLE:
-                ends = (math.nan, math.nan) if level is None else mean_interval(share.people, level)
-                low, high = np.clip(ends, 0, 1).tolist()
-                result |= _with_interval(OF_PEOPLE[name], (share.people.mean, low, high), level)
-        return result if self.is_measured else dict.fromkeys(result, math.nan)
-
-    def lists(self) -> dict[str, Any]:
-        """Return the values of rows and candidates, and `N_LISTED` candidates, the oddest first."""
-        slor = self.rows.of_candidates()
-        oddest = heapq.nsmallest(
-            N_LISTED, ((value, row, i) for row, values in enumerate(slor) for i, value in enumerate(values))
-        )
-        return {
-            "wording_gap_per_row": self.rows.gaps.tolist(),
-            **{f"{name}_per_row": share.rows.tolist() for name, share in self.shares.items()},
-            "wording_per_candidate": slor,
-            "faulty_per_candidate": [list(row) for row in self.faulty],
-            "oddest_wording": [[row, i] for _, row, i in oddest],
-        }
+    if wording is None:
+        return result
+    return result | wording.result(level, is_tested=options["p_value"] != "none")
 
 
 def parity_wording(
     rows: WordingRows, distances: Distances, tails: CorpusTails, options: Mapping[str, Any]
-) -> ParityWording:
+) -> CorpusWording:
     """Test the wording of all rows, and count faulty candidates: those unlike people's, or of odd wording.
 
     A reference is odd by its own wording, and unlike people's by its distances from the others; a candidate in its
@@ -254,7 +208,7 @@ def parity_wording(
         ends = [quantile_interval(error, of, level) for error, of in zip(errors, people, strict=True)]
         beyond = [float(faults([end[i] for end in ends]).candidates.mean()) for i in (0, 1)]
         faulty = faulty.with_interval(beyond[0], beyond[1], level)
-    return ParityWording(rows, test, {**wording.shares, "faulty_share": faulty}, of_rows.degrees)
+    return CorpusWording(rows, test, {**wording.shares, "faulty_share": faulty}, of_rows.degrees)
 
 
 class FaultyRows(NamedTuple):
@@ -304,12 +258,6 @@ def _mean_interval(
     low = min(low, least) if values.min() == 1 else low
     high = max(high, 1 - least) if values.max() == 0 else high
     return max(0.0, low), min(1.0, high)
-
-
-def _with_interval(name: str, values: Sequence[float], level: float | None) -> dict[str, float]:
-    """A value, and the ends of its interval if one is asked for."""
-    keys = (name, f"{name}_ci_low", f"{name}_ci_high") if level is not None else (name,)
-    return dict(zip(keys, values, strict=False))
 
 
 def _mean(values: np.ndarray) -> float:
@@ -421,16 +369,6 @@ def warn_of_few_rows(tails: CorpusTails, options: Mapping[str, Any]) -> None:
         )
 
 
-def warn_of_unmeasured_wording(wording: ParityWording | None) -> None:
-    """Warn where wording is left out for want of rows."""
-    if wording is not None and not wording.is_measured:
-        warnings.warn(
-            f"wording: expected {LEAST_ROWS_OF_WORDING} rows or clusters for a model of how people put things, got "
-            f"{len(wording.rows.sizes)} rows. Its values, and faulty_share, are NaN.",
-            stacklevel=2,
-        )
-
-
 def lists_of_rows(values: "ParityValues", tails: CorpusTails) -> dict[str, list[float]]:
     """Return the values of every row, by the keys of a module's result."""
     columns = {name: share.rows for name, share in tails.shares.items()} | {n: values.columns[n] for n in MEANS}
@@ -499,9 +437,6 @@ def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
     n_alike = 2 if all(m == n for m, n in sizes) else 1
     return n_alike * math.exp(-math.fsum(n_rows * math.log(math.comb(m + n, m)) for (m, n), n_rows in sizes.items()))
 
-
-# Captions, and pairs of captions, that are listed.
-N_LISTED = 100
 
 # Bins of the histogram: the first and the last are the tails.
 N_BINS = 20

@@ -20,8 +20,10 @@ slow versions of all this are in tests/oracles/wording_loop.py.
 """
 
 import functools
+import heapq
 import math
 import os
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,7 +34,7 @@ import scipy.special
 from .base_files import check_count_table, is_count, read_json
 from .base_messages import shown_value
 from .base_types import Floats, Ints, TokenRows
-from .sets_intervals import ClusteredMean, cluster_numbers, clustered_mean, mean_interval
+from .sets_intervals import ClusteredMean, cluster_numbers, clustered_mean, mean_interval, with_interval
 from .sets_splits import TIE_TOLERANCE
 from .sets_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
 from .text_ngrams import RowTexts, word_ids
@@ -45,6 +47,12 @@ BEGIN, END, N_MARKS = 0, 1, 2
 
 # Ends of people's SLOR by the names of results.
 WORDING_SHARES = {"odd_wording_share": -1, "formulaic_share": 1}
+
+# What people's own captions have of a share, each by the model of the others' rows.
+OF_PEOPLE = {name: f"{name}_of_people" for name in ("odd_wording_share", "faulty_share")}
+
+# Captions, and pairs of captions, that are listed.
+N_LISTED = 100
 
 # Layout of the file of a language model: trigrams as three tokens joined by blanks, where an empty token is the mark
 # before or after a caption; and how to make one.
@@ -513,3 +521,63 @@ def _mean_share(rows: WordingRows, threshold: Threshold) -> float:
     """Mean over rows of the candidates' share beyond a threshold."""
     sums = side_sums(threshold.shares(rows.slor), rows.sizes)[:, 0]
     return math.fsum(sums / rows.sizes[:, 0]) / len(sums)
+
+
+class CorpusWording(NamedTuple):
+    """Wording of the candidates of all rows beside people's."""
+
+    rows: WordingRows
+    test: WordingTest
+    # By the names of a module's result.
+    shares: Mapping[str, TailShare]
+    # How far each candidate is unlike people's by its distances, or odd: n_rows lists; None without distances.
+    faulty: Sequence[Sequence[float]] | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there are enough rows."""
+        return not math.isnan(self.test.gap)
+
+    def result(self, confidence_level: float | None, *, is_tested: bool = True) -> dict[str, float]:
+        """Return the values by the keys of a module's result, all NaN where there are too few rows."""
+        result = with_interval("wording_gap", (self.test.gap, self.test.low, self.test.high), confidence_level)
+        if is_tested:
+            result["wording_p_value"] = self.test.p_value
+        for name, share in self.shares.items():
+            result |= with_interval(name, (share.value, share.low, share.high), confidence_level)
+            if name in OF_PEOPLE:
+                ends = (math.nan, math.nan)
+                if confidence_level is not None:
+                    ends = mean_interval(share.people, confidence_level)
+                low, high = np.clip(ends, 0, 1).tolist()
+                result |= with_interval(OF_PEOPLE[name], (share.people.mean, low, high), confidence_level)
+        return result if self.is_measured else dict.fromkeys(result, math.nan)
+
+    def lists(self) -> dict[str, Any]:
+        """Return the values of rows and candidates, and `N_LISTED` candidates, the oddest first."""
+        slor = self.rows.of_candidates()
+        scored = ((value, row, i) for row, values in enumerate(slor) for i, value in enumerate(values))
+        lists = {
+            "wording_gap_per_row": self.rows.gaps.tolist(),
+            **{f"{name}_per_row": share.rows.tolist() for name, share in self.shares.items()},
+            "wording_per_candidate": slor,
+            "oddest_wording": [[row, i] for _, row, i in heapq.nsmallest(N_LISTED, scored)],
+        }
+        return lists if self.faulty is None else {**lists, "faulty_per_candidate": [list(row) for row in self.faulty]}
+
+    def warn_of_few_rows(self) -> None:
+        """Warn where wording is left out for want of rows."""
+        if not self.is_measured:
+            warnings.warn(
+                f"wording: expected {LEAST_ROWS_OF_WORDING} rows or clusters for a model of how people put things, got "
+                f"{len(self.rows.sizes)} rows. Its values are NaN.",
+                stacklevel=2,
+            )
+
+
+def corpus_wording(
+    rows: WordingRows, clusters: Sequence[Hashable] | None = None, confidence_level: float | None = None
+) -> CorpusWording:
+    """Put the test and the shares of all rows together."""
+    shares = wording_shares(rows, clusters, confidence_level).shares
+    return CorpusWording(rows, wording_test(rows, clusters, confidence_level), shares)

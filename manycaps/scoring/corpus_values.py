@@ -170,7 +170,7 @@ def _parity_result(
     folder: RunFolder, scorer: "Scorer", parts: Sequence[int], columns: dict[str, StoredColumn]
 ) -> dict[str, Any]:
     """Result of human parity: its tests are made of sums over rows, and of the distances of all rows."""
-    from manycaps.kit.sets_parity import parity_result, parity_wording, reported_result, warn_of_unmeasured_wording
+    from manycaps.kit.sets_parity import parity_result, parity_wording, reported_result
     from manycaps.kit.sets_tails import corpus_tails
 
     n_rows, level = len(columns["fidelity_gap"]), scorer.options["confidence_level"]
@@ -180,7 +180,7 @@ def _parity_result(
     wording = None
     if (rows := _gathered_wording(folder, scorer, parts, n_rows)) is not None:
         wording = parity_wording(rows, distances, tails, scorer.options)
-        warn_of_unmeasured_wording(wording)
+        wording.warn_of_few_rows()
     return reported_result(parity_result(columns, tails, scorer.options, wording=wording), scorer.options)
 
 

@@ -27,7 +27,6 @@ from .sets_parity import (
     values_of_rows,
     warn_of_copies,
     warn_of_few_rows,
-    warn_of_unmeasured_wording,
 )
 from .sets_parity_words import words_of
 from .sets_splits import TIE_TOLERANCE
@@ -356,7 +355,8 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
             of_texts = wording_of(texts, has_model=options["language_model"] is not None)
             wording = parity_wording(of_texts, values.distances, tails, options)
         warn_of_few_rows(tails, options)
-        warn_of_unmeasured_wording(wording)
+        if wording is not None:
+            wording.warn_of_few_rows()
         warn_of_copies(values.columns, options["clusters"])
         result = reported_result(parity_result(values.columns, tails, options, values.drawn, wording), options)
         if not options["details"]:

@@ -1,0 +1,1 @@
+../../metrics/wording/wording.py

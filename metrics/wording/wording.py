@@ -1,0 +1,136 @@
+"""Wording: are captions put into words as people put them? By an n-gram model of people's captions, without weights."""
+
+import evaluate
+
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("wording.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "wording: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export wording FOLDER` where it is installed."
+        )
+
+from .base_module import About, CollectionModule, check_confidence_level, check_flag, signature
+from .sets_intervals import check_clusters
+from .text_phrases import telling_phrases
+from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_wording import check_language_model, coded_texts, corpus_wording, load_language_model, wording_of
+
+# isort: split
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_files import inline_bytes as inline_bytes
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .sets_splits import exact_splits as exact_splits
+from .sets_tails import Tail as Tail
+from .text_named_tokenizers import TokenizerSource as TokenizerSource
+from .text_ngrams import RowTexts as RowTexts
+from .text_ptb_tokenizer import Shape as Shape
+
+_DESCRIPTION = """
+Wording says whether captions are put into words as people put them: broken language, such as doubled words or ends that
+are missing, is less predictable to an n-gram model of people's captions, and a bland system's is more predictable. Both
+are beside the 5 % that people give of each, with the phrases that give a system away. No network, no weights.
+"""
+
+_CITATION = """
+@inproceedings{kann2018sentence,
+  title={Sentence-Level Fluency Evaluation: References Help, But Can Be Spared!},
+  author={Kann, Katharina and Rothe, Sascha and Filippova, Katja},
+  booktitle={Conference on Computational Natural Language Learning},
+  pages={313--323}, year={2018}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
+    references: n_rows lists of human captions, or n_rows strings; one per row is enough.
+    tokenizer: "ptb" (default, the tokens of the COCO caption code), another name of a tokenizer, or a function from a
+        caption to its tokens.
+    language_model: path of the n-gram counts of a training corpus (`manycaps count-ngrams`), or a mapping; default:
+        counted in the references of all other rows, or clusters.
+    confidence_level: for example 0.95 adds intervals; default: none.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
+    details: True adds per-row and per-candidate lists, the phrases and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    wording_gap: mean SLOR of the candidates less that of people's captions, in natural logarithms per word: above 0
+        they are more predictable than people's, below 0 less; 0 for people.
+    wording_p_value: two-sided, of "people wrote the candidates", by the wording gap.
+    odd_wording_share: share of the candidates that are less predictable than 19 of 20 human captions.
+    formulaic_share: share of the candidates that are more predictable than 19 of 20. People give 0.05 of each.
+    odd_wording_share_of_people: 0.05, by construction.
+    n_rows: number of rows. All other values are NaN below ten rows, or clusters.
+    ..._ci_low, ..._ci_high: with confidence_level, of the gap and the shares.
+    wording_gap_per_row, odd_wording_share_per_row, formulaic_share_per_row: with details.
+    wording_per_candidate: with details, SLOR of every candidate.
+    oddest_wording: with details, [row, candidate] of the 100 candidates with the lowest SLOR: where to look.
+    phrases: with details, up to 20 phrases of one to three words that candidates have more often, or less often, than
+        people, the largest difference first: dicts with phrase, begins and ends (whether captions begin, or end, with
+        it), share, share_of_people, and p_value, adjusted for all phrases. At most 5 % of them are false.
+    signature: with details.
+Examples:
+    >>> wording = evaluate.load("metrics/wording")  # on the Hub: "manycaps/wording"
+    >>> scenes = [(animal, place) for animal in ("dog", "cat", "cow") for place in ("beach", "street", "lawn", "farm")]
+    >>> people = [[f"a {animal} runs on the {place}", f"the {animal} is on a {place}"] for animal, place in scenes]
+    >>> broken = [[f"a a {animal} runs {place} on"] for animal, place in scenes]
+    >>> result = wording.compute(predictions=broken, references=people, details=True)
+    >>> round(result["wording_gap"], 2), round(result["wording_p_value"], 4), round(result["odd_wording_share"], 2)
+    (-2.79, 0.002, 1.0)
+    >>> [phrase["phrase"] for phrase in result["phrases"] if phrase["ends"]]
+    ['on']
+    >>> result = wording.compute(predictions=[row[:1] for row in people], references=people)
+    >>> result["wording_gap"], round(result["odd_wording_share"], 2)
+    (0.0, 0.05)
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class Wording(CollectionModule, evaluate.Metric):
+    """Predictability of captions beside people's, as an evaluate module."""
+
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://aclanthology.org/K18-1031"])
+    OWN_COLUMNS = ("predictions", "references")
+    DEFAULTS = {
+        "tokenizer": "ptb",
+        "language_model": None,
+        "confidence_level": None,
+        "clusters": None,
+        "details": False,
+    }
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_tokenizer(options["tokenizer"])
+        check_language_model(options["language_model"])
+        check_confidence_level(options["confidence_level"])
+        check_flag("details", options["details"])
+
+    def _compute(self, predictions, references, options):
+        clusters, level, source = options["clusters"], options["confidence_level"], options["language_model"]
+        if clusters is not None:
+            check_clusters(clusters, len(predictions))
+        candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
+        texts = coded_texts(candidates, people, clusters, load_language_model(source))
+        measured = corpus_wording(wording_of(texts, has_model=source is not None), clusters, level)
+        measured.warn_of_few_rows()
+        result = {**measured.result(level), "n_rows": len(predictions)}
+        if not options["details"]:
+            return result
+        phrases = telling_phrases(texts, clusters) if measured.is_measured else []
+        result |= measured.lists() | {"phrases": [phrase._asdict() for phrase in phrases]}
+        return result | {"signature": self._signature(options)}
+
+    def _signature(self, options):
+        """Return what decides the numbers besides the texts."""
+        model = "references" if options["language_model"] is None else "file"
+        clusters = None if options["clusters"] is None else len(set(options["clusters"]))
+        return signature(
+            "wording",
+            tokenizer=tokenizer_name(options["tokenizer"]),
+            language_model=model,
+            confidence_level=options["confidence_level"],
+            clusters=clusters,
+        )
