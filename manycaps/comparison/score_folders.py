@@ -156,7 +156,7 @@ def _wording(folder: ScoreFolder, order: np.ndarray) -> WordingRows | None:
     if not path.is_file():
         return None
     with np.load(path) as arrays:  # NumPy unpickles nothing unless asked
-        rows = WordingRows(arrays["sizes"], arrays["slor"], arrays["influence"])
+        rows = WordingRows(**arrays)
     if len(rows.sizes) != len(order):
         raise ValueError(f"{path}: expected {len(order)} rows, got {len(rows.sizes)}. {SCORE_AGAIN}")
     return rows.part(order.tolist())

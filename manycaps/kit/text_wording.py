@@ -42,6 +42,9 @@ from .text_ngrams import RowTexts, word_ids
 # Absolute discount of every count.
 DISCOUNT = 0.75
 
+# Of sums of weights: no larger ones are 0.
+ROUNDING = 1e-9
+
 # Numbers of the marks before and after a caption; words have those after them.
 BEGIN, END, N_MARKS = 0, 1, 2
 
@@ -158,10 +161,12 @@ class WordingRows:
 
     # int64 array, shape (n_rows, 2): numbers of candidates and of references, at least 1.
     sizes: Ints
-    # float64 arrays, shape (n_texts,): SLOR, and how much the sum of the gaps of all other rows is larger if the text
-    # is among the references of its row, to first order; 0 where the model is that of another corpus.
+    # float64 arrays, shape (n_texts,): SLOR, and how much larger the sum of the gaps of all other rows is if the text
+    # is among the references of its row, to first order: beside the references as they are, 0 for candidates; and
+    # beside those that random splits have. 0 where the model is that of another corpus.
     slor: Floats
     influence: Floats
+    split_influence: Floats
 
     @functools.cached_property
     def texts(self) -> RowTexts:
@@ -189,7 +194,8 @@ class WordingRows:
         """Return some of the rows; the model stays that of all, and influences are those on so many rows."""
         chosen = np.concatenate([np.arange(self.texts.first[row], self.texts.first[row + 1]) for row in rows])
         share = len(rows) / len(self.sizes)
-        return WordingRows(self.sizes[list(rows)], self.slor[chosen], self.influence[chosen] * share)
+        influences = self.influence[chosen] * share, self.split_influence[chosen] * share
+        return WordingRows(self.sizes[list(rows)], self.slor[chosen], *influences)
 
 
 def are_references(sizes: Ints) -> np.ndarray:
@@ -236,14 +242,17 @@ def wording_of(texts: Texts, *, has_model: bool) -> WordingRows:
     ratios = _log_ratios(counts, words)[: int(texts.length.sum())]
     slor = np.add.reduceat(ratios, starts) / texts.length
     if has_model:
-        return WordingRows(texts.sizes, slor, np.zeros(n_texts))
+        return WordingRows(texts.sizes, slor, np.zeros(n_texts), np.zeros(n_texts))
     # The share of a position in the sum of gaps: that of its text, over its length.
+    m, n = texts.sizes[RowTexts(texts.sizes.sum(axis=1)).row].T
     is_reference = are_references(texts.sizes)
-    row = RowTexts(texts.sizes.sum(axis=1)).row
-    share = np.where(is_reference, -1 / texts.sizes[row, 1], 1 / texts.sizes[row, 0]) / texts.length
-    more, less = (_influences(texts.orders, counts, words, share[texts.text], sign) for sign in (1, -1))
-    influence = np.where(is_reference, -np.add.reduceat(less, starts), np.add.reduceat(more, starts))
-    return WordingRows(texts.sizes, slor, influence)
+    share = (np.where(is_reference, -1 / n, 1 / m) / texts.length)[texts.text]
+    influence = np.add.reduceat(_influences(texts.orders, counts, words, share, 1.0), starts)
+    # Under random splits every text is a reference with this chance.
+    chance = n / (m + n)
+    expected = [others_counts(order, chance[texts.text]) for order in texts.orders]
+    of_splits = np.add.reduceat(_influences(texts.orders, expected, words, share, float(chance.mean())), starts)
+    return WordingRows(texts.sizes, slor, np.where(is_reference, influence, 0.0), of_splits)
 
 
 def coded_texts(
@@ -354,37 +363,40 @@ def _log_ratios(counts: Sequence[Counts], n_words: int) -> Floats:
     p: Floats = np.full(len(counts[0].own), 1 / (n_words + 1))
     of_orders = []
     for count, total, types in counts:
-        discounted = np.maximum(count - DISCOUNT, 0) + DISCOUNT * types * p
+        # The smaller one is another only of counts that are no whole numbers.
+        discounted = np.maximum(count - DISCOUNT, 0) + np.minimum(DISCOUNT * types, total) * p
         p = np.divide(discounted, total, out=p.copy(), where=total > 0)
         of_orders.append(p)
     ratios: Floats = np.log(of_orders[-1]) - np.log(of_orders[0])
     return ratios
 
 
-def _influences(orders: Sequence[Order], counts: Sequence[Counts], n_words: int, share: Floats, sign: int) -> Floats:
-    """What the sum of the gaps of other units gains if each position's trigram occurs once more (1) or less (-1) there.
+def _influences(
+    orders: Sequence[Order], counts: Sequence[Counts], n_words: int, share: Floats, weight: float
+) -> Floats:
+    """What the sum of the gaps of other units gains if each position's trigram is in the model, not out of it.
 
-    `share` is that of each position in the sum. A position x changes with an occurrence y by how much of its trigram
-    they share: the word alone, the word and one before, all three; or the history alone, of one word or of two, which
-    another word follows. Sums over all x of a unit's others are those of all x less those of its own.
+    `share` is that of each position in the sum, and `weight` what an occurrence has in the counts: 1, or the chance
+    that it is in the model. A position x changes with an occurrence y by how much of its trigram they share: the word
+    alone, the word and one before, all three; or the history alone, of one word or of two, which another word follows.
+    Sums over all x of a unit's others are those of all x less those of its own.
     """
-    one, two, three = counts
-    with_word, with_pair, with_all = (_with_gram(each, sign) for each in counts)
-    other_after_one = _with_history(two, sign, is_new=False)
-    other_after_two = _with_history(three, sign, is_new=True)
-    plain = _log_ratios(counts, n_words)
 
-    def effect(changed: Sequence[Counts], is_possible: np.ndarray | bool) -> Floats:
-        return np.where(is_possible, (_log_ratios(changed, n_words) - plain) * share, 0.0)
+    def effect(changed: Sequence[int], *, of_history: bool = False) -> Floats:
+        """Effect on positions that share the n-gram of these orders, or their history alone."""
+        sides = []
+        for shift in (-weight, 1 - weight):
+            side = list(counts)
+            for order in changed:
+                side[order] = (_with_history if of_history else _with_gram)(counts[order], order, shift, weight)
+            sides.append(_log_ratios(side, n_words))
+        _, total, _ = largest = counts[changed[-1]]
+        is_possible = total - largest.own > ROUNDING if of_history else largest.own > ROUNDING
+        return np.where(is_possible, (sides[1] - sides[0]) * share, 0.0)
 
-    possible = [sign > 0 or each.own > 0 for each in counts]
-    possible_histories = [sign > 0 or each.total > each.own for each in counts]
-    word = effect((with_word, two, three), possible[0])
-    pair = effect((with_word, with_pair, three), possible[1])
-    trigram = effect((with_word, with_pair, with_all), possible[2])
-    after_one = effect((one, other_after_one, three), possible_histories[1])
-    after_two = effect((one, other_after_one, other_after_two), possible_histories[2])
-    sums = np.zeros_like(plain)
+    word, pair, trigram = effect([0]), effect([0, 1]), effect([0, 1, 2])
+    after_one, after_two = effect([1], of_history=True), effect([1, 2], of_history=True)
+    sums = np.zeros_like(share)
     for values, all_of, own in (
         (word, orders[0].gram, orders[0].unit_gram),
         (after_one, orders[1].history, orders[1].unit_history),
@@ -396,15 +408,15 @@ def _influences(orders: Sequence[Order], counts: Sequence[Counts], n_words: int,
     return sums
 
 
-def _with_gram(counts: Counts, sign: int) -> Counts:
-    """Counts with one occurrence of the n-gram more or less."""
-    types = counts.types + np.where(counts.own == (0 if sign > 0 else 1), float(sign), 0.0)
-    return _possible(Counts(counts.own + sign, counts.total + sign, types))
+def _with_gram(counts: Counts, _order: int, shift: float, weight: float) -> Counts:
+    """Counts with an occurrence of the n-gram, of some weight, taken out or put in whole."""
+    is_only_one = (counts.own <= weight + ROUNDING) & (shift < 0)
+    return _possible(Counts(counts.own + shift, counts.total + shift, counts.types - is_only_one))
 
 
-def _with_history(counts: Counts, sign: int, *, is_new: bool) -> Counts:
-    """Counts with one occurrence of the history before another word more or less, a new word or a frequent one."""
-    return _possible(Counts(counts.own, counts.total + sign, counts.types + sign * is_new))
+def _with_history(counts: Counts, order: int, shift: float, _weight: float) -> Counts:
+    """The same of the history before another word: after two words usually a new one, after one word a frequent one."""
+    return _possible(Counts(counts.own, counts.total + shift, counts.types - (order == 2 and shift < 0)))
 
 
 def _possible(counts: Counts) -> Counts:
@@ -433,8 +445,9 @@ def wording_test(
 
         sum over rows of (1 / m + 1 / n) cov(x, x) - cov(x, k),   cov with N - 1,
 
-    k being the influence of a text: the second term is the covariance of the gaps of two rows, each of which is scored
-    by the references of the other. It is positive, and added where its estimate is. The sum over its root is normal.
+    k being the influence of a text beside the references of random splits: the second term is the covariance of the
+    gaps of two rows, each of which is scored by the references of the other. It is positive, and added where its
+    estimate is. The sum over its root is normal.
     Rows in clusters: Student's, of the sums over clusters; the model leaves clusters out.
 
     The interval is that of the jackknife to first order: of the row's gap and of what its references do to others.
@@ -453,7 +466,8 @@ def wording_test(
         of_mean = clustered_mean(sums_of(numbers, pseudo_values), sizes)
         low, high = mean_interval(of_mean._replace(mean=gap), confidence_level)
     if clusters is not None:
-        return WordingTest(gap, low, high, _clustered_p_value(sums_of(numbers, gaps), influence, numbers, sizes))
+        of_splits = side_sums(rows.split_influence, rows.sizes)[:, 1]
+        return WordingTest(gap, low, high, _clustered_p_value(sums_of(numbers, gaps), of_splits, numbers, sizes))
     variance = _split_variance(rows)
     p_value = 2 * float(scipy.special.ndtr(-abs(gap) * len(gaps) / math.sqrt(variance))) if variance > 0 else math.nan
     return WordingTest(gap, low, high, p_value)
@@ -467,7 +481,7 @@ def _split_variance(rows: WordingRows) -> float:
         differences: Floats = values - (np.add.reduceat(values, rows.texts.first[:-1]) / n_texts)[row]
         return differences
 
-    slor, influence = centred(rows.slor), centred(rows.influence)
+    slor, influence = centred(rows.slor), centred(rows.split_influence)
     slor[np.abs(slor) <= TIE_TOLERANCE] = 0.0
     of_rows = np.add.reduceat(slor**2, rows.texts.first[:-1]) / (n_texts - 1) * (1 / rows.sizes).sum(axis=1)
     between = np.add.reduceat(slor * influence, rows.texts.first[:-1]) / (n_texts - 1)

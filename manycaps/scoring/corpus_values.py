@@ -5,6 +5,7 @@ all parts are put together.
 """
 
 import collections
+import dataclasses
 import json
 import math
 import pathlib
@@ -199,7 +200,7 @@ def _gathered_wording(folder: RunFolder, scorer: "Scorer", parts: Sequence[int],
 
     def save(path: pathlib.Path) -> None:
         with path.open("wb") as file:
-            np.savez(file, sizes=rows.sizes, slor=rows.slor, influence=rows.influence)
+            np.savez(file, **dataclasses.asdict(rows))
 
     folder.write(folder.wording, save)
     return rows
@@ -552,7 +553,7 @@ class GatheredWording:
         """Return the wording of all rows."""
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
         if "slor" in kept:
-            return self._wording.WordingRows(kept["sizes"], kept["slor"], np.zeros(len(kept["slor"])))
+            return self._wording.WordingRows(kept["sizes"], kept["slor"], *np.zeros((2, len(kept["slor"]))))
         words = kept["words"], kept["lengths"]
         return self._wording.wording_of(
             self._wording.texts_of(kept["sizes"], *words, self._vocabulary), has_model=False

@@ -88,17 +88,26 @@ def test_influences_are_those_of_adding_and_removing_a_text():
     """To first order: additive over positions, so not equal, but of the same size."""
     rng = np.random.default_rng(1)
     candidates, references = exchangeable(rng, 8, 1, 3, n_words=12)
-    exact = np.array(loop_influences(candidates, references))
-    of_rows = wording_rows(candidates, references).influence
-    assert np.corrcoef(exact, of_rows)[0, 1] > 0.85
-    assert np.polyfit(exact, of_rows, 1)[0] == pytest.approx(1, abs=0.35)
+    exact, rows = np.array(loop_influences(candidates, references)), wording_rows(candidates, references)
+    is_reference = rows.is_reference
+    assert not rows.influence[~is_reference].any()
+    for of_rows, toggled in ((rows.influence[is_reference], exact[is_reference]), (rows.split_influence, exact)):
+        assert np.corrcoef(toggled, of_rows)[0, 1] > 0.85
+        assert np.polyfit(toggled, of_rows, 1)[0] == pytest.approx(1, abs=0.35)
+
+
+def test_a_fault_of_all_captions_is_certain_with_many_rows():
+    """Candidates that are odd in one way would be predictable as references: the variance is that of splits."""
+    candidates, people = exchangeable(np.random.default_rng(7), 200, 1, 3)
+    broken = [[["of", *text] for text in row] for row in candidates]
+    assert wording_test(wording_rows(broken, people)).p_value < 1e-12
 
 
 def test_gap_and_its_variance_by_hand():
     """One candidate and two references, without influences: (1 + 1 / 2) times the variance of the three."""
     from manycaps.kit.text_wording import WordingRows, _split_variance
 
-    rows = WordingRows(np.array([[1, 2]] * 12), np.tile([2.0, 1.0, 0.0], 12), np.zeros(36))
+    rows = WordingRows(np.array([[1, 2]] * 12), np.tile([2.0, 1.0, 0.0], 12), *np.zeros((2, 36)))
     assert rows.gaps.tolist() == [1.5] * 12
     assert _split_variance(rows) == pytest.approx(12 * 1.5)
     assert wording_test(rows).p_value == pytest.approx(math.erfc(18 / math.sqrt(18) / math.sqrt(2)))
