@@ -32,7 +32,7 @@ from manycaps.human_correlation.protocol_figures import (
 )
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
-from manycaps.installed_modules import load, module_folders
+from manycaps.installed_modules import advice_for, load, module_folders
 from manycaps.kit.base_files import no_such_path
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
 
@@ -247,7 +247,7 @@ def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> An
             raise
         raise ValueError(
             f"--metric: expected the name or the path of an evaluate module, got {shown_value(name)} "
-            f"({type(error).__name__}: {reason_of(error)}). Check the spelling, --config and --options."
+            f"({type(error).__name__}: {reason_of(error)}). {advice_for(name)} Check --config and --options, too."
         ) from error
 
 

@@ -232,10 +232,11 @@ class CollectionModule:
         """Raise unless a configuration has this name, and say which option takes it."""
         if name in (None, "default", *self.CONFIG_NAMES):
             return
+        text = str(name)  # a command reads 1.5 as a number
         takers = " or ".join(
-            f"{option}={name!r}"
+            f"{option}={text!r}"
             for option in self.DEFAULTS
-            if self._takes(option, name) and not self._takes(option, "no such name")
+            if self._takes(option, text) and not self._takes(option, "no such name")
         )
         raise ValueError(
             f"config_name: expected one of {', '.join(('default', *self.CONFIG_NAMES))}, got {shown_value(name)}. "
