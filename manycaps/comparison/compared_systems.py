@@ -15,6 +15,7 @@ from manycaps.comparison.paired_tests import (
     CONFIDENCE_LEVEL,
     N_RESAMPLES,
     PairedTest,
+    enough_resamples,
     holm_p_values,
     nearer_p_values,
     paired_tests,
@@ -309,6 +310,7 @@ def _compared_metrics(
     first, second = (columns[:, [start + pair[side] for start in starts for pair in numbers]] for side in (0, 1))
     of_network = [module_of(metric).runs_network for metric in metrics for _ in numbers]
     rounding = NETWORK_ROUNDING * np.where(of_network, np.median(np.maximum(np.abs(first), np.abs(second)), axis=0), 0)
+    n_resamples = enough_resamples(n_resamples, len(numbers))
     resampling = {"n_resamples": n_resamples, "seed": seed}
     level = LEVEL / max(1, len(numbers))
     tests = paired_tests(first, second, places.tolist(), **resampling, level=level, rounding=rounding)

@@ -31,7 +31,8 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
     if not comparison.metrics:
         return FormattedTable("", [], [])
     systems, several = comparison.systems, len(comparison.systems) > 1
-    names = [f"{name} ({letter})" if several else name for letter, name in zip(LETTERS, systems, strict=False)]
+    has_letters = 1 < len(systems) <= len(LETTERS)
+    names = [f"{name} ({LETTERS[i]})" if has_letters else name for i, name in enumerate(systems)]
     columns = [("system", [Cell(name) for name in names])]
     for compared in comparison.metrics:
         columns.append((_header(compared), [_value_cell(compared, name, systems) for name in systems]))
@@ -39,7 +40,8 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
         people = {tested.system: tested for tested in comparison.people if tested.module == slug}
         if not compared.metric.is_per_candidate and len(people) == len(systems):
             columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
-    marks = "; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 after Holm)"
+    worse = "systems" if has_letters else "how many systems"
+    marks = f"; marked: the best one; superscripts: {worse} that are significantly worse (p at most 0.05 after Holm)"
     people_test = " p people: test against human captions." * ("p people" in dict(columns))
     of_corpus = " and ".join(compared.metric.title for compared in comparison.metrics if compared.of_corpus)
     summed = f" {of_corpus}: of the whole corpus, from summed statistics; tests are of the rows." if of_corpus else ""
@@ -51,12 +53,15 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
 
 
 def _value_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
-    """The value of a system, with the letters of those that are worse; an excess is sorted by its distance from 0.
+    """The value of a system, with the letters of those that are worse, or their number; an excess is sorted by its distance from 0.
 
     Its interval is that of the mean over rows; none is known of a value of the corpus.
     """
     value, form = compared.value(name), column_form([compared.value(each) for each in compared.means])
-    letters = "".join(sorted(LETTERS[systems.index(other)] for other in compared.worse_than(name)))
+    worse = compared.worse_than(name)
+    letters = str(len(worse) or "")
+    if len(systems) <= len(LETTERS):
+        letters = "".join(sorted(LETTERS[systems.index(other)] for other in worse))
     cell = number_cell(value, form, is_best=compared.is_best(name), letters=letters)
     return cell._replace(sort=abs(value)) if compared.metric.best == "zero" else cell
 

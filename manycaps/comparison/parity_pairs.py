@@ -9,7 +9,13 @@ import numpy as np
 import scipy.special
 
 from manycaps.comparison.mean_intervals import LEVEL, POWER
-from manycaps.comparison.paired_tests import drawn_patterns, holm_p_values, nearer_p_values, paired_tests
+from manycaps.comparison.paired_tests import (
+    drawn_patterns,
+    enough_resamples,
+    holm_p_values,
+    nearer_p_values,
+    paired_tests,
+)
 from manycaps.kit.sets_gaps import sums_of_clusters
 from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
 from manycaps.kit.sets_parity import GAPS
@@ -153,7 +159,8 @@ def compared_pairs(
         return []
     differences = [_gap_differences(systems[i].rows.columns, systems[j].rows.columns, rounding) for i, j in chosen]
     labels = list(range(len(differences[0]))) if clusters is None else clusters
-    of_gaps = joint_sign_flip_tests([sums_of_clusters(of_pair, labels) for of_pair in differences], n_resamples, seed)
+    n_draws = enough_resamples(n_resamples, len(chosen))
+    of_gaps = joint_sign_flip_tests([sums_of_clusters(of_pair, labels) for of_pair in differences], n_draws, seed)
     resampling = {"n_resamples": n_resamples, "seed": seed}
     are_tested = [bool(systems[i].tails.tested and systems[j].tails.tested) for i, j in chosen]
     shares = [
@@ -169,7 +176,7 @@ def compared_pairs(
     for k, (i, j) in enumerate(chosen):
         first, second = systems[i], systems[j]
         share_tests = _credited([results[share] for share in shares[k] if share in results], (first, second))
-        detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_resamples, are_tested[k])
+        detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_draws, are_tested[k])
         pairs.append(
             ParityPair(
                 first.name,
@@ -241,18 +248,17 @@ def joint_sign_flip_tests(sums: Sequence[np.ndarray], n_resamples: int, seed: in
     >>> joint_sign_flip_tests([np.ones((5, 2)), np.zeros((5, 2))], 99, seed=0)
     [0.0625, 1.0]
     """
-    inverses = [np.linalg.pinv(of_pair.T @ of_pair, rcond=1e-9, hermitian=True) for of_pair in sums]
-    observed = [
-        float(of_pair.sum(axis=0) @ inverse @ of_pair.sum(axis=0))
-        for of_pair, inverse in zip(sums, inverses, strict=True)
-    ]
+    columns = np.stack(sums, axis=1)  # (n_clusters, n_pairs, 2)
+    moments = np.einsum("cki,ckj->kij", columns, columns)
+    inverses = np.linalg.pinv(moments, rcond=1e-9, hermitian=True)
+    total = columns.sum(axis=0)
+    observed = np.einsum("ki,kij,kj->k", total, inverses, total)
     reached, n_patterns = np.zeros(len(sums)), 0
-    for signs in _sign_patterns(len(sums[0]), n_resamples, seed):
+    for signs in _sign_patterns(len(columns), n_resamples, seed):
         n_patterns += len(signs)
-        for i, (of_pair, inverse) in enumerate(zip(sums, inverses, strict=True)):
-            flipped = signs @ of_pair  # (n_patterns, 2)
-            statistics = np.einsum("pi,ij,pj->p", flipped, inverse, flipped)
-            reached[i] += np.count_nonzero(statistics >= observed[i] * (1 - 1e-9) - 1e-12)
+        flipped = (signs @ columns.reshape(len(columns), -1)).reshape(len(signs), -1, 2)
+        statistics = ((flipped[:, :, None] @ inverses)[:, :, 0] * flipped).sum(axis=2)  # (n_patterns, n_pairs)
+        reached += np.count_nonzero(statistics >= observed * (1 - 1e-9) - 1e-12, axis=0)
     return (reached / n_patterns).tolist()
 
 

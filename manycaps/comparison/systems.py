@@ -30,7 +30,10 @@ MATCHER = (
     "json.dump([found and found[0] for found in map(re.compile(pattern).search, ids)], sys.stdout)"
 )
 
-# Letters of systems in tables: there are no more systems.
+# Most systems at a time: shared tasks have forty.
+MOST_SYSTEMS = 100
+
+# Letters of systems in tables, where there are no more of them.
 LETTERS = "abcdefghijklmnop"
 
 
@@ -93,8 +96,8 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
     >>> named_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
     {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
     """
-    if not 1 <= len(sources) <= len(LETTERS):
-        raise ValueError(f"systems: expected 1 to {len(LETTERS)}, got {len(sources)}. Give as many at a time.")
+    if not 1 <= len(sources) <= MOST_SYSTEMS:
+        raise ValueError(f"systems: expected 1 to {MOST_SYSTEMS}, got {len(sources)}. Give as many at a time.")
     chosen = list(names) if names else [source_name(source) for source in sources]
     if len(chosen) != len(sources):
         raise ValueError(f"--names: expected one name per system ({len(sources)}), got {len(chosen)}. Give as many.")

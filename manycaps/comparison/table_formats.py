@@ -2,13 +2,14 @@
 
 import math
 import re
+import string
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from manycaps.comparison.systems import LETTERS
 
-# How a terminal writes the letters of systems above the line.
-SUPERSCRIPTS = str.maketrans(LETTERS, "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ")
+# How a terminal writes the letters, or the number, of systems above the line.
+SUPERSCRIPTS = str.maketrans(LETTERS + string.digits, "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # Special characters of LaTeX, and their escapes.
 LATEX_SIGNS = {
