@@ -23,6 +23,9 @@ from .kit.base_messages import reason_of, shown_path, spelling_advice
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
+# Whether this process runs a command: `import_evaluate` says so.
+_is_command = False
+
 # Folders that hold module folders.
 KINDS = ("metrics", "measurements")
 
@@ -142,7 +145,7 @@ def module_class(name: str) -> Any:
         ImportError: a package is not installed, or the files of the kit are missing.
     """
     module_folder(name)
-    stay_off_the_hub()
+    check_can_import_evaluate()
     import evaluate
 
     try:
@@ -217,11 +220,10 @@ def _made_folder(folder: pathlib.Path) -> Iterator[None]:
         raise
 
 
-def stay_off_the_hub() -> None:
-    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate."""
+def check_can_import_evaluate() -> None:
+    """Raise if a variable, or a file of the user's own, keeps evaluate from being imported."""
     check_cache_folders()
     check_not_hidden()
-    os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 
 
 def check_cache_folders() -> None:
@@ -255,10 +257,14 @@ def import_evaluate() -> Any:
 
     For its evaluators evaluate imports scipy.stats, transformers, and that torch and torchvision, where they are
     installed: seconds for something that no command uses. Without them it imports nothing in their place, and so do its
-    connections without trio. A module that needs one imports it afterwards. Only for programs of their own:
-    `evaluate.evaluator` stays without transformers.
+    connections without trio. NLTK imports scikit-learn for classifiers, and scipy.stats, likewise. A module that needs
+    one imports it afterwards. Only for programs of their own: `evaluate.evaluator` stays without transformers. Whatever
+    a caller in Python uses leaves evaluate and all other libraries as they are.
     """
-    stay_off_the_hub()
+    global _is_command  # what is imported holds for the whole process, too
+    _is_command = True
+    check_can_import_evaluate()
+    os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
     gc.disable()  # what is imported stays: there is nothing to collect
     try:
         with _without_packages("transformers", "scipy.stats", "trio"):
@@ -270,21 +276,33 @@ def import_evaluate() -> Any:
 
 
 def load_for_command(name: str, **options: Any) -> Any:
-    """Load a module as a command needs it: `load`, with no progress bar of the module's own, and fewer imports.
+    """Load a module as `load` does; in a command, which has called `import_evaluate`, with fewer imports."""
+    check_can_import_evaluate()
+    if not _is_command:
+        return load(name, **options)
+    import evaluate  # noqa: F401  # before packages are hidden
 
-    NLTK imports scikit-learn, where it is installed, for classifiers, and scipy.stats: a second for something that no
-    command uses. A module that needs them imports them afterwards. A command calls `import_evaluate` before.
-    """
-    stay_off_the_hub()
-    import evaluate
-
-    evaluate.utils.logging.disable_progress_bar()
     with _without_packages("sklearn"):
         module = load(name, **options)
     if "manycaps.kit.text_meteor" in sys.modules:
         with _without_packages("sklearn", "scipy.stats"):
             import nltk  # noqa: F401  # it would be imported at its first use
     return module
+
+
+@contextlib.contextmanager
+def progress_bars(*, shown: bool) -> Iterator[None]:
+    """Show the modules' own progress bars in a `with` statement, or hide them; afterwards they are as before."""
+    check_can_import_evaluate()
+    import evaluate
+
+    logging = evaluate.utils.logging
+    was_shown = logging.is_progress_bar_enabled()
+    (logging.enable_progress_bar if shown else logging.disable_progress_bar)()
+    try:
+        yield
+    finally:
+        (logging.enable_progress_bar if was_shown else logging.disable_progress_bar)()
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import re
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from manycaps.catalog import COMPARED_MODULES, MODULES, SET_MODULES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
 from manycaps.installed_modules import advice_for, load_for_command
+from manycaps.kit.sets_module import CAPTION_COLUMNS, text_counts
 from manycaps.kit.text_cider import document_frequencies
 from manycaps.kit.text_reference_ngrams import warn_of_equal_documents
 from manycaps.kit.text_tokens import tokenize_rows
@@ -107,6 +109,34 @@ class CaptionScores:
         self._rows, self._clusters, self._seed, self._n_resamples = rows, clusters, seed, n_resamples
         self._modules = {module: load_for_command(module, **options.get(module, {})) for module in modules}
         self._options = options
+        for system in rows[0].captions:
+            self._check_limits(system)
+
+    def _check_limits(self, system: str) -> None:
+        """Raise before any work if the rows of a system are not what a module compares."""
+        predictions = [row.captions[system] for row in self._rows]
+        for name, module in self._modules.items():
+            has_table = self._options.get(name, {}).get("document_frequency") is not None
+            if MODULES[name].counts_documents and not has_table and len(self._rows) < 2:
+                raise ValueError(
+                    f"{name}: expected at least 2 rows to count document frequencies in, got 1. Add rows, or leave "
+                    f"{name} out: -m."
+                )
+            if name not in SET_MODULES:
+                continue
+            sizes = text_counts(predictions, [row.references or [] for row in self._rows])
+            try:
+                module.check_sizes(sizes, CAPTION_COLUMNS, module.call_options(self._test_options(sizes)))
+            except ValueError as error:
+                # What is to be done with a module in Python is no option of a command.
+                where, _, fact = str(error).partition(": expected ")
+                expected, _, got = fact.partition(", got ")
+                row = re.match(r"\w+\[(\d+)\]", where)
+                place = "" if row is None else f", id {self._rows[int(row[1])].id!r}"
+                raise ValueError(
+                    f"{name}, {system}{place}: expected {expected}, got {got.partition('. ')[0]}. Change these rows, "
+                    f"or leave {name} out: -m."
+                ) from None
 
     def systems(self, progress: Callable[[], object]) -> list[ScoredSystem]:
         """Score every system by every module, row by row; `progress` is called after each result."""
@@ -162,17 +192,24 @@ class CaptionScores:
     def _compute(self, module: str, given: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         options: dict[str, Any] = {"details": True}
         if module in SET_MODULES:
-            sizes = {(len(p), len(r)) for p, r in zip(columns["predictions"], columns["references"], strict=True)}
-            most = max(math.comb(sum(size), size[0]) for size in sizes)
-            options["p_value"] = "exact" if most <= MOST_SPLITS else "permutation"
-            options |= {"n_resamples": self._n_resamples, "seed": self._seed, "clusters": self._clusters}
-            options["confidence_level"] = CONFIDENCE_LEVEL if len(self._rows) > 1 else None
+            options |= self._test_options(text_counts(columns["predictions"], columns["references"]))
         # The comparison says once what each module would warn of.
         with warnings.catch_warnings(), without_warning_of_unread():
             warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
             warnings.filterwarnings("ignore", r"\w+: .* captions (is|are) empty")
             result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
         return result
+
+    def _test_options(self, sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        """Options of a set module for rows of these numbers of captions."""
+        most = max(math.comb(sum(size), size[0]) for size in set(sizes))
+        return {
+            "p_value": "exact" if most <= MOST_SPLITS else "permutation",
+            "confidence_level": CONFIDENCE_LEVEL if len(self._rows) > 1 else None,
+            "n_resamples": self._n_resamples,
+            "seed": self._seed,
+            "clusters": self._clusters,
+        }
 
     @functools.cached_property
     def _document_frequency(self) -> dict[str, Any]:

@@ -53,9 +53,10 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
 
 
 def _value_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
-    """The value of a system, with the letters of those that are worse, or their number; an excess is sorted by its distance from 0.
+    """The value of a system, with the letters of those that are worse, or their number.
 
-    Its interval is that of the mean over rows; none is known of a value of the corpus.
+    An excess is sorted by its distance from 0. The interval is that of the mean over rows; none is known of a value of
+    the corpus.
     """
     value, form = compared.value(name), column_form([compared.value(each) for each in compared.means])
     worse = compared.worse_than(name)

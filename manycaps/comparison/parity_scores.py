@@ -5,11 +5,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tqdm import tqdm
+
 from manycaps.catalog import PARITY_DISTANCES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, ParityRows
 from manycaps.comparison.systems import SystemRow
-from manycaps.installed_modules import is_installed, load_for_command
+from manycaps.installed_modules import is_installed, load_for_command, progress_bars
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.text_phrases import telling_phrases
 from manycaps.kit.text_wording import wording_of
@@ -114,20 +116,24 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
     """Compare the captions of every system with two references or more a row; `options` are those of the module."""
     module, rows_of_system = load_for_command(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
     results: dict[str, dict[str, Any]] = {}
+    systems, has_own_bars = list(rows[0].captions), False
     if module.load_options["distance"] == "bert":
         distinct = {
             caption for row in rows for texts in (*row.captions.values(), row.references or []) for caption in texts
         }
-        if len(distinct) <= MOST_AT_ONCE:  # in batches of captions of one length, whatever system they are of
-            module.embed(sorted(distinct), module.load_options)
-    for name in rows[0].captions:
-        columns = {"predictions": [row.captions[name] for row in rows], "references": [row.references for row in rows]}
-        columns = module.checked_columns(module.load_options, **columns)
-        values = module.row_values(**columns)
-        texts = module.coded_texts(**columns, options=module.load_options)
-        wording = wording_of(texts, has_model=module.load_options["language_model"] is not None)
-        phrases = telling_phrases(texts, module.load_options["clusters"])
-        rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
-        results[name] = {"signature": module._signature(module.load_options, values.settings)}
-        results[name] |= module.long_text_counts(**columns, options=module.load_options)
+        has_own_bars = len(distinct) > MOST_AT_ONCE
+        if not has_own_bars:  # in batches of captions of one length, whatever system they are of
+            with progress_bars(shown=True):
+                module.embed(sorted(distinct), module.load_options)
+    with progress_bars(shown=has_own_bars):
+        for name in tqdm(systems, desc="systems beside people", unit="system", delay=1, disable=has_own_bars):
+            both = [row.captions[name] for row in rows], [row.references for row in rows]
+            columns = module.checked_columns(module.load_options, predictions=both[0], references=both[1])
+            values = module.row_values(**columns)
+            texts = module.coded_texts(**columns, options=module.load_options)
+            wording = wording_of(texts, has_model=module.load_options["language_model"] is not None)
+            phrases = telling_phrases(texts, module.load_options["clusters"])
+            rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
+            results[name] = {"signature": module._signature(module.load_options, values.settings)}
+            results[name] |= module.long_text_counts(**columns, options=module.load_options)
     return ParityScores(rows_of_system, results)

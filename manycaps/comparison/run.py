@@ -14,6 +14,7 @@ from manycaps.comparison.compared_systems import SystemComparison, compared_syst
 from manycaps.comparison.parity import MODULE, ParityRows, compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, note_of_language, parity_of_captions
 from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
+from manycaps.installed_modules import progress_bars
 from manycaps.kit.base_module import signature
 from manycaps.kit.text_windows import warn_of_unread, without_warning_of_unread
 from manycaps.sampling.captions_file import sampling_settings
@@ -67,7 +68,8 @@ def compare(options: CompareOptions) -> SystemComparison:
     ['comparison.json', 'index.html']
     """
     sources = named_systems(options.systems, options.names, options.baseline)
-    return compare_folders(sources, options) if are_score_folders(sources) else compare_files(sources, options)
+    with progress_bars(shown=False):  # of modules, beside those of the comparison
+        return compare_folders(sources, options) if are_score_folders(sources) else compare_files(sources, options)
 
 
 def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> SystemComparison:
@@ -140,6 +142,8 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     if can_be_compared(rows):
         distance, note = chosen_distance(options.distance, options.encoder)
         note = note or note_of_language(rows, distance, options.encoder)
+        if distance == "cider" and len(rows) < 2:
+            raise ValueError("--distance cider: expected 2 rows to count words in, got 1. Add rows, or take another.")
         with without_warning_of_unread():
             given = {name: value for name, value in _given(options).items() if name in OF_PARITY}
             parity_scores = parity_of_captions(rows, {"distance": distance, "clusters": clusters, **given})

@@ -30,6 +30,9 @@ MATCHER = (
     "json.dump([found and found[0] for found in map(re.compile(pattern).search, ids)], sys.stdout)"
 )
 
+# Name of the human captions in tables and results.
+PEOPLE = "people"
+
 # Most systems at a time: shared tasks have forty.
 MOST_SYSTEMS = 100
 
@@ -104,6 +107,11 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
     for name in chosen:
         if not name.strip() or not name.isprintable():
             raise ValueError(f"--names: expected names that can be printed, got {shown_value(name)}. Write others.")
+        if name.strip().casefold() == PEOPLE:
+            raise ValueError(
+                f"--names: expected names of systems, got {shown_value(name)}, which stands for the human captions in "
+                "the answer. Give the system another name with --names."
+            )
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"--names: expected different names, got {chosen}. Give each system its own with --names.")
     systems = dict(zip(chosen, sources, strict=True))

@@ -63,6 +63,11 @@ def _checked_scene(scene: Any, where: str) -> dict[str, Any]:
         )
     if not systems:
         raise ValueError(f"{where}, systems: expected at least one system, got none. Add the captions of a system.")
+    if any(name.strip().casefold() == "people" for name in systems):
+        raise ValueError(
+            f"{where}, systems: expected names of systems, got 'people', which stands for the human captions in the "
+            "answer. Give the system another name."
+        )
     references = _checked_captions(scene["references"], f"{where}, references")
     checked = {name: _checked_captions(captions, f"{where}, systems.{name}") for name, captions in systems.items()}
     for name, captions in checked.items():

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from manycaps.installed_modules import progress_bars
 from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
 
 # Errors of a part that end the run with their own message.
@@ -95,7 +96,8 @@ def do_parts(step: Step, settings: RunSettings, parts: dict[int, RunPart], batch
     reports = []
     for number in batch["part"]:
         try:
-            report = step(settings, parts[int(number)])
+            with progress_bars(shown=False):  # of modules
+                report = step(settings, parts[int(number)])
         except tuple(ERRORS.values()) as error:
             kind = next(name for name, known in ERRORS.items() if isinstance(error, known))
             report = {"error": kind, "message": str(error)}

@@ -118,14 +118,11 @@ def score(options: ScoreOptions) -> ScoreResult:
         ImportError: a package of a metric is missing.
         ChildProcessError: a process was killed.
     """
-    from manycaps.installed_modules import stay_off_the_hub
-
-    stay_off_the_hub()
-    import evaluate  # noqa: F401  # all of it, for whoever calls this; a command has imported less of it by now
-
+    from manycaps.installed_modules import progress_bars
     from manycaps.scoring.run import run_score
 
-    return ScoreResult(*run_score(options))
+    with progress_bars(shown=False):  # of modules, beside those of the run
+        return ScoreResult(*run_score(options))
 
 
 def values_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:
