@@ -137,7 +137,7 @@ def human_tails(
 
     Returns:
         A named tuple: four shares, 0 to 1, 0.05 for people; `low` and `high`, the ends of their intervals; `p_values`,
-        one-sided, NaN below ten rows, or 20 with two references.
+        one-sided, by random splits of fewer than 100 rows, NaN below ten, or 20 with two references.
 
     Raises:
         TypeError, ValueError: as `human_gaps`, another level, and labels that are missing or not distinct.
@@ -155,7 +155,7 @@ def human_tails(
         *(unlike.value, ordinary.value, near.value, spread.value),
         low=(unlike.low, ordinary.low, near.low, spread.low),
         high=(unlike.high, ordinary.high, near.high, spread.high),
-        p_values=(unlike.p_value, ordinary.p_value, near.p_value),
+        p_values=tuple(tails.p_values.values()),  # type: ignore[arg-type]
     )
 
 
@@ -214,14 +214,14 @@ def _tails(
 def human_parity_test(
     distances: npt.ArrayLike, n_candidates: int, clusters: Sequence[Hashable] | None = None
 ) -> ParityTest:
-    """Test whether the candidates of all rows may as well be people's: one p-value, without a draw.
+    """Test whether the candidates of all rows may as well be people's: one p-value.
 
     T2 = g' S^-1 g, g the sums over rows of the fidelity and the diversity gap, S the covariance of g when every row's
     texts are split at random (in closed form; Chen and Friedman 2017, https://doi.org/10.1080/01621459.2016.1147356),
     is chi-squared with two degrees of freedom from five rows on, with one where rows have a single candidate. It adds
     up signed gaps, and so finds small ones that all rows share. Wrong captions and bland ones cancel in it: the tails,
-    see `human_tails`, find them. The p-value is min(1, gaps / 0.8, tails / 0.2); none is below the smallest one of all
-    splits.
+    see `human_tails`, find them. The p-value is min(1, gaps / 0.8, tails / 0.2), without a draw from 100 rows on; none
+    is below the smallest one of all splits.
 
     Args:
         distances: as for `human_gaps`, as is the next.

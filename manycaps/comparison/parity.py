@@ -195,9 +195,9 @@ def compared_parity(
     `rows` has by system what the module says of its rows, the baseline first, all of the same rows. Without `clusters`
     every row is independent. `distance` is the module's name of it, and `note` what a reader should know of it. Systems
     whose gaps differ by at most `margin`, in the unit of the distance, count as equivalent; None does not ask.
-    `n_resamples` and `seed` are those of the tests of pairs.
+    `n_resamples` is that of the tests of pairs, and `seed` that of all tests.
     """
-    systems = _systems(rows, clusters)
+    systems = _systems(rows, clusters, seed)
     pairs = compared_pairs(
         systems, clusters, rounding=ROUNDING.get(distance, 1e-9), margin=margin, n_resamples=n_resamples, seed=seed
     )
@@ -209,13 +209,13 @@ def compared_parity(
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 
-def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None) -> list[SystemParity]:
+def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, seed: int) -> list[SystemParity]:
     """All systems beside people; words follow the p-values after Holm's rule over all of them."""
     n_rows = next(iter(rows.values())).distances.n_rows
     has_interval = n_rows > 1
     level = CONFIDENCE_LEVEL if has_interval else None
     options = {"p_value": "chi-squared", "confidence_level": level, "clusters": clusters}
-    tails = {name: corpus_tails(of_system.distances, level, clusters) for name, of_system in rows.items()}
+    tails = {name: corpus_tails(of_system.distances, level, clusters, seed=seed) for name, of_system in rows.items()}
     wording = {
         name: None
         if rows_of.wording is None

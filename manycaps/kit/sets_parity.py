@@ -199,7 +199,7 @@ def parity_wording(
 
     of_rows = faults((TAIL, TAIL))
     n_candidates = int(rows.sizes[:, 0].sum())
-    faulty = tail_share(of_rows.candidates, of_rows.people, clusters, n_candidates, is_tested=False)
+    faulty = tail_share(of_rows.candidates, of_rows.people, clusters, n_candidates)
     if level is not None and faulty.candidates.n_clusters > 1:
         errors = (
             share.people.standard_error
@@ -390,8 +390,9 @@ class ParityValues(NamedTuple):
     settings: Mapping[str, Any]
 
     def tails(self, options: Mapping[str, Any]) -> CorpusTails:
-        """Return the tails of the corpus; options are confidence_level and clusters."""
-        return corpus_tails(self.distances, options["confidence_level"], options["clusters"])
+        """Return the tails of the corpus; options are confidence_level, clusters and seed."""
+        level, clusters = options["confidence_level"], options["clusters"]
+        return corpus_tails(self.distances, level, clusters, seed=options["seed"])
 
 
 def values_of_rows(

@@ -12,14 +12,16 @@ at a quantile count with the fraction that gives people exactly 5 %.
 """
 
 import bisect
+import functools
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.special
 
-from .sets_intervals import ClusteredMean, mean_of_rows
+from .sets_intervals import ClusteredMean, cluster_numbers, mean_of_rows
 from .sets_splits import TIE_TOLERANCE, row_scales
 
 # Share of people's distances in a tail.
@@ -29,6 +31,14 @@ TAIL = 0.05
 # references of a row but one. With fewer the quantile is the largest value, and the test finds too much.
 LEAST_ROWS_OF_TAILS = 10
 LEAST_DISTANCES_OF_TAILS = 20
+
+# Rows, or clusters, from which on the test is Student's; that of fewer is by random splits of every row, as far as all
+# rows have no more distances than this.
+LEAST_ROWS_OF_STUDENT, MOST_SPLIT_DISTANCES = 100, 1 << 18
+
+# Draws of a test by splits: no more when so many have reached every share, else the fewest, or the most, or as many
+# between them as look at so many distances.
+N_REACHED, LEAST_DRAWS, MOST_DRAWS, DRAWN_DISTANCES = 25, 1_999, 9_999, 10_000_000
 
 # Numbers of a block of rows, 8 bytes each.
 BLOCK_VALUES = 1 << 19
@@ -232,7 +242,6 @@ class TailShare(NamedTuple):
     differences: ClusteredMean
     # Least standard error: as if one more candidate were of the other kind.
     floor: float
-    is_tested: bool
     # Ends of the interval; NaN where there is none.
     low: float = math.nan
     high: float = math.nan
@@ -248,9 +257,9 @@ class TailShare(NamedTuple):
         return self.differences.mean / max(self.differences.standard_error, self.floor)
 
     @property
-    def p_value(self) -> float:
-        """One-sided, of Student's distribution: is the share larger than people's? NaN where it is not tested."""
-        return float(scipy.special.stdtr(self.differences.n_clusters - 1, -self.t)) if self.is_tested else math.nan
+    def student_p_value(self) -> float:
+        """One-sided, of Student's distribution: is the share larger than people's?"""
+        return float(scipy.special.stdtr(self.differences.n_clusters - 1, -self.t))
 
     def with_interval(self, beyond_far: float, beyond_near: float, confidence_level: float) -> "TailShare":
         """Put the errors of the share and of the quantile together (Zou and Donner 2008), as for correlated means.
@@ -284,7 +293,8 @@ class TailShare(NamedTuple):
         return min(low, of.mean - quantile * error), max(high, of.mean + quantile * error)
 
 
-class CorpusTails(NamedTuple):
+@dataclass(frozen=True)
+class CorpusTails:
     """The tails of a corpus."""
 
     shares: Mapping[str, TailShare]
@@ -294,17 +304,169 @@ class CorpusTails(NamedTuple):
     n_clusters: int
     # How many rows have which (n_candidates, n_references).
     sizes: Mapping[tuple[int, int], int]
+    # What the test needs.
+    distances: Distances
+    clusters: Sequence[Hashable] | None
+    seed: int
 
     @property
     def tested(self) -> list[TailShare]:
         """The shares whose tests count; empty where tails are not tested."""
-        return [self.shares[name] for name in TESTED if not math.isnan(self.shares[name].p_value)]
+        return [self.shares[name] for name in self._tested]
+
+    @property
+    def _tested(self) -> list[str]:
+        n_independent = self.n_clusters * independent_distances(self.sizes)
+        if self.n_clusters < LEAST_ROWS_OF_TAILS or n_independent < LEAST_DISTANCES_OF_TAILS:
+            return []
+        return [name for name in TESTED if self.shares[name].candidates.n_clusters > 1]
+
+    @functools.cached_property
+    def p_values(self) -> Mapping[str, float]:
+        """One-sided p-values of the tested shares: are they larger than people's? NaN where they are not tested."""
+        names, n_distances = self._tested, sum((m + n) ** 2 * k for (m, n), k in self.sizes.items())
+        if not names:
+            known = []
+        elif self.n_clusters >= LEAST_ROWS_OF_STUDENT or n_distances > MOST_SPLIT_DISTANCES:
+            known = [self.shares[name].student_p_value for name in names]
+        else:
+            known = SplitTails(self.distances, self.clusters).p_values([TAILS[name] for name in names], self.seed)
+        return dict.fromkeys(TESTED, math.nan) | dict(zip(names, known, strict=True))
 
     @property
     def p_value(self) -> float:
         """Smallest p-value of the tails times their number, at most 1 (Bonferroni); NaN where they are not tested."""
-        p_values = [share.p_value for share in self.tested]
+        p_values = [p_value for p_value in self.p_values.values() if not math.isnan(p_value)]
         return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
+
+
+class SplitRows(NamedTuple):
+    """Rows of equal sizes to be split."""
+
+    # As in `DistanceBlock`.
+    distances: np.ndarray
+    n_candidates: int
+    # The cluster of each row, whole numbers, shape (n_rows,).
+    clusters: np.ndarray
+
+
+class SplitTails:
+    """The shares of tails under random splits of every row, for few rows.
+
+    If people wrote the candidates, the texts of a row may as well be split otherwise into candidates and references
+    (see `sets_splits`). Every draw splits all rows, takes people's quantile again, and counts the candidates beyond it.
+    Student's t finds too much here: where candidates outnumber references the error of the quantile is most of the
+    error, and it is the same in all rows. Of a cluster each draw takes a single row, with the weight of all of them, so
+    that nothing is supposed of how they depend on each other.
+
+    Rows are put in an order of their own, by their distances, so that the draws depend on the seed and on the rows, not
+    on their order or division into parts.
+    """
+
+    def __init__(self, distances: Distances, clusters: Sequence[Hashable] | None):
+        """Take in all rows; `clusters` as for `corpus_tails`."""
+        by_size: dict[tuple[int, int], list[DistanceBlock]] = {}
+        for block in distances.blocks():
+            by_size.setdefault((block.n_candidates, block.distances.shape[1]), []).append(block)
+        ordered = []
+        for (m, _), blocks in sorted(by_size.items()):
+            values, rows = np.concatenate([b.distances for b in blocks]), np.concatenate([b.rows for b in blocks])
+            packed = packed_rows(values)
+            order = np.lexsort((*packed.T[::-1], packed.sum(axis=1)))
+            ordered.append((values[order], m, rows[order].tolist()))
+        labels = [row if clusters is None else clusters[row] for _, _, rows in ordered for row in rows]
+        # The cluster of every row, its number among the rows of its cluster, and how many these are.
+        self._clusters = cluster_numbers(labels)
+        self._sizes = np.bincount(self._clusters)
+        by_cluster = np.argsort(self._clusters, kind="stable")
+        self._numbers = np.empty_like(by_cluster)
+        self._numbers[by_cluster] = np.arange(len(labels)) - np.repeat(
+            np.cumsum(self._sizes) - self._sizes, self._sizes
+        )
+        self._ends = np.cumsum([len(rows) for _, _, rows in ordered])[:-1]
+        parts = np.split(self._clusters, self._ends)
+        self.rows = [SplitRows(values, m, part) for (values, m, _), part in zip(ordered, parts, strict=True)]
+        self._most = max(m for _, m, _ in ordered)
+        self._n_keys = 1 + self._most + max(values.shape[1] - m for values, m, _ in ordered)
+        self._n_distances = sum(values.size for values, _, _ in ordered)
+        self._tolerance = TIE_TOLERANCE * float(row_scales(np.array([[v.max() for v, _, _ in ordered]]))[0])
+
+    def p_values(self, tails: Sequence[Tail], seed: int) -> list[float]:
+        """One-sided p-values, ties counted.
+
+        With r of L draws at the observed share or above, (1 + r) / (1 + L) (Phipson and Smyth 2010); drawing ends at
+        the draw at which the last of the tails has `N_REACHED`, and r / l is that of a tail which has them at draw l
+        (Besag and Clifford 1991, https://doi.org/10.1093/biomet/78.2.301).
+        """
+        n_draws = int(np.clip(DRAWN_DISTANCES // self._n_distances, LEAST_DRAWS, MOST_DRAWS))
+        observed = self.shares(tails, None)
+        rng, step = np.random.default_rng(seed), max(1, min(256, BLOCK_VALUES // self._n_distances))
+        reached = np.zeros((len(tails), 0), dtype=bool)
+        while reached.shape[1] < n_draws and (reached.sum(axis=1) < N_REACHED).any():
+            keys = rng.random((min(step, n_draws - reached.shape[1]), len(self._sizes), self._n_keys))
+            # What is not defined, as no row of a draw has pairs, counts.
+            reached = np.concatenate([reached, ~(self.shares(tails, keys) < observed - TIE_TOLERANCE)], axis=1)
+        counts = reached.cumsum(axis=1)
+        return [
+            N_REACHED / (1 + int(np.searchsorted(count, N_REACHED)))
+            if count[-1] >= N_REACHED
+            else (1 + int(count[-1])) / (1 + n_draws)
+            for count in counts
+        ]
+
+    def shares(self, tails: Sequence[Tail], keys: np.ndarray | None) -> np.ndarray:
+        """Shares of the candidates in tails: float64, shape (n_tails, n_draws).
+
+        `keys` are random numbers, shape (n_draws, n_clusters, 1 + n_candidates + n_references) of the largest sets:
+        which row of a cluster is taken, and the order of a row's texts. None: the split that was observed.
+        """
+        split = [self._split(rows, keys) for rows in self.rows]
+        weights = np.ones((1, len(self._clusters)))
+        if keys is not None:
+            is_taken = (keys[:, :, 0] * self._sizes).astype(np.intp)[:, self._clusters] == self._numbers
+            weights = np.where(is_taken, self._sizes[self._clusters], 0.0)
+        of_sizes = np.split(weights, self._ends, axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.stack([_split_shares(split, of_sizes, tail, self._tolerance) for tail in tails])
+
+    def _split(self, rows: SplitRows, keys: np.ndarray | None) -> TailDistances:
+        """What tails compare, of n_draws times n_rows rows, the draws one after the other."""
+        if keys is None:
+            return tail_distances(rows.distances, rows.n_candidates)
+        m, n_texts, first = rows.n_candidates, rows.distances.shape[1], 1 + self._most
+        chosen = [*range(1, 1 + m), *range(first, first + n_texts - m)]
+        texts = np.argsort(keys[:, rows.clusters][:, :, chosen]).reshape(-1, n_texts)
+        places = np.tile(np.arange(len(rows.distances)), len(keys))
+        return tail_distances(rows.distances[places[:, None, None], texts[:, :, None], texts[:, None]], m)
+
+
+def _split_shares(
+    split: Sequence[TailDistances], weights: Sequence[np.ndarray], tail: Tail, tolerance: float
+) -> np.ndarray:
+    """Shares of the candidates beyond people's quantile under every draw: (n_draws,)."""
+    compared = [(*of_rows.of(tail), of_size) for of_rows, of_size in zip(split, weights, strict=True)]
+    compared = [sides for sides in compared if sides[1].shape[1]]
+    n_draws, total = len(weights[0]), np.sum([of_size.sum(axis=1) for _, _, of_size in compared], axis=0)
+    values = np.concatenate([tail.sign * people.reshape(n_draws, -1) for people, _, _ in compared], axis=1)
+    of_values = np.concatenate(
+        [np.repeat(of_size / people.shape[1], people.shape[1], axis=1) for people, _, of_size in compared], axis=1
+    )
+    of_values = of_values / total[:, None]
+    order = np.argsort(-values, axis=1)
+    beyond = np.take_along_axis(of_values, order, axis=1).cumsum(axis=1)
+    first = (beyond >= TAIL - 1e-12).argmax(axis=1)
+    quantiles = np.take_along_axis(values, order[np.arange(n_draws), first][:, None], axis=1)
+    above, at_least = quantiles + tolerance, quantiles - tolerance
+    n_above = np.where(values > above, of_values, 0.0).sum(axis=1)
+    n_at_least = np.where(values >= at_least, of_values, 0.0).sum(axis=1)
+    fractions = np.minimum(1.0, (TAIL - n_above) / (n_at_least - n_above))
+    shares = np.zeros(n_draws)
+    for _, candidates, of_size in compared:
+        rows = tail.sign * candidates.reshape(n_draws, of_size.shape[1], -1)
+        n_beyond = np.count_nonzero(rows > above[:, :, None], axis=2)
+        n_equal = np.count_nonzero(rows >= at_least[:, :, None], axis=2) - n_beyond
+        shares += (of_size * (n_beyond + fractions[:, None] * n_equal)).sum(axis=1) / rows.shape[2]
+    return shares / total
 
 
 def independent_distances(sizes: Mapping[tuple[int, int], int]) -> float:
@@ -317,15 +479,16 @@ def independent_distances(sizes: Mapping[tuple[int, int], int]) -> float:
 
 
 def corpus_tails(
-    distances: Distances, confidence_level: float | None, clusters: Sequence[Hashable] | None
+    distances: Distances, confidence_level: float | None, clusters: Sequence[Hashable] | None, *, seed: int = 0
 ) -> CorpusTails:
     """Compute the shares of all tails, with intervals and tests.
 
-    The p-value is Student's, of the rows' differences between the candidates' share and that of their own references:
-    both move alike with the quantile. The ends of the interval put together the error of the candidates' share and that
-    of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095). That of
-    the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says; where its
-    far end leaves less than one of them, none of the candidates is known to lie beyond it. That of the
+    The p-value of `LEAST_ROWS_OF_STUDENT` rows or more is Student's, of the rows' differences between the candidates'
+    share and that of their own references: both move alike with the quantile. That of fewer is by random splits of the
+    rows, with the `seed`; see `SplitTails`. The ends of the interval put together the error of the candidates' share
+    and that of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095).
+    That of the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says;
+    where its far end leaves none of people's, none of the candidates is known to lie beyond it. That of the
     candidates is no shorter than theirs either, so that a few wrong captions in few rows are not taken for all.
 
     All rows have two references or more. `confidence_level` is between 0 and 1, or None for no intervals; `clusters`
@@ -341,15 +504,13 @@ def corpus_tails(
     of_candidates = dict.fromkeys(TAILS, nothing) | rows_beyond(distances, thresholds)
     of_people = dict.fromkeys(TAILS, nothing) | rows_beyond(distances, thresholds, of_people=True)
     n_clusters = distances.n_rows if clusters is None else len(set(clusters))
-    n_independent = n_clusters * independent_distances(sizes)
-    is_tested = n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
     shares = {
-        name: tail_share(of_candidates[name], of_people[name], clusters, _n_candidates(sizes, tail), is_tested)
+        name: tail_share(of_candidates[name], of_people[name], clusters, _n_candidates(sizes, tail))
         for name, tail in TAILS.items()
     }
     if confidence_level is not None:
         shares |= _shares_with_intervals(distances, people, shares, confidence_level)
-    return CorpusTails(shares, people, n_clusters, sizes)
+    return CorpusTails(shares, people, n_clusters, sizes, distances, clusters, seed)
 
 
 def _n_candidates(sizes: Mapping[tuple[int, int], int], tail: Tail) -> int:
@@ -400,18 +561,18 @@ def rows_beyond(
 
 
 def tail_share(
-    candidates: np.ndarray, people: np.ndarray, clusters: Sequence[Hashable] | None, n_candidates: int, is_tested: bool
+    candidates: np.ndarray, people: np.ndarray, clusters: Sequence[Hashable] | None, n_candidates: int
 ) -> TailShare:
     """Describe the shares of the rows that have one."""
     known = ~np.isnan(candidates)
     if not known.any():
         nothing = ClusteredMean(math.nan, math.nan, 0.0, 0)
-        return TailShare(candidates, people, nothing, nothing, nothing, math.nan, is_tested)
+        return TailShare(candidates, people, nothing, nothing, nothing, math.nan)
     if clusters is not None and not known.all():
         clusters = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
     columns = candidates[known], people[known], candidates[known] - people[known]
     of_candidates, of_people, differences = (mean_of_rows(column, clusters) for column in columns)
-    return TailShare(candidates, people, of_candidates, of_people, differences, 1 / n_candidates, is_tested)
+    return TailShare(candidates, people, of_candidates, of_people, differences, 1 / n_candidates)
 
 
 def _shares_with_intervals(
@@ -441,13 +602,13 @@ def _shares_with_intervals(
 def quantile_interval(error: float, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
     """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934).
 
-    The far end is 0 where it is less than one independent distance: the quantile may lie beyond all of them.
+    The far end is a whole number of distances: with none, the quantile may lie beyond all of them.
     """
     if not error > 0:
         return TAIL, TAIL
     number = min(TAIL * (1 - TAIL) / error**2, people.n_values)
     low, high = clopper_pearson_interval(TAIL, number, confidence_level)
-    return low if low * number >= 1 else 0.0, high
+    return math.floor(low * people.n_values) / people.n_values, high
 
 
 def clopper_pearson_interval(share: float, number: float, confidence_level: float) -> tuple[float, float]:

@@ -522,7 +522,7 @@ def wording_shares(
         degrees[name] = people.threshold(sign, TAIL).shares(rows.slor)
         of_sides = side_sums(degrees[name], rows.sizes) / rows.sizes
         n_candidates = int(rows.sizes[:, 0].sum())
-        share = tail_share(of_sides[:, 0], of_sides[:, 1], clusters, n_candidates, is_tested=False)
+        share = tail_share(of_sides[:, 0], of_sides[:, 1], clusters, n_candidates)
         if confidence_level is not None and share.candidates.n_clusters > 1:
             ends = quantile_interval(share.people.standard_error, people, confidence_level)
             beyond = [_mean_share(rows, people.threshold(sign, end)) if end else 0.0 for end in ends]

@@ -177,7 +177,7 @@ def _parity_result(
     n_rows, level = len(columns["fidelity_gap"]), scorer.options["confidence_level"]
     check_interval_rows(scorer.options, n_rows)
     distances = StoredDistances(folder, parts, n_rows)
-    tails = corpus_tails(distances, level, None)
+    tails = corpus_tails(distances, level, None, seed=scorer.options["seed"])
     wording = None
     if (rows := _gathered_wording(folder, scorer, parts, n_rows)) is not None:
         wording = parity_wording(rows, distances, tails, scorer.options)

@@ -81,8 +81,8 @@ from .sets_corpus import RowTests
 _DESCRIPTION = """
 Human Parity says in one p-value whether candidate captions of each image or video can be distinguished from human ones,
 how many rows that takes, and how they differ: which share of them is unlike what people write, which share is ordinary,
-and how many of their pairs are near-duplicates, beside the 5 % that people give of each. The test is in closed form: it
-costs nothing beside the distances of captions, and finds a few wrong captions in a hundred.
+and how many of their pairs are near-duplicates, beside the 5 % that people give of each. The test costs
+little beside the distances of captions, and finds a few wrong captions in a hundred.
 """
 
 _CITATION = """
@@ -118,7 +118,7 @@ Args:
     n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
     confidence_level: for example 0.95 adds intervals; default: none.
     clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    seed: non-negative whole number, default 0.
+    seed: of random splits, with which the tails of fewer than 100 rows are tested; default 0.
     details: True adds per-row and per-candidate lists and the signature; default False.
     tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its tokens: of the wording,
         and of distances but "bert".

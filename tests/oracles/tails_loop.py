@@ -46,3 +46,19 @@ def tail_shares(rows, sign, *, of_pairs):
         return sum(counts) / len(counts)
 
     return [(share(candidates), share(people)) for people, candidates in compared]
+
+
+def split_share(rows, keys, sign, *, of_pairs):
+    """Share of the candidates of all rows beyond people's quantile, if the texts of each row are ordered by keys.
+
+    Args:
+        rows: (distances, n_candidates, weight) of the rows that are taken; the weight is a whole number.
+        keys: of each row a number for each of its texts.
+        sign, of_pairs: as for `tail_shares`.
+    """
+    split = []
+    for (row, m, weight), of_texts in zip(rows, keys, strict=True):
+        order = sorted(range(len(row)), key=of_texts.__getitem__)
+        split += [([[row[i][j] for j in order] for i in order], m)] * weight
+    shares = [candidates for candidates, _ in tail_shares(split, sign, of_pairs=of_pairs)]
+    return sum(shares) / len(shares)

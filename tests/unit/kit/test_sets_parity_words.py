@@ -131,7 +131,7 @@ def test_a_result_without_p_value_or_intervals_is_refused():
         assert_refused(ValueError, message, words_of, result)
 
 
-def said(rng, damage, n_rows=40, m=4, n=4):
+def said(rng, damage, n_rows=100, m=4, n=4):
     """Names of the words for one simulated corpus: points in four dimensions, candidates damaged."""
     distances = drawn_distances(rng, n_rows, m, n, damage)
     options = {"p_value": "chi-squared", "confidence_level": 0.95, "clusters": None}

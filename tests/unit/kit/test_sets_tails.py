@@ -1,5 +1,6 @@
 """Tails of people's distances: against the slow loop, people's 5 %, ties, sizes, intervals, level and power."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,16 +9,24 @@ import scipy.stats
 
 from manycaps.functional import human_parity_test, human_tails
 from manycaps.kit.sets_parity import conformal_p_values, distance_histogram
-from manycaps.kit.sets_tails import TAILS, PeopleDistances, corpus_tails, tail_distances
+from manycaps.kit.sets_tails import TAILS, TESTED, PeopleDistances, SplitTails, corpus_tails, tail_distances
 from tests.each_case import each_case
-from tests.oracles.tails_loop import tail_shares
+from tests.oracles.tails_loop import split_share, tail_shares
 from tests.refusals import assert_refused
-from tests.simulated_people import drawn_distances, kept_distances
+from tests.simulated_people import distances_of, drawn_distances, kept_distances
 
 
 def with_ties(rng, n_rows, m, n):
     upper = np.triu(rng.integers(0, 4, size=(n_rows, m + n, m + n)) * 0.25, 1)
     return upper + upper.swapaxes(1, 2)
+
+
+def wrong(share):
+    def damage(rng, texts):
+        is_wrong = rng.random(texts.shape[:2]) < share
+        return np.where(is_wrong[..., None], texts + 8 * rng.choice([-1, 1], size=texts.shape), texts)
+
+    return damage
 
 
 @pytest.mark.parametrize("draw", [drawn_distances, with_ties])
@@ -51,8 +60,51 @@ def test_candidates_of_people_give_five_percent_with_any_number_of_captions():
         assert shares == pytest.approx([0.05] * len(shares), abs=0.014)
 
 
-def numbers_of(share):
-    return share.value, share.low, share.high, share.p_value, share.t
+@pytest.mark.parametrize("draw", [drawn_distances, with_ties])
+@pytest.mark.parametrize("clusters", [None, [0, 1, 0, 2, 3, 1, 4, 5, 0, 6, 7]])
+def test_shares_under_splits_equal_the_slow_loop(draw, clusters):
+    """Rows of three sizes; of a cluster one row is taken, as often as the cluster has rows."""
+    rng = np.random.default_rng(1)
+    splits = SplitTails(
+        kept_distances(*((draw(rng, k, m, n), m) for k, m, n in ((4, 2, 3), (3, 1, 4), (4, 4, 2)))), clusters
+    )
+    rows = [(row, of.n_candidates, k) for of in splits.rows for row, k in zip(of.distances, of.clusters, strict=True)]
+    members = [[row for row in rows if row[2] == k] for k in range(max(k for _, _, k in rows) + 1)]
+    tails = [TAILS[name] for name in TESTED]
+    keys = rng.random((20, len(members), 1 + 4 + 4))
+    found = splits.shares(tails, keys)
+    for i, of_draw in enumerate(keys):
+        taken = [of[int(key[0] * len(of))] for key, of in zip(of_draw, members, strict=True)]
+        of_rows = [(row.tolist(), m, len(members[k])) for row, m, k in taken]
+        of_texts = [
+            [*key[1 : 1 + m], *key[5 : 5 + len(row) - m]] for (row, m, _), key in zip(taken, of_draw, strict=True)
+        ]
+        expected = [split_share(of_rows, of_texts, tail.sign, of_pairs=tail.of_pairs) for tail in tails]
+        assert found[:, i] == pytest.approx(expected, abs=1e-12)
+    observed = [(row.tolist(), m, 1) for row, m, _ in rows]
+    as_they_are = [range(len(row)) for row, _, _ in observed]
+    expected = [split_share(observed, as_they_are, tail.sign, of_pairs=tail.of_pairs) for tail in tails]
+    assert splits.shares(tails, None)[:, 0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_p_values_by_splits_are_those_of_all_splits():
+    """Three rows of 2 + 2 texts have 216 splits: shares that reach the observed one, within four standard errors."""
+    distances = drawn_distances(np.random.default_rng(11), 3, 2, 2, wrong(0.5))
+    orders = [[*chosen, *({0, 1, 2, 3} - set(chosen))] for chosen in itertools.combinations(range(4), 2)]
+    p_values = SplitTails(kept_distances((distances, 2)), None).p_values([TAILS[name] for name in TESTED], 0)
+    for name, p_value in zip(TESTED, p_values, strict=True):
+        tail = TAILS[name]
+        shares = []
+        for splits in itertools.product(orders, repeat=3):
+            rows = [(distances[i][np.ix_(order, order)].tolist(), 2, 1) for i, order in enumerate(splits)]
+            shares.append(split_share(rows, [range(4)] * 3, tail.sign, of_pairs=tail.of_pairs))
+        exact = np.mean(np.array(shares) >= shares[0] - 1e-9)
+        assert p_value == pytest.approx(exact, abs=4 * exact / math.sqrt(50))
+
+
+def numbers_of(tails):
+    shares = ((share.value, share.low, share.high, share.t) for share in tails.shares.values())
+    return [*itertools.chain.from_iterable(shares), *tails.p_values.values()]
 
 
 def test_order_parts_and_units_change_nothing():
@@ -67,15 +119,8 @@ def test_order_parts_and_units_change_nothing():
             assert other.shares[name].rows.tolist() == share.rows.tolist()
             assert other.shares[name][2:] == share[2:]
         assert order.shares[name].rows.tolist() == share.rows.tolist()[::-1]
-        assert numbers_of(order.shares[name]) == pytest.approx(numbers_of(share), rel=1e-12)
-
-
-def wrong(share):
-    def damage(rng, texts):
-        is_wrong = rng.random(texts.shape[:2]) < share
-        return np.where(is_wrong[..., None], texts + 8 * rng.choice([-1, 1], size=texts.shape), texts)
-
-    return damage
+    assert numbers_of(order) == pytest.approx(numbers_of(whole), rel=1e-12)
+    assert whole.p_values == parts.p_values == scaled.p_values == order.p_values
 
 
 def test_wrong_captions_are_bounded_from_below():
@@ -83,7 +128,8 @@ def test_wrong_captions_are_bounded_from_below():
     rng = np.random.default_rng(4)
     distances = drawn_distances(rng, 4_000, 1, 4, wrong(0.2))
     assert (human_tails(distances, 1).unlike_people_share - 0.05) / 0.95 == pytest.approx(0.2, abs=0.03)
-    lows = [human_tails(part, 1, 0.95).low[0] for part in np.split(distances, 100)]
+    tails = [corpus_tails(kept_distances((part, 1)), 0.95, None) for part in np.split(distances, 100)]
+    lows = [of_part.shares["unlike_people_share"].low for of_part in tails]
     assert np.mean((np.array(lows) - 0.05) / 0.95 > 0.2) <= 0.06
 
 
@@ -99,11 +145,31 @@ def test_gaps_that_cancel_are_found_by_the_tails():
     assert np.mean([test.p_value <= 0.05 for test in tests]) > 0.95
 
 
-@pytest.mark.parametrize(("m", "n", "n_rows"), [(1, 4, 20), (5, 5, 10), (1, 2, 40), (5, 2, 20)])
-def test_the_level_of_both_tests_is_kept(m, n, n_rows):
-    distances = drawn_distances(np.random.default_rng(m + n), 600 * n_rows, m, n)
-    found = [human_parity_test(part, m).p_value <= 0.05 for part in np.split(distances, 600)]
-    assert sum(found) <= scipy.stats.binom.interval(0.999, 600, 0.05)[1]
+def equal_captions(rng, n_rows, m, n):
+    """Texts of people are eight of each row, the k-th of them 1 / k times as often as the first."""
+    weights = 1 / np.arange(1, 9)
+    chosen = rng.choice(8, size=(n_rows, m + n), p=weights / weights.sum())
+    return distances_of(np.take_along_axis(rng.normal(size=(n_rows, 8, 4)), chosen[:, :, None], axis=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("m", "n", "n_rows", "draw"),
+    [
+        (1, 4, 20, drawn_distances),
+        (5, 5, 10, drawn_distances),
+        (1, 2, 40, drawn_distances),
+        (10, 3, 10, drawn_distances),
+        (10, 5, 20, equal_captions),
+    ],
+)
+def test_the_level_of_both_tests_is_kept(m, n, n_rows, draw):
+    """Student's t of ten candidates beside three references finds 15 to 19 % of people, and of equal captions 11 %."""
+    distances = draw(np.random.default_rng(m + n), 150 * n_rows, m, n)
+    tests = [human_parity_test(part, m) for part in np.split(distances, 150)]
+    most = scipy.stats.binom.interval(0.999, 150, 0.05)[1]
+    assert sum(test.tails_p_value <= 0.05 for test in tests) <= most
+    assert sum(test.p_value <= 0.05 for test in tests) <= most
 
 
 @pytest.mark.parametrize(
@@ -116,8 +182,8 @@ def test_intervals_hold_the_share_of_all_rows(m, n, n_rows, damage):
     true = human_tails(distances, m)[:4]
     held = np.zeros(4)
     for part in np.split(distances, 300):
-        tails = human_tails(part, m, 0.95)
-        held += [low <= value <= high for low, value, high in zip(tails.low, true, tails.high, strict=True)]
+        shares = corpus_tails(kept_distances((part, m)), 0.95, None).shares.values()
+        held += [share.low <= value <= share.high for share, value in zip(shares, true, strict=True)]
     least = 300 * (0.93 - 3 * math.sqrt(0.07 * 0.93 / 300))
     assert all(count >= least for count, value in zip(held, true, strict=True) if not math.isnan(value))
 
@@ -139,7 +205,7 @@ def test_clusters_of_equal_rows_are_no_more_than_one():
     once = human_tails(distances, 2, 0.95)
     thrice = human_tails(np.repeat(distances, 3, axis=0), 2, 0.95, np.repeat(np.arange(30), 3).tolist())
     assert thrice.unlike_people_share == pytest.approx(once.unlike_people_share)
-    assert thrice.p_values == pytest.approx(once.p_values, rel=0.2)
+    assert thrice.p_values == pytest.approx(once.p_values, rel=0.5, abs=0.002)  # of draws
     assert thrice.low == pytest.approx(once.low, abs=0.01)
 
 
