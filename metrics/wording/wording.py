@@ -13,7 +13,7 @@ with open(__file__.removesuffix("wording.py") + "base_module.py", encoding="utf-
 from .base_module import About, CollectionModule, check_confidence_level, check_flag, signature
 from .sets_intervals import check_clusters
 from .text_phrases import telling_phrases
-from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 from .text_wording import check_language_model, coded_texts, corpus_wording, load_language_model, wording_of
 
 # isort: split
@@ -63,7 +63,7 @@ Returns:
     formulaic_share: share of the candidates that are more predictable than 19 of 20. People give 0.05 of each.
     odd_wording_share_of_people: 0.05, by construction.
     n_rows: number of rows. All other values are NaN below ten rows, or clusters.
-    ..._ci_low, ..._ci_high: with confidence_level, of the gap and the shares.
+    ..._ci_low, ..._ci_high: with confidence_level, ends of the intervals of the gap and the shares.
     wording_gap_per_row, odd_wording_share_per_row, formulaic_share_per_row: with details.
     wording_per_candidate: with details, SLOR of every candidate.
     oddest_wording: with details, [row, candidate] of the 100 candidates with the lowest SLOR: where to look.
@@ -100,6 +100,7 @@ class Wording(CollectionModule, evaluate.Metric):
         "clusters": None,
         "details": False,
     }
+    token_finder = token_finder
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
