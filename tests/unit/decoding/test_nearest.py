@@ -111,8 +111,8 @@ class PointSamples:
         self.points, self.items = drawn_points(rng, spreads, n_items), range(n_items)
         self.names, self.settings = list(self.points), dict.fromkeys(self.points)
 
-    def rows(self, name, chosen, suffix):
-        return [SystemRow(str(i), {name: ()}) for i in chosen]
+    def rows(self, names, chosen, suffix):
+        return {name: [SystemRow(str(i), {name: ()}) for i in chosen] for name in names}
 
 
 class PointJudge:

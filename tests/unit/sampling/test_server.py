@@ -20,6 +20,7 @@ from manycaps.command_line import main
 from manycaps.sampling import SampleOptions, sample
 from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting
+from manycaps.sampling.run import items_of, load_sampler
 from tests.each_case import each_case
 from tests.refusals import assert_refused
 from tests.tiny_models import save_pictures, save_prompts
@@ -43,6 +44,7 @@ class FakeServer:
         body = json.loads(content)
         with self._lock:
             self.requests.append({**body, "key": request.headers["Authorization"], "path": request.path})
+            self.requests[-1]["cookie"] = request.headers["Cookie"]
             self._counts[content] += 1
             number = self._counts[content]
         made = self.answer(body, number)
@@ -300,6 +302,29 @@ def test_odd_texts_are_written_as_they_are(tmp_path, encoding):
     assert [json.loads(line)["captions"] for line in lines] == [list(ODD_TEXTS.values())] * 4
 
 
+# Answers that are odd, and yet have samples.
+ODD_ANSWERS = {
+    "more_than_asked_for": lambda body, _: echo({**body, "n": 7}),
+    "nan": json_body('{"choices": [{"message": {"content": "a"}}], "created": NaN}'),
+    "a_key_twice": json_body('{"choices": [], "choices": [{"message": {"content": "a"}}]}'),
+    "no_type": lambda body, _: (200, "", echo(body)[2]),
+    "a_cookie": lambda body, _: (*echo(body), {"Set-Cookie": "a=b"}),
+    "some_without_text": lambda body, _: completion(*[None, "a", "b"][-body.get("n", 1) :]),
+} | {
+    wait: lambda body, n, wait=wait: (429, "a/b", "", {"Retry-After-Ms": wait}) if n == 1 else echo(body)
+    for wait in ("-5", "nan", "inf", "soon")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_ANSWERS)
+def test_an_odd_answer_has_samples(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("manycaps.sampling.server_requests.FIRST_PAUSE", 0.01)
+    with serving(ODD_ANSWERS[name]) as server:
+        rows = rows_of(options_for(server.url, tmp_path))
+    assert [len(row["captions"]) for row in rows] == [3] * 4
+    assert {request["cookie"] for request in server.requests} == {None}
+
+
 @pytest.mark.parametrize(("key", "sent_key"), [(f" {KEY}\r\n", KEY), (f"{KEY}\n", KEY), ("", None), (" ", None)])
 def test_the_key_is_stripped(tmp_path, monkeypatch, key, sent_key):
     monkeypatch.setenv("OPENAI_API_KEY", key)
@@ -463,6 +488,14 @@ def test_settings_that_a_server_does_not_have(tmp_path, changed, message):
     with serving(refusing("top_k", "generation_config")) as server:
         assert_refused(ValueError, message, lambda: sample(options_for(server.url, tmp_path, **changed)))
     assert not [request for request in server.requests if not {"top_k", "generation_config"} & {*request}]
+
+
+def test_a_dialect_takes_all_settings_of_a_comparison(tmp_path):
+    with serving(refusing("top_k", "generation_config")) as server:
+        options = options_for(server.url, tmp_path)
+        load_sampler(options, items_of(options), [Setting(0.5), Setting(2.0)])
+        message = "--url: expected a server that takes a chat, got a refusal: it takes neither --top-k nor --min-p."
+        assert_refused(ValueError, message, load_sampler, options, items_of(options), [Setting(), Setting(top_k=5)])
 
 
 def test_ctrl_c_waits_for_no_answer(tmp_path, monkeypatch):
