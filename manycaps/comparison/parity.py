@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
-from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs
+from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs, faults_of
 from manycaps.kit.sets_parity import (
     COVARIANCES,
     GAPS,
@@ -20,7 +20,7 @@ from manycaps.kit.sets_parity import (
     parity_wording,
 )
 from manycaps.kit.sets_parity_words import ParityWord, words_of
-from manycaps.kit.sets_tails import TAIL, CorpusTails, Distances, corpus_tails
+from manycaps.kit.sets_tails import TAIL, CorpusTails, Distances, TailShare, corpus_tails
 from manycaps.kit.text_phrases import Phrase
 from manycaps.kit.text_wording import CorpusWording, WordingRows
 
@@ -35,8 +35,8 @@ LISTS = ("distance_histogram", "most_unlike_people", "most_alike")
 # Rows after which a system is distinguished from people.
 ROWS = "rows_needed"
 
-# Orders in which systems are printed, beside that in which they were given, and the values that they follow.
-ORDERS = {"faults": FAULTS[0], "likeness": ROWS}
+# Orders in which systems are printed, beside that in which they were given.
+ORDERS = ("faults", "likeness")
 
 # Share of a system's captions that also occur among the references, beyond that of people: with more it is not compared
 # with other systems, as a copy is never unlike people's captions.
@@ -89,6 +89,18 @@ class SystemParity:
         """Lists of the module: the histogram of distances, the captions most unlike people's, the pairs most alike."""
         return listed_captions(self.rows.distances, self.tails.people[False])
 
+    @functools.cached_property
+    def shares(self) -> Mapping[str, TailShare]:
+        """All shares: those of distances, and where it is measured those of wording, and of faults by either."""
+        is_measured = self.wording is not None and self.wording.is_measured
+        return {**self.tails.shares, **(self.wording.shares if self.wording and is_measured else {})}
+
+    @property
+    def gaps(self) -> dict[str, np.ndarray]:
+        """The gaps of every row, shape (n_rows,)."""
+        gaps = {gap: self.rows.columns[gap] for gap in GAPS}
+        return gaps | ({"wording_gap": self.wording.rows.gaps} if self.wording and self.wording.is_measured else {})
+
     def wording_per_row(self) -> dict[str, list[float]]:
         """Return the wording of every row, by the names of the result; empty where it is not measured."""
         if self.wording is None or not self.wording.is_measured:
@@ -124,6 +136,11 @@ class ComparedParity(NamedTuple):
     # One of `ORDERS`; empty: as they were given.
     order: str = ""
 
+    @property
+    def faults(self) -> str:
+        """The share of faults that all systems have: by meaning or wording, or by meaning alone."""
+        return faults_of([system.shares for system in self.systems])
+
     def in_order(self) -> list[SystemParity]:
         """Return the systems as they are printed: as they were given, or sorted by faults or by likeness alone.
 
@@ -132,7 +149,9 @@ class ComparedParity(NamedTuple):
 
         def key(system: SystemParity) -> tuple[float, float]:
             p_value = np.nan_to_num(system.result["human_parity_p_value"], nan=2.0)
-            return system.unlikeness(ORDERS[self.order]), -float(p_value) if self.order == "likeness" else 0.0
+            if self.order == "faults":
+                return system.unlikeness(self.faults), 0.0
+            return system.unlikeness(ROWS), -float(p_value)
 
         return sorted(self.systems, key=key) if self.order else list(self.systems)
 

@@ -20,13 +20,15 @@ from manycaps.kit.sets_gaps import sums_of_clusters
 from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
 from manycaps.kit.sets_parity import GAPS
 from manycaps.kit.sets_parity_power import joint_p_value, level_of_gaps, noncentrality_of_f
-from manycaps.kit.sets_tails import TESTED
 
 if TYPE_CHECKING:
     from manycaps.comparison.parity import SystemParity
 
-# Shares of faults, of which fewer are better; in all others people's 5 % is best.
-FAULTS = ("unlike_people_share",)
+# Shares of faults, of which fewer are better: by meaning or wording, and each. In all others people's 5 % is best.
+FAULTS = ("faulty_share", "unlike_people_share", "odd_wording_share")
+
+# Other shares of which pairs are tested, where both systems have them.
+LIKENESS = ("ordinary_share", "formulaic_share", "near_duplicate_share")
 
 # Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
 MOST_ENUMERATED = 14
@@ -35,7 +37,7 @@ MOST_ENUMERATED = 14
 class ShareTest(NamedTuple):
     """A share of two systems."""
 
-    # One of `TESTED`, and its mean in both systems.
+    # Name of the share, and its mean in both systems.
     key: str
     first: float
     second: float
@@ -67,7 +69,7 @@ class ParityPair(NamedTuple):
     adjusted_p_value: float
     # Where that test holds, how they differ.
     shares: Sequence[ShareTest]
-    # Fidelity and diversity gap, as far as both systems have them.
+    # Fidelity, diversity and wording gap, as far as both systems have them.
     gaps: Sequence[GapDifference]
     # Difference of the fidelity gaps that is found 80 % of the time, after Holm's rule as well; infinity where there
     # are too few rows to distinguish any two systems; and the least number of rows that suffices.
@@ -184,7 +186,7 @@ def compared_pairs(
                 p_values[k],
                 adjusted[k],
                 share_tests,
-                _differences(first, second, differences[k], clusters),
+                _differences(first, second, clusters),
                 detectable.gap,
                 detectable.least_rows,
                 [side.name for side in (first, second) if side.copies],
@@ -197,8 +199,8 @@ def compared_pairs(
 def _credited(tests: list[ShareTest], systems: "tuple[SystemParity, SystemParity]") -> list[ShareTest]:
     """Give a system with more faults no credit for fewer ordinary captions that its faults explain.
 
-    Wrong captions are seldom ordinary. Half of its captions or more must be no faults, and fewer of these ordinary than
-    the other system's interval holds.
+    Wrong captions are seldom ordinary. Half of its captions or more must be no faults, and at least half of the
+    difference must remain if ordinary captions are counted among these alone.
     """
     names = [system.name for system in systems]
     faults = next((test for test in tests if test.key in FAULTS and test.better), None)
@@ -207,23 +209,29 @@ def _credited(tests: list[ShareTest], systems: "tuple[SystemParity, SystemParity
         if faults and test.key == "ordinary_share" and test.better not in (None, faults.better):
             side = names.index(str(test.better))
             good = 1 - (faults.first, faults.second)[side]
-            ordinary = (test.first, test.second)[side]
-            if good < 0.5 or ordinary / good >= systems[1 - side].result["ordinary_share_ci_low"]:
+            ordinary, others = (test.first, test.second)[side], (test.first, test.second)[1 - side]
+            if good < 0.5 or others - ordinary / good < (others - ordinary) / 2:
                 test = test._replace(better=None)
         credited.append(test)
     return credited
 
 
+def faults_of(systems: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first of `FAULTS` that all systems have among their shares."""
+    return next(key for key in FAULTS if all(key in shares for shares in systems))
+
+
 def _differences(
-    first: "SystemParity", second: "SystemParity", differences: np.ndarray, clusters: Sequence[Hashable] | None
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None
 ) -> list[GapDifference]:
-    """Both gaps of two systems; a gap that one of them has in no row is left out."""
+    """The gaps of two systems; one that either of them has in no row is left out."""
     compared = []
-    for gap, rows in zip(GAPS, differences.T, strict=True):
-        values = first.result[gap], second.result[gap]
-        if not np.isnan(values).any():
-            mean = mean_of_rows(rows, clusters)
-            compared.append(GapDifference(gap, *values, mean.mean, *mean_interval(mean, 1 - LEVEL)))
+    others = second.gaps
+    for gap, rows in first.gaps.items():
+        if gap in others and not (np.isnan(rows).all() or np.isnan(others[gap]).all()):
+            mean = mean_of_rows(np.nan_to_num(rows - others[gap]), clusters)
+            ends = mean_interval(mean, 1 - LEVEL)
+            compared.append(GapDifference(gap, first.result[gap], second.result[gap], mean.mean, *ends))
     return compared
 
 
@@ -284,7 +292,7 @@ class _ComparedShare:
         clusters: Sequence[Hashable] | None,
         resampling: Mapping[str, Any],
     ) -> None:
-        shares = [system.tails.shares[key] for system in systems]
+        shares = [system.shares[key] for system in systems]
         excesses = [share.rows - share.people_rows for share in shares]
         self.key, self.names = key, [system.name for system in systems]
         self.values = [share.value for share in shares]
@@ -316,8 +324,10 @@ def _compared_shares(
 ) -> list[_ComparedShare]:
     """Compare the shares that both systems have in two rows or more."""
     compared = []
-    for key in TESTED:
-        rows = [system.tails.shares[key].rows for system in (first, second)]
+    for key in (faults_of([first.shares, second.shares]), *LIKENESS):
+        rows = [system.shares[key].rows for system in (first, second) if key in system.shares]
+        if len(rows) < 2:
+            continue
         known: np.ndarray = ~(np.isnan(rows[0]) | np.isnan(rows[1]))
         if np.count_nonzero(known) > 1:
             compared.append(_ComparedShare(key, (first, second), known, clusters, resampling))

@@ -5,32 +5,116 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from manycaps.comparison.mean_intervals import POWER
 from manycaps.comparison.parity import ROWS, ComparedParity, SystemParity
 from manycaps.comparison.parity_pairs import FAULTS, ParityPair, ShareTest
 from manycaps.comparison.systems import SystemRow
-from manycaps.comparison.table_formats import Cell, FormattedTable, as_written
-from manycaps.kit.sets_parity_words import SHARE_NOUNS, p_value_digits, share_text, shown_p_value
+from manycaps.comparison.table_formats import Cell, FormattedTable, as_written, number_cell
+from manycaps.kit.sets_parity_words import SHARE_NOUNS, gap_text, p_value_digits, share_text, shown_p_value
 from manycaps.kit.sets_tails import TAIL
+from manycaps.kit.text_phrases import Phrase
 
 # Columns of a terminal, and pairs that are printed without --full: those with the baseline if there are more.
 WIDTH, MOST_PAIRS = 100, 3
 
 # Lines of a terminal, without that of the next command, and captions of a system that are printed if they fit.
-HEIGHT, MOST_EXAMPLES = 25, 3
+HEIGHT, MOST_EXAMPLES = 26, 3
 
 # Letters of a caption that a terminal shows.
 MOST_LETTERS = 35
 
-# Shares of the table, and how sentences name them.
+# Shares that sentences name, and how.
 SHARES = SHARE_NOUNS
+NOUNS = {**SHARES, "formulaic_share": "formulaic captions"}
 
-# What each column of the answer is about, as the terminal says it.
+# Columns of the table: shares of faults, and of likeness. A terminal shows the first and those of likeness that differ.
+FAULT_COLUMNS = {"faulty_share": "faults", "unlike_people_share": "unlike people", "odd_wording_share": "odd wording"}
+LIKENESS_COLUMNS = {
+    "ordinary_share": "ordinary",
+    "formulaic_share": "formulaic",
+    "near_duplicate_share": "near-duplicates",
+    "spread_share": "spread pairs",
+}
+
+# What each column of the answer is about, and what is said where wording is not known.
 LEGEND = (
-    "Faults, here captions unlike people's: fewer are better. The other columns say how like people's these captions "
-    "are, not how good."
+    "Faults are captions that people would not write, by meaning{wording}: fewer are better. The other columns say how "
+    "like people's these captions are, not how good."
 )
+BY_WORDING, NO_WORDING = " or wording", " alone (wording takes ten rows or more, and captions)"
 MARKED = " {mark}: not shown to be worse than the best of the column."
+
+# What a terminal says of a share that is above people's; the page has a sentence.
+BRIEFLY = {
+    "unlike": ("unlike_people_share", "unlike people's"),
+    "odd-wording": ("odd_wording_share", "of odd wording"),
+    "copies": ("copied_share", "also among the references"),
+    "ordinary": ("ordinary_share", "ordinary"),
+    "formulaic": ("formulaic_share", "formulaic"),
+    "near-duplicates": ("near_duplicate_share", "of pairs near-duplicates"),
+    "spread": ("spread_share", "of pairs far apart"),
+}
+
+# What the caption of a table adds where wording is known.
+WORDING_CAPTION = (
+    "; odd wording, and formulaic captions, are less and more predictable than 19 of 20 human ones, by the words that "
+    "people used of other rows, and the wording gap is the mean difference in natural logarithms per word"
+)
+
+# Phrases that are named of a system: used more often than by people, and less often.
+MOST_OVERUSED, MOST_UNDERUSED = 3, 1
+
+
+def legend_of(parity: ComparedParity) -> str:
+    """Say what the columns of the answer are about."""
+    return LEGEND.format(wording=BY_WORDING if parity.faults == FAULTS[0] else NO_WORDING)
+
+
+def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
+    """Name the phrases that give a system away, the largest differences first: as many as fit a width, or none.
+
+    >>> shirt, begins = Phrase("shirt", False, False, 0.34, 0.01, 0.001), Phrase("a", True, False, 0.44, 0.09, 0.001)
+    >>> phrase_line([begins, shirt])
+    "gives itself away by: begins with 'a' (44 % of captions, people 9 %), 'shirt' (34 %, 1 %)"
+    >>> phrase_line([begins, shirt, Phrase("there is", False, False, 0.0, 0.02, 0.01)], width=80)
+    "gives itself away by: never 'there is' (people 2 %)"
+    """
+    over = [phrase for phrase in phrases if phrase.share > phrase.share_of_people][:MOST_OVERUSED]
+    under = [phrase for phrase in phrases if phrase.share < phrase.share_of_people][:MOST_UNDERUSED]
+    for n_over in range(len(over), -1, -1):
+        named = [
+            f"{_named(phrase)} ({as_percent(phrase.share)}{', ' if i else ' of captions, people '}"
+            f"{as_percent(phrase.share_of_people)})"
+            for i, phrase in enumerate(over[:n_over])
+        ]
+        lacking = [
+            f"never {_named(phrase)} (people {as_percent(phrase.share_of_people)})"
+            if phrase.share == 0
+            else f"seldom {_named(phrase)} ({as_percent(phrase.share)}, people {as_percent(phrase.share_of_people)})"
+            for phrase in under
+        ]
+        line = f"gives itself away by: {'; '.join(filter(None, [', '.join(named), *lacking]))}"
+        if (named or lacking) and (width is None or len(line) <= width):
+            return line
+    return ""
+
+
+def _named(phrase: Phrase) -> str:
+    """A phrase in quotes, with its place."""
+    place = "begins with " * phrase.begins + "ends in " * phrase.ends
+    return f"{'is ' if phrase.begins and phrase.ends else place}'{_short(phrase.phrase, MOST_LETTERS)}'"
+
+
+def screen_line(system: SystemParity) -> str:
+    """Say briefly how a system differs from people: the numbers without intervals, which the table has."""
+    shares = [BRIEFLY[word.name] for word in system.words if word.name in BRIEFLY]
+    brief = ", ".join(f"{as_percent(system.result[key])} {noun}" for key, noun in shares)
+    others = [word.sentence for word in system.words if word.name not in BRIEFLY]
+    has_p = any(word.name == "different" for word in system.words)
+    sentences = [*([] if has_p else [f"{system_p_value(system)}."]), *([f"{brief}."] if brief else []), *others]
+    return f"{system.name}: {' '.join(sentences)}"
 
 
 def system_line(parity: ComparedParity, system: SystemParity) -> str:
@@ -38,11 +122,16 @@ def system_line(parity: ComparedParity, system: SystemParity) -> str:
     sentences = " ".join(word.sentence for word in system.words) or "One row: no interval."
     has_p = any(word.name == "different" for word in system.words)
     p_value = "" if has_p else f"{system_p_value(system)}. "
-    margin = ""
-    if parity.margin is not None:
-        is_shown = "Within" if parity.within[system.name] else "Not shown to be within"
-        margin = f" {is_shown} {parity.margin:g} of people in {_gaps_named(system.result['diversity_gap'])}."
-    return f"{system.name}: {p_value}{sentences}{margin}"
+    phrases = phrase_line(system.rows.phrases)
+    phrases = f" {phrases[0].upper()}{phrases[1:]}." if phrases else ""
+    return f"{system.name}: {p_value}{sentences}{phrases}{_within(parity, system)}"
+
+
+def _within(parity: ComparedParity, system: SystemParity) -> str:
+    if parity.margin is None:
+        return ""
+    is_shown = "Within" if parity.within[system.name] else "Not shown to be within"
+    return f" {is_shown} {parity.margin:g} of people in {_gaps_named(system.result['diversity_gap'])}."
 
 
 def system_p_value(system: SystemParity) -> str:
@@ -81,7 +170,11 @@ def pair_line(pair: ParityPair) -> str:
 
 def _of_gaps(pair: ParityPair) -> str:
     """The direction in which two systems differ: by the gaps whose intervals exclude 0, else by all together."""
-    words = {"fidelity_gap": "{} is nearer to the references", "diversity_gap": "{} is less varied"}
+    words = {
+        "fidelity_gap": "{} is nearer to the references",
+        "diversity_gap": "{} is less varied",
+        "wording_gap": "{} is less predictable in wording",
+    }
     clear = [gap for gap in pair.gaps if not gap.low <= 0 <= gap.high]
     parts = [
         f"{words[gap.key].format(pair.first if gap.difference < 0 else pair.second)} ({gap.key.replace('_', ' ')} "
@@ -112,7 +205,7 @@ def _margin(pair: ParityPair) -> str:
 
 
 def _both(share: ShareTest, better: str, pair: ParityPair) -> str:
-    return f"{SHARES[share.key]} ({_values(share, better, pair)})"
+    return f"{NOUNS[share.key]} ({_values(share, better, pair)})"
 
 
 def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
@@ -139,40 +232,58 @@ def as_rows_needed(result: Mapping[str, Any]) -> str:
 
 
 def parity_table(parity: ComparedParity, *, whole: bool = False) -> FormattedTable:
-    """Return the table of systems beside people: that of a terminal, or with `whole` every share."""
-    shares = {key: noun.removesuffix(" captions") for key, noun in SHARES.items()} | {FAULTS[0]: "faults"}
-    if whole:
-        shares["spread_share"] = "spread pairs"
-    systems = parity.in_order()
-    columns = [("system", [Cell(system.name) for system in systems], "people")]
-    for key, title in shares.items():
+    """Return the table of systems beside people: that of a terminal, or with `whole` all shares and the wording gap."""
+    systems, has_wording = parity.in_order(), parity.faults == FAULTS[0]
+    columns = [("system", [Cell(system.name) for system in systems], Cell("people"))]
+
+    def add_share(key: str, title: str) -> None:
         best = parity.best(key)
-        cells = [
-            _interval_cell(
-                "one caption" if math.isnan(system.result[key]) else share_text(system.result, key),
-                system.result[key],
-                system.name in best,
-                system.unlikeness(key),
+        columns.append(
+            (
+                title,
+                [
+                    _interval_cell(
+                        "one caption" if math.isnan(system.result[key]) else share_text(system.result, key),
+                        system.result[key],
+                        system.name in best,
+                        system.unlikeness(key),
+                    )
+                    for system in systems
+                ],
+                number_cell(systems[0].result.get(f"{key}_of_people", TAIL), as_percent),
             )
-            for system in systems
-        ]
-        columns.append((title, cells, as_percent(TAIL)))
-    best = parity.best(ROWS)
-    after = [_interval_cell(as_rows_needed(each.result), each.result[ROWS], each.name in best) for each in systems]
+        )
+
+    add_share(parity.faults, "faults")
+    if whole and has_wording:
+        for key in FAULTS[1:]:
+            add_share(key, FAULT_COLUMNS[key])
     p_values = [(each.adjusted_p_value, int(each.result["n_rows"])) for each in systems]
     p_cells = [Cell(p_value_digits(p_value, n_rows), value=p_value) for p_value, n_rows in p_values]
-    columns[2:2] = [("p", p_cells, ""), ("distinguished after", after, "")]
+    best = parity.best(ROWS)
+    after = [_interval_cell(as_rows_needed(each.result), each.result[ROWS], each.name in best) for each in systems]
+    columns += [("p", p_cells, Cell("")), ("distinguished", after, Cell(""))]
+    for key, title in LIKENESS_COLUMNS.items():
+        values = [system.result[key] for system in systems if key in system.shares]
+        is_shown = whole or (key != "spread_share" and not np.isnan(values).all())
+        if len(values) == len(systems) and is_shown:
+            add_share(key, title)
+    if whole and has_wording:
+        gaps = [
+            _interval_cell(gap_text(each.result, "wording_gap"), each.result["wording_gap"], False) for each in systems
+        ]
+        columns.append(("wording gap", gaps, number_cell(0.0)))
     caption = (
-        f"Systems beside people. {LEGEND} Captions unlike people's are farther from the references than 19 of 20 human "
-        'ones. p is that of "people could have written all captions"; after so many rows the difference is found 80 % '
-        "of the time. Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and "
-        "spread pairs are pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human "
-        "ones: people's 5 % is best. Brackets: 95 % intervals"
+        f"Systems beside people. {legend_of(parity)} Captions unlike people's are farther from the references than 19 "
+        f"of 20 human ones{WORDING_CAPTION * has_wording}. p is that of "
+        '"people could have written all captions"; after so many rows the difference is found 80 % of the time. '
+        "Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and spread pairs are "
+        "pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human ones: people's 5 % is "
+        "best. Brackets: 95 % intervals"
         f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
     )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
-    people = [Cell(text, value=TAIL if text == as_percent(TAIL) else None) for *_, text in columns]
-    return FormattedTable(caption, [title for title, *_ in columns], [*rows, people])
+    return FormattedTable(caption, [title for title, *_ in columns], [*rows, [cell for *_, cell in columns]])
 
 
 def _interval_cell(text: str, value: float, is_best: bool, sort: float | None = None) -> Cell:
@@ -205,7 +316,7 @@ def parity_screen(
     `full` adds the rest of them and of the pairs.
     """
     table = as_written(parity_table(parity)._replace(caption=""), "text").splitlines()[2:]
-    legend = LEGEND + MARKED.format(mark="*") * (len(parity.systems) > 1)
+    legend = legend_of(parity) + MARKED.format(mark="*") * (len(parity.systems) > 1)
     pairs = parity.pairs
     if not full and len(pairs) > MOST_PAIRS:
         pairs = [pair for pair in pairs if pair.second == pairs[0].second]
@@ -216,7 +327,7 @@ def parity_screen(
     before = [*table, *_wrapped(legend), "", *(line for note in notes for line in _wrapped(note))]
     after = ["", *(line for text in of_pairs for line in _wrapped(text))] if of_pairs else []
     systems = parity.in_order()
-    sentences = [_wrapped(f"- {system_line(parity, system)}") for system in systems]
+    sentences = [_wrapped(f"- {screen_line(system)}{_within(parity, system)}") for system in systems]
     n_free = HEIGHT - len(before) - len(after) - sum(map(len, sentences))
     examples = [example_lines(system, rows, MOST_EXAMPLES) for system in systems]
     shown = [len(lines) for lines in examples] if full else _shares(list(map(len, examples)), n_free)
@@ -256,7 +367,7 @@ def _examples(system: SystemParity, key: str, rows: Sequence[SystemRow], n: int)
 
 
 def example_lines(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[str]:
-    """Return lines of a terminal: n captions most unlike people's, and the most similar pair of near-duplicates."""
+    """Return lines of a terminal: phrases, n captions most unlike people's, and the most similar near-duplicates."""
     words = {word.name for word in system.words}
     lines = [
         f"{_short(shown.row.id)}: {_quoted(shown.captions[0])}; people: {_quoted((shown.row.references or [''])[0])}"
@@ -267,7 +378,8 @@ def example_lines(system: SystemParity, rows: Sequence[SystemRow], n: int) -> li
         both = f"{first} twice" if first == second else f"{first} and {second}"
         # The pair comes first, unless the captions themselves are a reason for what is said.
         lines.insert(len(lines) if "unlike" in words else 0, f"{_short(pair.row.id)}: {both}")
-    return lines
+    phrases = phrase_line(system.rows.phrases, WIDTH - 2)
+    return [phrases, *lines] if phrases else lines
 
 
 def _quoted(caption: str) -> str:

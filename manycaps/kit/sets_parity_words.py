@@ -5,18 +5,18 @@ interval of its share to lie above the 5 % of people. So people's captions get a
 cases, and a system with one damage gets each word for another damage in at most 5 %. Measured by
 `python -m scripts.studies.human_parity_truth`.
 
-Faults and likeness are two questions. Captions unlike people's are faults: fewer than people's are never held against
-a system. Those far from the references are a lower bound of those that people would not have written: nearly tight with
-MiniLM, about a third with METEOR. All other words are about likeness, in which people's own value is best. Copies of
-references are as near to them as ordinary captions: only ordinary captions beyond the copies are called bland. And
-captions that lie farther apart than people's are no praise: wrong ones do.
+Faults and likeness are two questions. Captions unlike people's, and those of odd wording, are faults: fewer than
+people's are never held against a system. Those far from the references are a lower bound of those that people would not
+have written: nearly tight with MiniLM, about a third with METEOR. All other words are about likeness, in which people's
+own value is best. Copies of references are as near to them as ordinary captions: only ordinary captions beyond the
+copies are called bland. And captions that lie farther apart than people's are no praise: wrong ones do.
 
 Where p finds a difference and no share does, the gaps give the direction: those that are significant by themselves,
-else all of them together.
+else all of them together. A significant fidelity gap is said unless a share says so.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from .sets_parity_power import LEVEL
@@ -33,6 +33,7 @@ DIRECTIONS = {
         "farther from the references than people are from each other",
     ),
     "diversity_gap": ("less varied than people", "more varied than people"),
+    "wording_gap": ("less predictable in wording than people", "more predictable in wording than people"),
 }
 
 # Shares that are tested, as sentences name them.
@@ -46,7 +47,8 @@ SHARE_NOUNS = {
 class ParityWord(NamedTuple):
     """One thing that is said."""
 
-    # "untested", "alike", "different", "unlike", "copies", "ordinary", "near-duplicates" or "spread".
+    # "untested", "alike", "different", "unlike", "odd-wording", "copies", "ordinary", "formulaic", "near-duplicates" or
+    # "spread".
     name: str
     # A sentence of plain English.
     sentence: str
@@ -57,8 +59,8 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
 
     `result` is one of `human_parity`, with its p-value and confidence_level=0.95; `p_value` takes the place of its own,
     for example after Holm's correction over several systems. There is at least one word: "untested" alone where there
-    is no p-value, "alike" alone where no difference is detected, "different" where the gaps say how, as no share does.
-    Raises ValueError if the result has no p-value or no intervals.
+    is no p-value, "alike" alone where no difference is detected, "different" where the gaps say how, or nearer or
+    farther, as no share does. Raises ValueError if the result has no p-value or no intervals.
 
     >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_expected": 0.01}
     >>> shares = {"unlike_people": 0.05, "copied": 0.0, "ordinary": 0.32, "near_duplicate": 0.04, "spread": 0.05}
@@ -81,17 +83,21 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
     if p_value > LEVEL:
         return [ParityWord("alike", f"Cannot be distinguished from human captions{_bound(result)}.")]
     words = _of_shares(result)
-    if all(word.name == "copies" for word in words):
+    names = {word.name for word in words}
+    is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL
+    if names <= {"copies"} or (is_nearer_or_farther and names.isdisjoint({"unlike", "copies", "ordinary"})):
         p_text = shown_p_value(p_value, int(result["n_rows"]))
-        sentence = f"Distinguished from human captions ({p_text}): {_of_gaps(result)}."
+        chosen = DIRECTIONS if names <= {"copies"} else ("fidelity_gap",)
+        sentence = f"Distinguished from human captions ({p_text}): {_of_gaps(result, chosen)}."
         words.append(ParityWord("different", sentence))
     return words
 
 
-def _of_gaps(result: Mapping[str, float]) -> str:
+def _of_gaps(result: Mapping[str, float], chosen: Collection[str]) -> str:
     """In which direction a result differs: by the gaps that are significant, else by the largest share, or all gaps."""
-    gaps = {gap: result[gap] for gap in DIRECTIONS if not math.isnan(result.get(gap, math.nan))}
-    significant = [gap for gap in gaps if result.get(f"{gap}_p_value", math.nan) <= LEVEL]
+    gaps = {gap: result[gap] for gap in chosen if not math.isnan(result.get(gap, math.nan))}
+    p_keys = {gap: "wording_p_value" if gap == "wording_gap" else f"{gap}_p_value" for gap in gaps}
+    significant = [gap for gap, key in p_keys.items() if result.get(key, math.nan) <= LEVEL]
     if not significant and result.get("gaps_p_value", math.nan) > LEVEL:
         shares = [name for name in SHARE_NOUNS if result[f"{name}_ci_low"] < result[name]]
         largest = max(shares, key=lambda name: (result[name] - TAIL) / (result[name] - result[f"{name}_ci_low"]))
@@ -136,6 +142,13 @@ def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
                 f"{share} of its captions are farther from the references than 19 of 20 human ones {people}{bound}.",
             )
         )
+    for name, share, place in (
+        ("odd-wording", "odd_wording_share", "less predictable in their wording"),
+        ("formulaic", "formulaic_share", "more predictable in their wording"),
+    ):
+        if is_above_people(result, share):
+            said = f"{share_text(result, share)} of its captions are {place} than 19 of 20 human ones {people}."
+            words.append(ParityWord(name, said))
     if is_above_people(result, "copied_share"):
         of_people = f"{100 * result['copied_share_of_people']:.0f} %"
         words.append(

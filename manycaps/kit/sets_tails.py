@@ -199,7 +199,12 @@ class PeopleDistances:
         return np.sum(shares, axis=0)
 
     def threshold(self, sign: int, share: float) -> Threshold:
-        """Return the quantile beyond which a share of people's distances lies, at the end that the sign says."""
+        """Return the quantile beyond which a share of people's distances lies, at the end that the sign says.
+
+        Beyond that of a share of 0 lies nothing: it may be far from all distances that are known.
+        """
+        if not share:
+            return Threshold(sign, math.inf, 0.0, self._tolerance)
 
         def reached(value: float) -> float:
             """The share of people's distances that, times the sign, lie at `value` or beyond."""
@@ -595,7 +600,7 @@ def _shares_with_intervals(
         }
         for name, rows in rows_beyond(distances, thresholds).items():
             share = math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows))
-            beyond[name].append(share if quantiles[name][end] else 0.0)
+            beyond[name].append(share)
     return {name: shares[name].with_interval(far, near, confidence_level) for name, (far, near) in beyond.items()}
 
 

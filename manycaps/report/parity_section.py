@@ -8,11 +8,10 @@ import matplotlib.ticker
 import numpy as np
 
 from manycaps.comparison.parity import ComparedParity, SystemParity
-from manycaps.comparison.parity_pairs import FAULTS
 from manycaps.comparison.parity_text import (
-    LEGEND,
     CaptionExample,
     as_percent,
+    legend_of,
     most_alike,
     most_unlike,
     pair_line,
@@ -60,7 +59,7 @@ def parity_section(parity: ComparedParity, notes: Sequence[str], rows: Sequence[
     )
     lines = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)
     pairs = f'<h2 id="pairs-beside-people">Compared with each other</h2><ul class="pairs">{lines}</ul>' if lines else ""
-    paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in [LEGEND, *notes])
+    paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in [legend_of(parity), *notes])
     figures = "".join(map(as_figure, parity_plots(parity)))
     return f"""<h2 id="summary">Compared with people</h2>{paragraphs}<ul class="answer summary">{systems}</ul>
 {pairs}
@@ -112,16 +111,17 @@ def map_plot(parity: ComparedParity) -> Plot | None:
         key = "ordinary_share"
     noun, descriptions = SHARE_NOUNS[key], []
     with new_figure(5, figsize=MAP_SIZE) as (figure, axes):
-        axes.axhline(TAIL, color=INK, lw=0.8)
+        of_people = parity.systems[0].result.get(f"{parity.faults}_of_people", TAIL)
+        axes.axhline(of_people, color=INK, lw=0.8)
         axes.axvline(TAIL, color=INK, lw=0.8)
-        axes.plot([TAIL], [TAIL], "*", color=INK, ms=13, label="people", linestyle="none")
+        axes.plot([TAIL], [of_people], "*", color=INK, ms=13, label="people", linestyle="none")
         for i, system in enumerate(parity.systems):
-            center, ring = share_region(system.result, key, FAULTS[0])
+            center, ring = share_region(system.result, key, parity.faults)
             axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
             axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2, linestyle=LINE_STYLES[i % 6])
             axes.plot(*center[:, None], ms=8, label=system.name, linestyle="none", **mark_of(i))
             descriptions.append(f"{system.name}: {noun} {as_percent(center[0])}, faults {as_percent(center[1])}")
-        axes.set(xlabel=f"{noun} (people's 5 % is best)", ylabel="faults: captions unlike people's (fewer are better)")
+        axes.set(xlabel=f"{noun} (people's 5 % is best)", ylabel="faults (fewer are better)")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
             axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
@@ -129,8 +129,8 @@ def map_plot(parity: ComparedParity) -> Plot | None:
         return as_plot(
             "map",
             "Systems around people",
-            f"Up: faults, captions farther from the references than 19 of 20 human ones. Right: {noun}, "
-            f"{AXES[key]}. People give 5 % of each. Regions reach as far as the 95 % intervals of the table.",
+            f"Up: faults, captions that people would not write. Right: {noun}, {AXES[key]}. The star is people. "
+            "Regions reach as far as the 95 % intervals of the table.",
             "; ".join(descriptions),
             figure,
         )

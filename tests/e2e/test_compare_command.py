@@ -127,10 +127,10 @@ def test_a_table_for_a_paper_is_one_with_values_intervals_marks_and_a_label(file
     table = capsys.readouterr().out
     assert [table.count(text) for text in (r"\begin{table}", r"\caption{", r"\label{tab:systems}")] == [1] * 3
     header, _, values, intervals = table.partition("toprule\n")[2].splitlines()[:4]
-    assert (header.count("&"), header.split("&")[-1].strip()) == (9, r"METEOR \\")
+    assert (header.count("&"), header.split("&")[-1].strip()) == (13, r"METEOR \\")
     assert values.split(" & ")[0].split() == ["base", "(a)"]
     assert r"\textbf{" in values
-    assert intervals.count(r"{\scriptsize [") == 6
+    assert intervals.count(r"{\scriptsize [") == 10
     assert table.count("    people & ") == 1
 
 

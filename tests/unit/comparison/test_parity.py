@@ -1,5 +1,7 @@
 """Systems beside people: equal gaps, sentences about two systems, order, and marks of the best."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -84,7 +86,8 @@ def system(name, faults, rows, ordinary=0.05, copied=0.0):
     shares = {"unlike_people_share": faults, "ordinary_share": ordinary, "near_duplicate_share": float("nan")}
     copies = {"copied_share": copied, "copied_share_expected": 0.0, "human_parity_p_value": 1 / rows, "n_rows": 60}
     words = [ParityWord("copies", "")] * (copied > 0)
-    return SystemParity(name, None, None, ends | shares | copies, 0.01, words)
+    tails = SimpleNamespace(shares=dict.fromkeys(shares))
+    return SystemParity(name, None, tails, ends | shares | copies, 0.01, words)
 
 
 def compared(*systems, pairs=(), order=""):

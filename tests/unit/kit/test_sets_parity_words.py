@@ -15,7 +15,11 @@ from tests.simulated_people import drawn_distances, kept_distances
 PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spread": 0.05, "copied": 0.02}
 
 
-def result_with(p_value=0.01, half=0.03, gaps=(-0.03, 0.01, 0.0, 0.4), of_gaps=0.01, **shares):
+# Both gaps, each with its p-value: neither significant, and that of the candidates being nearer to the references.
+UNCLEAR, IS_NEARER = (-0.03, 0.2, math.nan, math.nan), (-0.03, 0.01, 0.0, 0.4)
+
+
+def result_with(p_value=0.01, half=0.03, gaps=UNCLEAR, of_gaps=0.01, **shares):
     """A result whose shares are people's but for those given, with intervals of this half-width.
 
     `gaps` are both gaps, each with its p-value, without intervals, and `of_gaps` is the p-value of both.
@@ -62,18 +66,15 @@ SENTENCES = [
         {"spread": 0.18},
         "Its captions vary more than human ones: 18 % [15, 21] of the pairs are far apart (people 5 %).",
     ),
-    ({}, f"{DISTINGUISHED} (p = 0.01): {NEARER}."),
-    ({"p_value": 1e-9}, f"{DISTINGUISHED} (p < 0.0001): {NEARER}."),
+    ({"gaps": IS_NEARER}, f"{DISTINGUISHED} (p = 0.01): {NEARER}."),
+    ({"p_value": 1e-9, "gaps": IS_NEARER}, f"{DISTINGUISHED} (p < 0.0001): {NEARER}."),
     (
         {"gaps": (0.031, 0.01, -0.2, 0.02)},
         f"{DISTINGUISHED} (p = 0.01): farther from the references than people are from each other (fidelity gap 0.031) "
         "and less varied than people (diversity gap -0.2).",
     ),
     ({"gaps": (0.031, 0.2, 0.1, 0.02)}, f"{DISTINGUISHED} (p = 0.01): more varied than people (diversity gap 0.1)."),
-    (
-        {"gaps": (-0.03, 0.2, math.nan, math.nan)},
-        f"{DISTINGUISHED} (p = 0.01): neither gap by itself, but together {NEARER}.",
-    ),
+    ({"gaps": UNCLEAR}, f"{DISTINGUISHED} (p = 0.01): neither gap by itself, but together {NEARER}."),
     (
         {"gaps": (-0.03, 0.2, 0.01, 0.3), "of_gaps": 0.2, "near_duplicate": 0.078},
         f"{DISTINGUISHED} (p = 0.01): most by near-duplicates (8 % [4, 11], people 5 %).",
@@ -95,12 +96,35 @@ def test_a_result_has_this_sentence_alone(given, expected):
 def test_copies_are_said_with_the_direction():
     said = "40 % [37, 43] of its captions also occur among the references of their row (people 1 %): copied, or very "
     expected = [f"{said}common ones.", f"{DISTINGUISHED} (p = 0.01): {NEARER}."]
-    assert sentences(result_with(copied=0.4)) == expected
+    assert sentences(result_with(copied=0.4, gaps=IS_NEARER)) == expected
+
+
+def test_nearer_or_farther_is_said_unless_a_share_says_it():
+    farther = (0.03, 0.01, 0.0, 0.4)
+    for shares, names in (
+        ({"near_duplicate": 0.5}, ["near-duplicates", "different"]),
+        ({"unlike_people": 0.5}, ["unlike"]),
+        ({"ordinary": 0.5}, ["ordinary"]),
+    ):
+        words = words_of(result_with(gaps=farther, **shares))
+        assert [word.name for word in words] == names
+        assert ("farther from the references than people" in words[-1].sentence) == ("different" in names)
+
+
+def test_wording_has_words_of_its_own():
+    wording = {"odd_wording_share": 0.12, "odd_wording_share_ci_low": 0.09, "odd_wording_share_ci_high": 0.16}
+    wording |= {"formulaic_share": 0.3, "formulaic_share_ci_low": 0.2, "formulaic_share_ci_high": 0.4}
+    assert sentences(result_with() | wording) == [
+        "12 % [9, 16] of its captions are less predictable in their wording than 19 of 20 human ones (people 5 %).",
+        "30 % [20, 40] of its captions are more predictable in their wording than 19 of 20 human ones (people 5 %).",
+    ]
+    [sentence] = sentences(result_with() | {"wording_gap": 0.3, "wording_p_value": 0.001})
+    assert sentence == f"{DISTINGUISHED} (p = 0.01): more predictable in wording than people (wording gap 0.3)."
 
 
 def test_few_rows_are_said():
     """No p-value below 0.001 under 50 rows, and that the tails were not tested."""
-    few = result_with(1e-9) | {"n_rows": 49}
+    few = result_with(1e-9, gaps=IS_NEARER) | {"n_rows": 49}
     assert sentences(few) == [f"{DISTINGUISHED} (p < 0.001): {NEARER}."]
     untested = result_with(0.3) | {"tails_p_value": math.nan}
     assert sentences(untested)[0].endswith("than 19 of 20 human ones; too few rows to test the shares.")
