@@ -38,6 +38,7 @@ COMMANDS = {
     "make-positives": "add the generated images and captions that train-pac needs",
     "convert-checkpoint": "turn a CLIP checkpoint into a folder for the Hub",
     "count-document-frequency": "count n-grams, for trm_cider",
+    "count-ngrams": "count the n-grams of a training corpus, for wording and human_parity",
     "count-token-frequency": "count the tokens of CLIP, for emscore_pac",
     "make-world": "draw a data set of scenes with coloured shapes, for experiments",
     "export": "write a module as a folder that stands alone, for evaluate.load",

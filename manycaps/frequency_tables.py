@@ -1,5 +1,6 @@
-"""Tables of frequencies, counted in captions: of n-grams for trm_cider, and of CLIP's tokens for emscore_pac."""
+"""Tables counted in captions: of n-grams for trm_cider and wording, and of CLIP's tokens for emscore_pac."""
 
+import collections
 import json
 import pathlib
 from collections.abc import Iterable
@@ -8,8 +9,10 @@ from typing import Any
 from tqdm import tqdm
 
 from .caption_tables import CaptionColumn, caption_lists, open_captions
+from .kit.base_module import check_whole_number
 from .kit.text_cider import document_frequencies
-from .kit.text_tokens import check_tokenizer, tokenize_rows
+from .kit.text_tokens import check_tokenizer, ngram_tokens, tokenize_rows
+from .kit.text_wording import caption_trigrams
 from .saved_files import check_can_be_written, write_text_atomically
 
 # Tokens that every published CLIP reads of a text, start and end included (open_clip, tokenizer.py).
@@ -38,6 +41,33 @@ def write_document_counts(
     documents = list(caption_lists(open_captions([file], wanted, split)))
     counts = document_frequencies(tokenize_rows(tqdm(documents, unit="document"), tokenizer))
     table = {"n_documents": len(documents), "document_frequency": counts}
+    write_text_atomically(output, json.dumps(table))
+    return table
+
+
+def write_ngram_counts(
+    file: str, output: pathlib.Path, *, column: str = "references", tokenizer: str = "ptb", least: int = 1
+) -> dict[str, Any]:
+    """Count how often each trigram occurs, and write the table, which human_parity takes as `language_model`.
+
+    Rows are read one after the other. Trigrams that occur less than `least` times are left out. The other arguments and
+    the errors are those of `write_document_counts`.
+    """
+    check_tokenizer(tokenizer)
+    check_whole_number("--least", least, 1)
+    check_can_be_written(output)
+    counts, n_captions = collections.Counter[str](), 0
+    for row in tqdm(caption_lists(open_captions([file], CaptionColumn(column))), unit="row"):
+        for tokens in ngram_tokens([row], tokenizer)[0]:
+            counts.update(caption_trigrams(tokens))
+        n_captions += len(row)
+    trigrams = {trigram: count for trigram, count in counts.items() if count >= least}
+    table = {"n_captions": n_captions, "trigrams": trigrams}
+    if not trigrams:
+        raise ValueError(
+            f"{file}: expected trigrams that occur {least} times, got none in {n_captions:,} captions. Lower --least, "
+            "or give more captions."
+        )
     write_text_atomically(output, json.dumps(table))
     return table
 

@@ -92,6 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"of {modules_with('tokenizer')}, such as zh-jieba or spacy:de; default: ptb, for English",
     )
+    parser.add_argument(
+        "--language-model",
+        metavar="FILE",
+        help="n-grams of a training corpus, for wording (manycaps count-ngrams); default: of other rows' references",
+    )
     parser.add_argument("--language", metavar="CODE", help=f"of {modules_with('language')}: en, de, fr, es, cs, ru")
     parser.add_argument("--encoder", metavar="NAME", help=f"sentence encoder of {modules_with('encoder')}")
     parser.add_argument(

@@ -54,6 +54,9 @@ class CompareOptions:
     # texts ("truncate" or "window"), weights, the data of METEOR 1.5, the best candidate of each row as well, device of
     # all networks.
     tokenizer: str | None = None
+    # n-gram counts of a training corpus for wording, made by `manycaps count-ngrams`; None: of the references of other
+    # rows.
+    language_model: str | None = None
     language: str | None = None
     encoder: str | None = None
     long_texts: str | None = None

@@ -21,12 +21,12 @@ from manycaps.sampling.captions_file import sampling_settings
 
 # Options that modules are loaded with.
 MODULE_OPTIONS = (
-    *("tokenizer", "language", "encoder", "long_texts"),
+    *("tokenizer", "language_model", "language", "encoder", "long_texts"),
     *("checkpoint", "variant", "meteor15_data", "best_of", "device"),
 )
 
 # Those of them that the answer beside people takes, too.
-OF_PARITY = ("tokenizer", "encoder", "long_texts", "device", "meteor15_data")
+OF_PARITY = ("tokenizer", "language_model", "encoder", "long_texts", "device", "meteor15_data")
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = (

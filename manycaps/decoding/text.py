@@ -13,7 +13,10 @@ from manycaps.kit.sets_tails import TAIL
 if TYPE_CHECKING:
     from manycaps.decoding.run import ComparedSettings
 
-HEADER = ("setting", "rows", "p", "rows needed", "unlike people", "ordinary", "near-duplicates", "energy", "to nearest")
+# Shares of a setting, the first of which are faults.
+COLUMNS = {"unlike_people_share": "unlike people", "odd_wording_share": "odd wording", **SHARES}
+
+HEADER = ("setting", "rows", "p", "rows needed", *COLUMNS.values(), "energy", "to nearest")
 
 
 def table(compared: ComparedSettings) -> list[list[str]]:
@@ -22,7 +25,7 @@ def table(compared: ComparedSettings) -> list[list[str]]:
     order = sorted(nearest.results, key=lambda name: (name not in nearest.p_values, nearest.results[name][ENERGY]))
     lines = [_line(name, nearest) for name in order]
     people = f"{100 * TAIL:.0f} %"
-    return [list(HEADER), *lines, ["people", "", "", "", people, people, people, "0", ""]]
+    return [list(HEADER), *lines, ["people", "", "", "", *[people] * len(COLUMNS), "0", ""]]
 
 
 def _line(name: str, nearest: NearestSetting) -> list[str]:
@@ -31,7 +34,7 @@ def _line(name: str, nearest: NearestSetting) -> list[str]:
     if name == nearest.best:
         paired = "nearest"
     p = p_value_digits(result["human_parity_p_value"])
-    shares = [share_text(result, key) for key in SHARES]
+    shares = [share_text(result, key) for key in COLUMNS]
     return [name, f"{result['n_rows']:,}", p, as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired]
 
 

@@ -18,6 +18,7 @@ from manycaps.kit.base_types import TokenRows
 from manycaps.kit.text_chair import coco_vocabulary, compared_rows, shares_in_image
 from manycaps.kit.text_cider import cider_d_scores, shared_document_frequencies
 from manycaps.kit.text_tokens import Tokenizer, tokenize_rows
+from manycaps.kit.text_wording import wording_rows
 
 # Rows whose captions are compared at once where all rows are: what they need in between is freed.
 CHUNK_ROWS = 1_000
@@ -70,10 +71,7 @@ def shown_rows(
     rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder | None = None, tokenizer: Tokenizer = "ptb"
 ) -> list[ShownRow]:
     """Order and score the captions of rows, each with two different human captions, by `embed` or by words."""
-    people = [list(collections.Counter(row.people).items()) for row in rows]
-    systems = [
-        list(collections.Counter((row.predictions or []) if row.references is not None else []).items()) for row in rows
-    ]
+    people, systems = zip(*map(counted_captions, rows), strict=True)
     texts = [[text for text, _ in (*mine, *others)] for mine, others in zip(people, systems, strict=True)]
     tokens = tokenize_rows(texts, tokenizer)
     scores = metric(tokens, [len(mine) for mine in people])
@@ -91,6 +89,12 @@ def shown_rows(
             ShownRow(row, *(sorted(side, key=lambda caption: (caption.distance, caption.text)) for side in sides))
         )
     return shown
+
+
+def counted_captions(row: CaptionRow) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Return the distinct captions of people and of the system, none without one, and how often each occurs."""
+    of_system = (row.predictions or []) if row.references is not None else []
+    return list(collections.Counter(row.people).items()), list(collections.Counter(of_system).items())
 
 
 def mean_distances(vectors: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -111,12 +115,23 @@ def token_metric(name: str, rows: Sequence[CaptionRow], tokenizer: Tokenizer = "
     """Return a metric of captions by its name; CIDEr-D counts documents in the human captions of `rows`."""
     if name == "cider_d":
         return functools.partial(_cider_d, counts=_documents(rows, tokenizer), n_documents=len(rows))
+    if name == "wording":
+        return _wording(rows, tokenizer)
     if name == "bleu_4":
         return functools.partial(_against_others, metric=lambda *sides: functional.bleu(*sides)[:, 3])
     plain: Callable[..., Any] = {"rouge_l": functional.rouge_l, "meteor": functional.meteor, "chair": _shares_in_image}[
         name
     ]
     return functools.partial(_against_others, metric=plain)
+
+
+def _wording(rows: Sequence[CaptionRow], tokenizer: Tokenizer) -> TokenMetric:
+    """SLOR of captions, by an n-gram model of the human captions of all other rows."""
+    texts = [[text for side in counted_captions(row) for text, _ in side] for row in rows]
+    tokens, people = tokenize_rows(texts, tokenizer), tokenize_rows([row.people for row in rows], tokenizer)
+    keys = [tuple(map(tuple, row)) for row in tokens]
+    slor_of_row = dict(zip(keys, wording_rows(tokens, people).of_candidates(), strict=True))
+    return lambda rows, _: [np.array(slor_of_row[tuple(map(tuple, row))]) for row in rows]
 
 
 def _against_others(

@@ -13,6 +13,7 @@ METRICS = {
     "rouge_l": "ROUGE-L",
     "meteor": "METEOR (NLTK)",
     "cider_d": "CIDEr-D",
+    "wording": "wording (SLOR, by people's captions of other rows)",
     "chair": "share of the named objects that others name (1 - CHAIR-i)",
 }
 

@@ -37,6 +37,7 @@ PROGRAMS = {
     """,
     "scripts.studies.msvd_systems": "{data}/msvd_val_references.txt --clips 3",
     "scripts.studies.paired_test_study": "--data {data} --output {output} --pairs 2 --level 5 20 2",
+    "scripts.studies.wording_study": "--data {data} --output {output} --trials 4 --most-rows 20",
     "scripts.toy.train_captioner": "--output {output}/captioner --scenes 80 --steps 2",
 }
 

@@ -18,6 +18,7 @@ REQUIRED = {
     "paired_test_study": ["--data", "folder"],
     "push_to_hub": ["--org", "name"],
     "train_captioner": ["--output", "runs"],
+    "wording_study": ["--data", "folder"],
     "train_tiny_pac": ["--output", "runs"],
 }
 

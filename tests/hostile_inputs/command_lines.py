@@ -87,6 +87,7 @@ TOOLS: dict[str, Tool] = {
         "count-document-frequency {folder}/{input} --output {folder}/out.json",
         ".jsonl .json .csv .parquet .txt", "out.json",
     ),
+    "count-ngrams": Tool("count-ngrams {folder}/{input} --output {folder}/out.json", ".jsonl", "out.json"),
     "count-token-frequency": Tool(
         "count-token-frequency {folder}/{input} --output {folder}/out.json", ".jsonl", "out.json"
     ),

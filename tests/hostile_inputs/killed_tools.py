@@ -25,6 +25,7 @@ from tests.hostile_inputs.commands import OLD, run_command
 # Command line of every tool that writes, and its output files; tests/e2e/test_score_runs.py kills `manycaps score`.
 TOOLS: dict[str, tuple[str, str]] = {
     "count-document-frequency": ("captions.jsonl --output out.json", "out.json"),
+    "count-ngrams": ("captions.jsonl --output out.json", "out.json"),
     "count-token-frequency": ("captions.jsonl --output out.json", "out.json"),
     "diversity": ("captions.jsonl --column references --output out.html --json out.json", "out.html out.json"),
     "make-world": ("out.parquet --rows 30", "out.parquet"),

@@ -31,6 +31,7 @@ REQUIRED = {
     "convert-checkpoint": ["clip.pth", "folder"],
     "core-set": ["train.jsonl", "--test", "test.jsonl"],
     "count-document-frequency": ["captions.jsonl"],
+    "count-ngrams": ["captions.jsonl"],
     "count-token-frequency": ["captions.jsonl"],
     "decoding": ["a.jsonl", "b.jsonl", "-r", "references.jsonl"],
     "diversity": ["captions.jsonl"],

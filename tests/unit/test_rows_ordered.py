@@ -187,7 +187,7 @@ def test_what_a_notebook_gets(tmp_path):
     assert shown in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("metric", ["rouge_l", "cider_d", "bleu_4", "chair"])
+@pytest.mark.parametrize("metric", ["rouge_l", "cider_d", "bleu_4", "chair", "wording"])
 @pytest.mark.parametrize("choose", ["varied", "worst"])
 def test_rows_in_chunks_are_those_of_all_at_once(metric, choose, tmp_path, monkeypatch):
     """Rows of equal numbers keep the order of the file, wherever a chunk ends."""
@@ -198,6 +198,19 @@ def test_rows_in_chunks_are_those_of_all_at_once(metric, choose, tmp_path, monke
         monkeypatch.setattr("manycaps.rows.ordered.CHUNK_ROWS", n_rows)
         pages.append(rows(RowsOptions([str(path)], choose=choose, metric=metric, rows=9)).to_dict())
     assert pages[0] == pages[1] == pages[2]
+
+
+def test_wording_is_that_of_people_of_other_rows():
+    """The odd captions of a system are found by --choose worst --metric wording."""
+    rows = rows_of(
+        [["a dog runs here", f"the dog runs {i}"] for i in range(12)], [["a dog runs"]] * 11 + [["dog a runs"]]
+    )
+    shown = shown_rows(rows, token_metric("wording", rows))
+    worst = min(shown, key=lambda row: row.mean_score)
+    assert [caption.text for caption in worst.system] == ["dog a runs"]
+    tokens = [functional.ptb_tokenize(row.people) for row in rows]
+    expected = functional.human_wording([functional.ptb_tokenize(row.predictions) for row in rows], tokens).slor
+    assert [row.system[0].score for row in shown] == [value for (value,) in expected]
 
 
 def test_cider_d_is_that_of_the_documents_of_all_rows():

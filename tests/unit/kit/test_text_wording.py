@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+import manycaps
+from manycaps.frequency_tables import write_ngram_counts
 from manycaps.kit import text_phrases
 from manycaps.kit.sets_tails import TAIL
 from manycaps.kit.text_phrases import telling_phrases
@@ -67,6 +69,28 @@ def test_model_of_another_corpus_equals_the_slow_loop():
     texts = [text for mine, people in zip(candidates, references, strict=True) for text in (*mine, *people)]
     np.testing.assert_allclose(rows.slor, [model.slor(text) for text in texts], rtol=0, atol=1e-12)
     assert not rows.influence.any()
+
+
+def test_counts_of_a_corpus_are_written_and_read(tmp_path):
+    """`manycaps count-ngrams`, whose file is the model of wording, of human_parity and of compare."""
+    rows = [{"captions": ["A dog runs.", "a dog"]}, {"captions": ["two dogs"]}]
+    (tmp_path / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    table = write_ngram_counts(str(tmp_path / "train.jsonl"), tmp_path / "model.json", column="captions")
+    assert table == json.loads((tmp_path / "model.json").read_text())
+    assert (table["n_captions"], table["trigrams"]["  a"], table["trigrams"][" a dog"]) == (3, 2, 2)
+    people = [["a dog runs", "a dog sleeps"]] * 12
+    columns = {"predictions": [["dog a"]] * 12, "references": people, "details": True}
+    wording = manycaps.load("wording", language_model=str(tmp_path / "model.json")).compute(**columns)
+    parity = manycaps.load("human_parity", distance=len_distance, language_model=table).compute(**columns)
+    assert "|language_model:file" in wording["signature"]
+    assert wording["wording_per_candidate"] == parity["wording_per_candidate"]
+    assert wording["wording_gap"] == parity["wording_gap"] < 0
+    pruned = write_ngram_counts(str(tmp_path / "train.jsonl"), tmp_path / "model.json", column="captions", least=2)
+    assert pruned["trigrams"] == {"  a": 2, " a dog": 2}
+
+
+def len_distance(first, second):
+    return [abs(len(one) - len(other)) for one, other in zip(first, second, strict=True)]
 
 
 @pytest.mark.parametrize(

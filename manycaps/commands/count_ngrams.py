@@ -1,0 +1,34 @@
+"""Count the n-grams of a training corpus: the language model that wording and human_parity take.
+
+manycaps count-ngrams train.jsonl --column captions --output language_model.json
+manycaps compare mine.jsonl -r references.jsonl --language-model language_model.json
+
+The input is any file that `manycaps diversity` reads, with a column of captions or of caption lists; it is read row by
+row, and memory holds the distinct n-grams alone. Tokens are those of the COCO caption code, or of --tokenizer, which
+must be the metric's. With --least 2, n-grams that occur once are left out. The captions that are compared later must
+not be among them. The output is JSON: {"n_captions": 8092, "trigrams": {"  a": 312, " a dog": 40, ...}}.
+"""
+
+import argparse
+import pathlib
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--column", default="references", help="column of captions (default: references)")
+    parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
+    parser.add_argument("--least", type=int, default=1, metavar="N", help="leave out n-grams that occur less often (1)")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("language_model.json"), metavar="FILE")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.frequency_tables import write_ngram_counts
+
+    table = write_ngram_counts(
+        arguments.file, arguments.output, column=arguments.column, tokenizer=arguments.tokenizer, least=arguments.least
+    )
+    n_ngrams = len(table["trigrams"])
+    print(f"{n_ngrams:,} n-grams in {table['n_captions']:,} captions: {arguments.output}", file=sys.stderr)
