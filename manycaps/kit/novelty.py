@@ -1,0 +1,1 @@
+../../measurements/novelty/novelty.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/text_named_tokenizers.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/text_novelty.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/text_ptb_tokenizer.py
