@@ -23,7 +23,7 @@ from .text_novelty import (
     novelty_details,
     novelty_values,
 )
-from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -88,6 +88,7 @@ class Novelty(CollectionModule, evaluate.Measurement):
 
     ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/1703.06029"])
     OWN_COLUMNS = ("predictions", "references")
+    token_finder = token_finder
     DEFAULTS = {"training": "references", "tokenizer": "ptb", "details": False}
 
     def check_options(self, options):
