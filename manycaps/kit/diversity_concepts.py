@@ -99,7 +99,8 @@ def digest(labels: Sequence[tuple[str, ...]]) -> str:
 def _lines(name: str, path: str | os.PathLike[str]) -> list[str]:
     try:
         with open_regular_file(path, LARGEST_FILE) as file:
-            return file.read().decode("utf-8-sig").splitlines()
+            # Not `splitlines`, which also splits at U+2028 and other signs within a line.
+            return re.split(r"\r\n?|\n", file.read().decode("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ValueError(
             f"labels[{name!r}]: expected a text file, one label per line, got {shown_path(path)} ({reason_of(error)}"

@@ -10,7 +10,7 @@ import tracemalloc
 
 import pytest
 
-from manycaps.caption_tables import BadRow, open_source
+from manycaps.caption_tables import BadRow, caption_lists, open_captions, open_source
 from manycaps.caption_tables import json_records as json_layouts
 from manycaps.caption_tables.files import table_files
 from manycaps.caption_tables.json_records import json_records
@@ -20,6 +20,7 @@ from manycaps.coco.scorers import Rouge
 from manycaps.command_line import main
 from manycaps.comparison.systems import read_systems
 from manycaps.diversity.measured import MeasuredDiversity
+from manycaps.kit.diversity_concepts import load_labels
 from tests.user_files import PEOPLE, SYSTEM
 
 PARSED = json_layouts._parsed_json
@@ -276,3 +277,56 @@ def test_a_json_file_of_references_is_parsed_once_for_all_systems(folder, monkey
     assert len(parsed) == 1
     read_systems({"a": "system.jsonl"}, ["right.json"])
     assert len(parsed) == 2, "what was parsed is not kept afterwards"
+
+
+# Signs that Python's `splitlines` takes for ends of lines, and JSON Lines, CSV and readers of lines do not.
+SIGNS = ("\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e")
+ODD = {name: [f"{text[:9]}{sign}{text[9:]}" for text in ROWS[name]] for name, sign in zip(NAMES, SIGNS, strict=False)}
+
+ODD_FILES = {
+    "lines.jsonl": "".join(json.dumps({"id": n, "caption": t}, ensure_ascii=False) + "\n" for n in ODD for t in ODD[n]),
+    "lists.jsonl": "".join(json.dumps({"id": n, "captions": t}, ensure_ascii=False) + "\n" for n, t in ODD.items()),
+    "lines.json": "".join(json.dumps({"id": n, "captions": t}, ensure_ascii=False) + "\n" for n, t in ODD.items()),
+    "cells.csv": table(["id", "caption"], ((n, t) for n in ODD for t in ODD[n])),
+    "cells.tsv": table(["id", "caption"], ((n, t) for n in ODD for t in ODD[n]), "\t"),
+    "named.txt": "".join(f"{n}\t{t}\n" for n in ODD for t in ODD[n]),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("name", ODD_FILES)
+def test_signs_that_split_lines_elsewhere_are_signs_of_captions_here(name, encoding, folder):
+    (folder / name).write_bytes(ODD_FILES[name].encode(encoding))
+    assert {row.id: row.predictions for row in open_source([name]).rows()} == ODD
+    assert list(caption_lists(open_captions([name]))) == list(ODD.values())
+    for n_bytes in (100, 10_000):
+        source = open_source([name])
+        source.fill_store(folder / "store") if source.needs_store else None
+        store = str(folder / "store") if source.needs_store else None
+        rows = [row for piece in source.pieces(n_bytes, store) for row in source.read(piece, store)]
+        assert {row.id: row.predictions for row in rows} == ODD
+
+
+@pytest.mark.parametrize("command", ["compare", "score", "diversity", "core-set", "splits"])
+def test_commands_keep_signs_that_split_lines_elsewhere(command, folder):
+    rows = [json.loads(line) for line in (folder / "system.jsonl").read_text().split("\n") if line]
+    kept = "".join(json.dumps(row) + "\n" for row in rows if row["id"] in ODD)
+    (folder / "system.jsonl").write_text(kept)
+    outputs = [run(command, folder, name, ODD_FILES[name]) for name in ("lines.jsonl", "cells.csv", "named.txt")]
+    assert outputs[0][0] == 0
+    assert outputs == [outputs[0]] * 3
+
+
+def test_a_label_may_hold_signs_that_split_lines_elsewhere(folder):
+    (folder / "labels.txt").write_bytes("hot\u2028dog\r\ncat\n".encode())
+    assert load_labels("labels", "labels.txt") == [("hot dog",), ("cat",)]
+
+
+@pytest.mark.parametrize("layout", READ)
+def test_quickstart_which_has_a_layout_of_its_own_refuses_all_others(layout, folder, capsys):
+    name, content, *_ = READ[layout]
+    (folder / name).write_text(content, encoding="utf-8")
+    assert main(["quickstart", "--captions", name, "--no-images"]) != 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert re.match(rf"'?{name}'?: expected (a JSON file|an object with the key \"scenes\"), got ", said), said
+    assert 'Write {"scenes": [' in said
