@@ -267,7 +267,7 @@ def _with_scores(source: str, numbers: SystemNumbers) -> SystemNumbers:
     if not summary.is_file():
         return numbers
     results = read_json(summary, "systems", "Score the captions again.")["metrics"]
-    of_corpus = {key: value for result in results.values() for key, value in _numbers(result).items()}
+    of_corpus = {key: value for result in results.values() for key, value in result_numbers(result).items()}
     return numbers._replace(values={**of_corpus, **numbers.values})
 
 
@@ -280,16 +280,18 @@ def numbers_of(report: Mapping[str, Any]) -> tuple[list[str], dict[str, SystemNu
     numbers = {}
     for name in report["systems"]:
         of_people = parity["systems"].get(name, {})
-        values = _numbers(of_people)
+        values = result_numbers(of_people)
         rows = {key: _array(column) for key, column in of_people.get("per_row", {}).items()}
         for key, metric in metrics.items():
-            values[mean_keys.get(key, key)] = float(metric["systems"][name]["mean"])
+            of_metric = metric["systems"][name]
+            values |= {key: float(of_metric["corpus"])} if "corpus" in of_metric else {}
+            values[mean_keys.get(key, key)] = float(of_metric["mean"])
             rows[mean_keys.get(key, key)] = _array(metric["per_row"][name])
         numbers[name] = SystemNumbers(values, rows)
     return list(report["ids"]), numbers
 
 
-def _numbers(result: Mapping[str, Any]) -> dict[str, float]:
+def result_numbers(result: Mapping[str, Any]) -> dict[str, float]:
     """The numbers of a result that say how a system writes."""
     known = {key: math.inf if value is None and key == UNBOUNDED else value for key, value in result.items()}
     return {

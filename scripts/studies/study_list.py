@@ -29,6 +29,8 @@ STUDIES: Mapping[str, Mapping[str, str]] = {
     "human_parity_truth": dict.fromkeys((BUNDLED, "MSVD", "Flickr8k"), "--simulations 1000"),
     "human_parity_pairs": dict.fromkeys((BUNDLED, "MSVD", "Flickr8k"), "--simulations 150"),
     "human_parity_experts": {BUNDLED: "", "Flickr8k": ""},
+    "human_ratings": {BUNDLED: "", "E2E": ""},
+    "real_systems": {BUNDLED: "", "COCO": ""},
 }
 
 # By study: arguments of the test run.
@@ -51,4 +53,6 @@ SMALL: Mapping[str, str] = {
     "human_parity_truth": "--simulations 5 --scenes 12 --drawn 120 --distances meteor",
     "human_parity_pairs": "--simulations 3",
     "human_parity_experts": "--distances meteor",
+    "human_ratings": "--measures meteor metrics",
+    "real_systems": "--distance meteor",
 }

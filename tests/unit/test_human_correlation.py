@@ -324,6 +324,17 @@ def test_systems_by_the_command(systems, capsys):
     assert printed.err.strip() == "--data: expected the folder of the benchmark's files, got none. See --help."
 
 
+def test_systems_beside_a_number_of_references(systems, capsys):
+    command = ("--benchmark", "coco-systems", "--metric", "bleu_rouge", "--key", "rouge_l", "--data", systems)
+    status, printed = run(capsys, *command, "--references", 1)
+    assert status == 0, printed.err
+    assert printed.out.startswith("rouge_l of 3 systems, by 1 of the references\n")
+    status, printed = run(capsys, *command, "--references", 2)
+    assert printed.err.endswith(
+        "--references: expected at most 1, the references of row 0, got 2. Give a smaller number.\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -1,5 +1,6 @@
 """Ratings of the user's own: files of ratings, the sources of numbers, agreement beside SciPy's, and every message."""
 
+import importlib
 import json
 
 import numpy as np
@@ -186,9 +187,10 @@ def test_folders_of_scores_and_numbers_without_a_bound(made, run, tmp_path, caps
     assert status == 0, error
     numbers = {figure["number"] for figure in json.loads(out)["figures"]}
     assert {"rouge_l", "bleu_4", "bleu_4_corpus"} <= numbers
-    report = {"systems": ["x"], "metrics": {}, "ids": ["1"]}
+    of_metric = {"systems": {"x": {"mean": 0.1, "ci_low": 0.0, "ci_high": 1, "corpus": 0.2}}, "per_row": {"x": [0.1]}}
+    report = {"systems": ["x"], "metrics": {"Bleu_4": of_metric}, "ids": ["1"]}
     report["human_parity"] = {"systems": {"x": {"rows_needed": None, "spread_share": None, "words": []}}}
-    assert numbers_of(report)[1]["x"].values == {"rows_needed": np.inf}
+    assert numbers_of(report)[1]["x"].values == {"rows_needed": np.inf, "Bleu_4": 0.2, "Bleu_4_mean": 0.1}
 
 
 OF_ROWS = "id,system,quality\n" + "".join(f"r{i},s0,{i}\n" for i in range(6))
@@ -268,3 +270,40 @@ def test_intervals_of_coefficients_stay_within_1_and_hold():
     assert (low < 0.5, high) == (True, 1.0)
     assert correlation_interval(spearman(order, -order), range(6)) == (-1.0, -low)
     assert np.isnan(correlation_interval(spearman(order, order), [0, 0, 1, 1, 2, 2])).all()
+
+
+# Two neighbours among 21 systems that change places move Spearman's rho by at most 0.013; embeddings of another machine
+# or another version exchange a few.
+E2E_TOLERANCE = 0.05
+
+# By measure and number: rho with quality and with naturalness.
+E2E = {
+    "meteor": {
+        "faulty_share": (-0.61, -0.51),
+        "unlike_people_share": (-0.56, -0.46),
+        "ordinary_share": (0.46, 0.40),
+        "odd_wording_share": (-0.48, -0.50),
+        "wording_gap": (0.64, 0.56),
+    },
+    "MiniLM": {"faulty_share": (-0.51, -0.25), "unlike_people_share": (-0.46, -0.01), "ordinary_share": (0.40, 0.48)},
+    "metrics": {"CIDEr": (0.58, 0.33), "METEOR": (0.73, 0.28), "Bleu_4": (0.28, 0.51), "ROUGE_L": (0.05, 0.61)},
+}
+
+# What the share of faults must reach with both scales, and wording alone.
+E2E_FAULTS, E2E_WORDING = {"meteor": (-0.45, -0.40), "MiniLM": (-0.40, -0.20)}, 0.55
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+@pytest.mark.parametrize("measure", E2E)
+def test_agreement_with_the_raters_of_the_e2e_challenge(data_folder, measure):
+    study = importlib.import_module("scripts.studies.human_ratings")
+    rated = study.read_rated(study.parsed(["--data", str(data_folder), "--corpus", "E2E"]))
+    columns = ("number", "scale", "n", "rho")
+    lines = [dict(zip(columns, line, strict=False)) for line in study.lines_of(rated, measure)]
+    assert {line["n"] for line in lines} == {21}
+    found = {number: tuple(line["rho"] for line in lines if line["number"] == number) for number in E2E[measure]}
+    assert found == {number: pytest.approx(values, abs=E2E_TOLERANCE) for number, values in E2E[measure].items()}
+    if measure in E2E_FAULTS:
+        assert all(rho <= most for rho, most in zip(found["faulty_share"], E2E_FAULTS[measure], strict=True))
+    assert all(rho >= E2E_WORDING for rho in found.get("wording_gap", ()))

@@ -1,0 +1,156 @@
+"""Which numbers agree with the people who rated real systems? Human parity and the usual metrics, over systems.
+
+python -m scripts.studies.human_ratings [--data FOLDER --corpus E2E] [--output FOLDER]
+
+FOLDER holds real_systems/e2e_nlg.json.gz: the outputs of the 21 systems of the E2E NLG challenge (Dusek et al. 2020,
+https://doi.org/10.1016/j.csl.2019.06.009) for 615 inputs with two references or more, and how often raters preferred
+each to another system in quality and in naturalness. Without a corpus, eight made systems stand in: captions of the
+bundled scenes, of which more and more are those of another scene, "rated" by their number, and "naturalness" by how
+many are cut after five words; for a look at the program, not at raters.
+
+Written: human_ratings.csv, by the distance of `human_parity`, or "metrics" for the numbers of `coco_caption`:
+Spearman's rho and Kendall's tau_b of each number with each scale, with intervals, as `manycaps human-correlation
+--ratings` gives them; and the picture, in which the grey band is what unrelated numbers reach in 95 % of cases.
+"""
+
+import pathlib
+
+from scripts.studies.study_options import Options, data_folder, start_study, study_parser
+
+# The distances of human_parity, and the numbers of coco_caption.
+MEASURES = ("meteor", "MiniLM", "metrics")
+
+parser = study_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
+parser.add_argument("--corpus", choices=["E2E"], help="which of them; default: bundled scenes")
+parser.add_argument("--measures", nargs="+", choices=MEASURES, default=MEASURES)
+parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", "metrics/coco_caption", needs_wordnet=True)
+
+import functools
+import gzip
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import evaluate
+import numpy as np
+
+import manycaps
+from manycaps.human_correlation.ratings import (
+    Ratings,
+    SystemNumbers,
+    compare_with_ratings,
+    noise_limits,
+    result_numbers,
+)
+from scripts.studies.caption_rows import bundled_images
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, print_table, study_settings
+from scripts.studies.study_pictures import BLUE, ORANGE, new_picture
+
+NAME = "human_ratings"
+KEY = ("measure",)
+COLUMNS = ("number", "scale", "n_systems", "rho", "rho_low", "rho_high", "tau_b", "tau_b_low", "tau_b_high")
+
+# Names of the distances, and the module of the plain metrics.
+DISTANCES = {"meteor": "meteor", "MiniLM": "bert"}
+METRICS = "coco_caption"
+
+# What the COCO caption code reports.
+REPORTED = ("Bleu_4", "METEOR", "ROUGE_L", "CIDEr")
+
+SCALES, COLORS = ("quality", "naturalness"), (BLUE, ORANGE)
+
+# Made systems, and references beside them.
+N_MADE, N_REFERENCES = 8, 5
+
+
+class RatedCaptions(NamedTuple):
+    """Captions of systems, and their ratings."""
+
+    references: Sequence[Sequence[str]]
+    # By system one caption for each row.
+    systems: Mapping[str, Sequence[str]]
+    # By scale and system.
+    ratings: Mapping[str, Mapping[str, float]]
+
+
+def read_rated(options: Options) -> RatedCaptions:
+    """Return the systems of the challenge, or made ones."""
+    if options.corpus:
+        path = data_folder(options) / "real_systems" / "e2e_nlg.json.gz"
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        references = [row["references"] for row in content["rows"]]
+        return RatedCaptions(references, content["systems"], content["human_win_rate"])
+    images, rng = bundled_images(), np.random.default_rng(options.seed)
+    systems: dict[str, list[str]] = {}
+    shares = {f"made_{k}": (k / 10, ((5 * k) % N_MADE) / 10) for k in range(N_MADE)}
+    for name, (n_wrong, n_cut) in shares.items():
+        wrong, cut = (rng.random(len(images)) < share for share in (n_wrong, n_cut))
+        rolled = images[1:] + images[:1]
+        sources = [other if is_wrong else own for own, other, is_wrong in zip(images, rolled, wrong, strict=True)]
+        texts = [str(rng.choice(source[N_REFERENCES:])) for source in sources]
+        words = [text.split()[: 5 if is_cut else None] for text, is_cut in zip(texts, cut, strict=True)]
+        systems[name] = [" ".join(kept) for kept in words]
+    ratings = {scale: {name: -of[side] for name, of in shares.items()} for side, scale in enumerate(SCALES)}
+    return RatedCaptions([own[:N_REFERENCES] for own in images], systems, ratings)
+
+
+def lines_of(rated: RatedCaptions, measure: str) -> Iterator[list[Any]]:
+    """Yield how each number of a measure agrees with each scale."""
+    is_parity = measure in DISTANCES
+    module = manycaps.load("human_parity", distance=DISTANCES[measure]) if is_parity else manycaps.load(METRICS)
+    of_system: dict[str, SystemNumbers] = {}
+    for name, captions in rated.systems.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            result = module.compute(predictions=[[text] for text in captions], references=rated.references)
+        values = {key: value for key, value in result_numbers(result).items() if is_parity or key in REPORTED}
+        of_system[name] = SystemNumbers(values, {})
+    means = {(name, ""): np.array([rated.ratings[scale][name] for scale in SCALES]) for name in rated.systems}
+    found = compare_with_ratings(Ratings(SCALES, means, False, {}), of_system, [], [])
+    for figure in found.figures:
+        yield [figure.number, figure.scale, figure.n, *figure[5:]]
+
+
+def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
+    """Draw rho of every number with both scales."""
+    names = distinct(lines, "measure", "number")
+    with new_picture(output, NAME, 7.5, 1.2 + 0.27 * len(names)) as figure:
+        axes = figure.subplots()
+        limit = noise_limits(int(lines[0]["n_systems"]))[0]
+        axes.axvspan(-limit, limit, color="#e8e8e8", lw=0, zorder=0)
+        for side, (scale, color) in enumerate(zip(SCALES, COLORS, strict=True)):
+            mine = [matching(lines, measure=m, number=n, scale=scale) for m, n in names]
+            places = np.arange(len(names)) + 0.3 * side - 0.15
+            values = np.array([numbers(of, "rho")[0] for of in mine])
+            ends = np.array([[numbers(of, f"rho_{end}")[0] for of in mine] for end in ("low", "high")])
+            axes.errorbar(values, places, xerr=np.abs(ends - values), fmt="o", ms=4, color=color, lw=1, label=scale)
+        axes.set_yticks(range(len(names)), [f"{n} ({m})" if m in DISTANCES else n for m, n in names])
+        axes.invert_yaxis()
+        axes.set_xlim(-1, 1)
+        axes.set_xlabel("Spearman's rho with the ratings, over systems (grey: unrelated numbers)")
+        axes.set_title(title, loc="left")
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(SCALES))
+
+
+def main(options: Options) -> None:
+    """Measure what the table does not have yet, then draw it."""
+    evaluate.utils.logging.disable_progress_bar()
+    rated = functools.cache(lambda: read_rated(options))
+    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
+    lines = table.fill([(measure,) for measure in options.measures], lambda measure: lines_of(rated(), measure))
+    draw_picture(lines, "E2E NLG challenge, 21 systems" if options.corpus else "made systems", options.output)
+    shown = ("rho", "tau_b")
+    print_table(
+        ["number", *(f"{scale}: {name}" for scale in SCALES for name in shown)],
+        (
+            [f"{number} ({measure})", *(f"{float(of[name]):.2f}" for of in pair for name in shown)]
+            for measure, number in distinct(lines, "measure", "number")
+            for pair in [matching(lines, measure=measure, number=number)]
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main(parsed())
