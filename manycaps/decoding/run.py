@@ -17,7 +17,7 @@ from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import ParityRows
 from manycaps.comparison.parity_scores import chosen_distance, parity_of_captions
-from manycaps.comparison.systems import SystemRow, clusters_of, read_systems
+from manycaps.comparison.systems import PEOPLE, SystemRow, clusters_of, read_systems
 from manycaps.decoding.decoding_options import DecodingOptions
 from manycaps.decoding.nearest import (
     LEAST_ROWS,
@@ -40,9 +40,6 @@ from manycaps.saved_files import made_folder, write_text_atomically
 
 # Plain metrics of the page.
 PLAIN = {"meteor": "METEOR", "cider_d": "CIDEr-D"}
-
-# Name of human captions among those of settings.
-PEOPLE = "people"
 
 # Share of a budget that tests the setting that was chosen with the rest.
 TEST_SHARE = 0.25
@@ -171,7 +168,7 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
     names = [source_name(file) for file in options.files]
     if len(set(names)) < len(names):
         raise ValueError(f"settings: expected files of different names, got {', '.join(names)}. Rename one.")
-    if PEOPLE in names:
+    if PEOPLE in [name.strip().casefold() for name in names]:
         raise ValueError(
             f"settings: expected names other than {PEOPLE!r}, which stands for human captions, got a file of this "
             "name. Rename it."

@@ -190,9 +190,10 @@ def test_fewer_beams_than_samples_are_refused(folder, tmp_path, capsys):
     assert "--num-beams: expected at least 3 for as many samples, got 2." in capsys.readouterr().err
 
 
-def test_a_setting_named_as_people_is_refused(folder, tmp_path, capsys):
+@pytest.mark.parametrize("name", ["people", "People"])
+def test_a_setting_named_as_people_is_refused(folder, tmp_path, capsys, name):
     content = (folder / "out" / "samples" / "t1.jsonl").read_text()
-    files = [tmp_path / "people.jsonl", tmp_path / "other.jsonl"]
+    files = [tmp_path / f"{name}.jsonl", tmp_path / "other.jsonl"]
     for file in files:
         file.write_text(content)
     line = ["decoding", *map(str, files), "-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out")]
