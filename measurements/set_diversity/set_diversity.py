@@ -13,9 +13,11 @@ with open(__file__.removesuffix("set_diversity.py") + "base_module.py", encoding
             "`pip install .` in the repository, or `manycaps export set_diversity FOLDER` where it is installed."
         )
 
-from .base_module import About, check_choice, check_flag, signature
+from .base_module import About, check_choice, check_flag, check_whole_number, signature
+from .diversity_answers import answer_values, check_equivalent, chosen_k, class_sizes, judged_texts, near_texts
 from .diversity_kernels import unit_rows
 from .diversity_sets import (
+    MOST_CAPTIONS,
     REFERENCES,
     SIZES,
     Kernels,
@@ -87,6 +89,9 @@ Args:
         may stand beside or in place of them.
     vendi_orders: default (1, 2, math.inf).
     sizes: "equal" (default) measures as many captions of one side of a row as of the other, the first ones; or "all".
+    equivalent: which texts say the same, for distinct_k and utility_k: a cosine distance of their embeddings, such as
+        0.2, or a function of two texts that returns a bool; default: these values are left out.
+    k: texts of which distinct_k counts the classes; default: the smallest number of captions of any row, on both sides.
     encoder, device, dtype, batch_size, long_texts: of the sentence embeddings, as in trm_bert.
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
@@ -101,6 +106,10 @@ Returns:
     unique_share: different captions as a share of the captions, above 0 to 1.
     pairwise_distance: mean cosine distance of the embeddings of two captions, 0 to 2. Undefined for one caption.
     compression_ratio: bytes divided by bytes after gzip, above 0; lower is more diverse.
+    distinct_k: with equivalent, classes of equivalent texts among k of the captions, 1 to k; the mean over all choices.
+    utility_k: with equivalent, share of k texts, asked for one after the other with patience 0.8, that say something
+        new, above 0 to 1.
+    k: with equivalent.
     n_rows, n_captions, n_captions_references, n_rows_with_pairs, n_rows_with_pairs_references: counts.
     n_truncated: texts that the encoder did not read in full; n_windowed: with long_texts="window".
     ..._references: the same for the human captions.
@@ -138,6 +147,8 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         "kernels": ("ngram", "embedding"),
         "vendi_orders": (1, 2, math.inf),
         "sizes": "equal",
+        "equivalent": None,
+        "k": None,
         **ENCODER_DEFAULTS,
         "details": False,
     }
@@ -153,6 +164,13 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         check_kernels(options["kernels"])
         check_orders(options["vendi_orders"])
         check_choice("sizes", options["sizes"], SIZES)
+        check_equivalent(options["equivalent"])
+        if options["k"] is not None:
+            check_whole_number("k", options["k"], 1, MOST_CAPTIONS)
+            if options["equivalent"] is None:
+                raise ValueError(
+                    "k: expected equivalent beside it, got none. Say which texts say the same, or leave k out."
+                )
         check_encoder_options(options)
         check_flag("details", options["details"])
 
@@ -174,14 +192,38 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
             warn_of_equal_documents(sides[1].tokens)
         kernels = self._kernels(rows, options)
         result = row_result(*set_values(sides, kernels, table, type(self).progress), options["details"])
+        if options["equivalent"] is not None:
+            result |= self._answers(predictions, references, options)
         result |= set_result(*(linear_values(side, kernels) for side in sides)) | {"n_rows": len(predictions)}
         for side, suffix in zip(sides, ("", REFERENCES), strict=True):
             result[f"n_captions{suffix}"] = sum(map(len, side.texts))
             result[f"n_rows_with_pairs{suffix}"] = sum(len(row) > 1 for row in side.texts)
-        if "embedding" in options["kernels"]:
+        if "embedding" in options["kernels"] or isinstance(options["equivalent"], int | float):
             texts = [text for side in sides for row in side.texts for text in row]
             result |= self.encoder.count_long_texts(texts, options)
         return result | ({"signature": self._signature(options, table)} if options["details"] else {})
+
+    def _answers(self, predictions, references, options):
+        """Values of different answers, of all captions of both sides."""
+        sides, equivalent = {"predictions": predictions, "references": references}, options["equivalent"]
+        k, vectors = chosen_k(options["k"], sides), {}
+        if not callable(equivalent):
+            vectors = self._vectors(sides.values(), options)
+        values = []
+        for rows in sides.values():
+            judged = (
+                judged_texts(row, equivalent) if callable(equivalent) else near_texts(row, vectors, equivalent)
+                for row in rows
+            )
+            of_rows = [answer_values(class_sizes(are_equivalent), k) for are_equivalent in judged]
+            values.append(dict(zip(("distinct_k", "utility_k"), map(list, zip(*of_rows, strict=True)), strict=True)))
+        return row_result(*values, options["details"]) | {"k": k}
+
+    def _vectors(self, sides, options):
+        """Vectors of all captions, of length 1; each distinct caption is embedded once."""
+        captions = sorted({caption for rows in sides for row in rows for caption in row})
+        embedded = self.encoder.embed(captions, options, type(self).progress)
+        return dict(zip(captions, unit_rows(embedded.astype("float64")), strict=True))
 
     def _table(self, source):
         if source is None:
@@ -190,17 +232,16 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         return self.table.frequency
 
     def _kernels(self, sides, options):
-        """Kernels of the Vendi scores; each distinct caption is embedded once."""
-        chosen, vectors = options["kernels"], None
-        if "embedding" in chosen:
-            captions = sorted({caption for rows in sides for row in rows for caption in row})
-            embedded = self.encoder.embed(captions, options, type(self).progress)
-            vectors = dict(zip(captions, unit_rows(embedded.astype("float64")), strict=True))
+        """Kernels of the Vendi scores."""
+        chosen = options["kernels"]
+        vectors = self._vectors(sides, options) if "embedding" in chosen else None
         function = next((kernel for kernel in chosen if not isinstance(kernel, str)), None)
         return Kernels("ngram" in chosen, vectors, function, options["vendi_orders"])
 
     def _signature(self, options, table):
-        has_embedding = "embedding" in options["kernels"]
+        equivalent = options["equivalent"]
+        is_near = equivalent is not None and not callable(equivalent)
+        has_embedding = is_near or "embedding" in options["kernels"]
         return signature(
             "set_diversity",
             tokenizer=tokenizer_name(options["tokenizer"]),
@@ -208,6 +249,7 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
             kernels="+".join(kernel_names(options["kernels"])) or None,
             orders="+".join(map(order_name, options["vendi_orders"])),
             sizes=options["sizes"],
+            equivalent=equivalent if is_near or equivalent is None else getattr(equivalent, "__name__", "function"),
             **(encoder_settings(options) if has_embedding else {}),
             zlib=zlib.ZLIB_RUNTIME_VERSION,
         )
