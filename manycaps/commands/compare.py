@@ -19,14 +19,16 @@ captions, unless --with-captions reads them again from the files that were score
 
 The answer comes first, from the module human_parity, if every row has at least two references: can each system be
 distinguished from people, after how many rows, and how does it differ; and which of two systems has fewer faults, and
-which is more like people in what. Faults are captions farther from the references than 19 of 20 human ones: fewer are
-better. The rest says how like people's captions are, not how good: captions nearer than 19 of 20, and pairs of captions
-nearer to each other than 19 of 20 human pairs. People give 5 % of each. p is corrected by Holm's method, over the
-systems and over the pairs. Systems stand as they were given, the best of every column is marked, with those not shown
-to be worse; --sort orders them by faults, or by the rows after which they are distinguished. --distance says how
-captions are compared: by default with sentence embeddings where they are installed, otherwise with METEOR, which sees
-about a third of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap
-of 0.02 of people and of each other, in the unit of the distance.
+which is more like people in what. Faults are captions farther from the references than 19 of 20 human ones, or worded
+less predictably than 19 of 20: fewer are better. The rest says how like people's captions are, not how good: ordinary
+captions are nearer than 19 of 20, formulaic ones worded more predictably, and near-duplicates are pairs of captions
+nearer to each other than 19 of 20 human pairs. People give 5 % of each. The phrases that give a system away are those
+that it has more often, or less often, than people. p is corrected by Holm's method, over the systems and over the
+pairs. Systems stand as they were given, the best of every column is marked, with those not shown to be worse; --sort
+orders them by faults, or by the rows after which they are distinguished. --distance says how captions are compared: by
+default with sentence embeddings where they are installed, otherwise with METEOR, which sees about a third of the wrong
+captions. With --margin 0.02, the answer also says which systems are shown to be within a gap of 0.02 of people and of
+each other, in the unit of the distance.
 
 Tables follow. They compare every two systems row by row by each metric of -m, with a paired test that counts ties, p
 corrected for the number of pairs by Holm's method, the smallest difference that could have been found, and the number

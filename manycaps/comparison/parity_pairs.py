@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.special
 
-from manycaps.comparison.mean_intervals import LEVEL, POWER
+from manycaps.comparison.mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import (
     drawn_patterns,
     enough_resamples,
@@ -301,15 +301,34 @@ class _ComparedShare:
         self.excesses = [excess[known] for excess in excesses]
         self._labels, self._resampling = _chosen_labels(clusters, known), resampling
         columns = shares[0].rows[known, None], shares[1].rows[known, None]
-        self.difference = paired_tests(*columns, self._labels, confidence_level=None, **resampling)[0]
+        difference = paired_tests(*columns, self._labels, confidence_level=None, **resampling)[0]
+        self._by_draws, self._by_formula = difference.p_value, self._students(columns[0][:, 0] - columns[1][:, 0])
+        self.p_value = self._resolved(self._by_draws, self._by_formula)
+
+    def _students(self, rows: np.ndarray) -> float:
+        """Two-sided p-value of a mean over rows by Student's distribution; 1 where the rows do not vary."""
+        mean = mean_of_rows(rows, self._labels)
+        if not mean.standard_error > 0:
+            return 1.0
+        return 2 * float(scipy.special.stdtr(mean.n_clusters - 1, -abs(mean.mean) / mean.standard_error))
+
+    def _resolved(self, by_draws: float, by_formula: float) -> float:
+        """The p-value by random signs; where none of them reaches the observed mean, Student's if it is smaller.
+
+        Holm's rule over the shares of many systems needs smaller ones than draws can give.
+        """
+        n_clusters = len(self.excesses[0]) if self._labels is None else len(set(self._labels))
+        is_least = n_clusters > MOST_EXACT_CLUSTERS and by_draws <= 1 / (self._resampling["n_resamples"] + 1)
+        return min(by_draws, by_formula) if is_least else by_draws
 
     def better_p_value(self) -> float:
         """Has one fewer faults, or is it nearer to people's share?"""
         if self.key in FAULTS:
-            return self.difference.p_value
-        first, second = (excess[:, None] for excess in self.excesses)
-        p_value = np.array([self.difference.p_value])
-        return float(nearer_p_values(p_value, first, second, self._labels, **self._resampling)[0])
+            return self.p_value
+        first, second = self.excesses
+        p_value, columns = np.array([self._by_draws]), (first[:, None], second[:, None])
+        by_draws = float(nearer_p_values(p_value, *columns, self._labels, **self._resampling)[0])
+        return self._resolved(by_draws, max(self._by_formula, self._students(first + second)))
 
     def result(self, p_value: float, better_p_value: float) -> ShareTest:
         """Return the test of the share with p-values that are adjusted."""
@@ -336,13 +355,13 @@ def _compared_shares(
 
 def _share_p_value(shares: Sequence[_ComparedShare]) -> float:
     """Do two systems differ in a share? Bonferroni; NaN where shares are not tested."""
-    p_values = [share.difference.p_value for share in shares]
+    p_values = [share.p_value for share in shares]
     return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
 
 
 def _adjusted_tests(shares: Sequence[_ComparedShare]) -> dict[_ComparedShare, ShareTest]:
     """Adjust the p-values of all shares of the pairs that differ, by Holm's rule."""
-    p_values = holm_p_values(np.array([share.difference.p_value for share in shares]))
+    p_values = holm_p_values(np.array([share.p_value for share in shares]))
     better = holm_p_values(np.array([share.better_p_value() for share in shares]))
     return {share: share.result(float(p), float(q)) for share, p, q in zip(shares, p_values, better, strict=True)}
 

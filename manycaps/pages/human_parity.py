@@ -27,6 +27,11 @@ MEANINGS = {
     "unlike_people_share": "captions farther from the human ones than 19 of 20 of these; people 0.05",
     "unlike_people_share_ci_low": "lower end of its interval",
     "unlike_people_share_ci_high": "upper end",
+    "faulty_share": "captions that people would not write, by meaning or by wording; fewer is better",
+    "faulty_share_of_people": "the same of people's own captions",
+    "odd_wording_share": "captions worded less predictably than 19 of 20 human ones; people 0.05",
+    "formulaic_share": "captions worded more predictably than 19 of 20 human ones; people 0.05",
+    "wording_gap": "how much more predictable than people's its words are; people 0",
     "wrong_share_ci_low": "at least this share of the captions is not what people write",
     "ordinary_share": "captions nearer to the human ones than 19 of 20 of these; people 0.05",
     "near_duplicate_share": "pairs of captions nearer to each other than 19 of 20 pairs of human ones; people 0.05",
@@ -44,8 +49,8 @@ def form(module: Any) -> Form:
     return Form(
         title="Human Parity",
         introduction=(
-            "Can several captions of each image be distinguished from human ones, and how do they differ: wrong, bland "
-            "or repeated? One test over all images, and shares beside what people give."
+            "How many of several captions of each image are faults, and how like people's are they, which is not how "
+            "good: bland, formulaic or repeated? One test over all images, and shares beside what people give."
         ),
         inputs=[caption_box(*BOXES[column]) for column in ("predictions", "references")],
         options=[gr.Dropdown(names, value=names[0], label="Distance of two captions", render=False)],

@@ -1,15 +1,22 @@
 """Systems beside people: equal gaps, sentences about two systems, order, and marks of the best."""
 
+import gzip
+import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.stats
 
-from manycaps.comparison.parity import ROUNDING, ComparedParity, SystemParity
+from manycaps.comparison.parity import ROUNDING, ComparedParity, SystemParity, compared_parity
 from manycaps.comparison.parity_pairs import GapDifference, ParityPair, ShareTest, _gap_differences
-from manycaps.comparison.parity_text import pair_line, parity_table
+from manycaps.comparison.parity_scores import parity_of_captions
+from manycaps.comparison.parity_text import pair_line, parity_table, system_line
+from manycaps.comparison.systems import SystemRow
 from manycaps.kit.sets_parity_words import ParityWord
 from manycaps.report.parity_section import share_region
+from tests.golden_folders import DATA
 
 
 @pytest.mark.parametrize(
@@ -134,3 +141,45 @@ def test_regions_of_the_map_reach_to_the_intervals_of_the_table(faults, ordinary
         assert ends == pytest.approx([faults[values], ordinary[values]], abs=1e-12)
     assert border.min() >= 0
     assert border.max() <= 1
+
+
+@pytest.mark.realdata
+def test_faults_and_directions_of_rated_systems():
+    """Ten samples in broken English have more faults than fluent captions; every verdict on E2E has a direction."""
+    coco = {}
+    for name in ("coco_karpathy_test", "coco_ten_samples"):
+        data = json.loads(gzip.decompress((DATA / "real_systems" / f"{name}.json.gz").read_bytes()))
+        for system, captions in data["systems"].items():
+            coco[system] = {row["id"]: caption for row, caption in zip(data["rows"], captions, strict=True)}
+    rows = [
+        SystemRow(
+            str(row["id"]),
+            {"ten": coco["ten_samples"][row["id"]], "one": [coco["viecap_coco"][row["id"]]]},
+            row["references"],
+        )
+        for row in data["rows"]
+        if row["id"] in coco["viecap_coco"]
+    ]
+    scores = parity_of_captions(rows, {"distance": "meteor"})
+    (found,) = compared_parity(scores.rows, None, distance="meteor", n_resamples=9_999, seed=0).pairs
+    assert found.faults.better == "one"
+    assert found.faults.p_value < 0.01
+    assert "ten has fewer faults" not in pair_line(found)
+
+    data = json.loads(gzip.decompress((DATA / "real_systems" / "e2e_nlg.json.gz").read_bytes()))
+    names = [*data["systems"]]
+    rows = [
+        SystemRow(row["id"], {name: [data["systems"][name][i]] for name in names}, row["references"])
+        for i, row in enumerate(data["rows"])
+    ]
+    parity = compared_parity(
+        parity_of_captions(rows, {"distance": "meteor"}).rows, None, distance="meteor", n_resamples=9_999, seed=0
+    )
+    assert [row[0].text for row in parity_table(parity).rows] == [*names, "people"]
+    for system in parity.systems:
+        assert re.search("nearer|farther|varied|predictable", system_line(parity, system)), system.name
+    faults = [system.result["faulty_share"] for system in parity.systems]
+    for scale, least in (("quality", 0.45), ("naturalness", 0.4)):
+        ratings = [data["human_win_rate"][scale][name] for name in names]
+        assert scipy.stats.spearmanr(faults, ratings).statistic < -least
+    assert any(share.better for pair in parity.pairs for share in pair.shares), "210 pairs leave power"
