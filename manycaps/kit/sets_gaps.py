@@ -133,7 +133,7 @@ def gaps_test_of_sums(sums: np.ndarray, covariance: np.ndarray, n_clusters: int 
         _tail(float(sums[i] ** 2 / covariance[i, i]), 1, n_clusters) if covariance[i, i] > 0 else math.nan
         for i in (0, 1)
     ]
-    deviations = np.sqrt(np.diagonal(covariance))
+    deviations = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     varies = np.flatnonzero(deviations > 0)
     # In their own units, in which a singular covariance is told by its determinant.
     scaled = sums[varies] / deviations[varies]
@@ -176,7 +176,8 @@ def parity_comparison(distances: np.ndarray, n_candidates: int) -> Comparison:
 
 def _inverses(covariances: np.ndarray) -> np.ndarray:
     """Inverses of covariances, shape (n_rows, 2, 2), without the directions in which nothing varies."""
-    scales = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))  # (n_rows, 2)
+    # A variance of 0 may be rounded below it.
+    scales = np.sqrt(np.maximum(np.diagonal(covariances, axis1=1, axis2=2), 0.0))  # (n_rows, 2)
     safe = np.where(scales > 0, scales, 1.0)
     correlations = covariances / (safe[:, :, None] * safe[:, None, :])
     inverses = np.linalg.pinv(correlations, rcond=TIE_TOLERANCE, hermitian=True)

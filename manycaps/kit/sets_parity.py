@@ -8,13 +8,18 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.special
 
 from .sets_gaps import DrawnGaps, GapsTest, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
 from .sets_intervals import interval_of_rows, mean_of_rows, one_sided_p_value, with_interval
 from .sets_module import ComparableRows
 from .sets_parity_power import (
+    LEVEL,
+    WEIGHT_OF_TAILS,
+    WEIGHT_OF_WORDING,
     RowsNeeded,
     joint_p_value,
+    level_of_distances,
     level_of_gaps,
     rows_needed,
     rows_needed_of_clusters,
@@ -40,13 +45,24 @@ from .sets_tails import (
     tail_distances,
     tail_share,
 )
-from .text_wording import N_LISTED, WORDING_SHARES, CorpusWording, WordingRows, wording_shares, wording_test
+from .text_wording import (
+    LEAST_ROWS_OF_WORDING,
+    N_LISTED,
+    WORDING_SHARES,
+    CorpusWording,
+    WordingRows,
+    wording_shares,
+    wording_test,
+)
 
 # Ways to the p-value: the closed form, or as in the other modules by all splits, by random ones, or none.
 PARITY_P_VALUES = ("chi-squared", "exact", "permutation", "none")
 
 # Rows from which on chi-squared p-values are right at a level of 5 %.
 LEAST_ROWS = 5
+
+# The smallest p-value of which a z is computed.
+SMALLEST_P = 1e-300
 
 # p-value below which candidates are said to be copies of references.
 COPIES_LEVEL = 0.001
@@ -151,14 +167,17 @@ def parity_result(
     level, clusters = options["confidence_level"], options["clusters"]
     corpus = parity_corpus(columns, clusters)
     test = corpus.test if drawn is None else drawn.test(corpus)
+    of_wording = math.nan if wording is None else wording.test.p_value
     result: dict[str, Any] = {"n_rows": len(columns["fidelity_gap"])}
     if options["p_value"] != "none":
-        of_both, of_gaps, smallest = parity_p_values(test.p_value, tails, clusters)
-        result["human_parity_p_value"] = of_both
+        of_all, of_gaps, smallest = parity_p_values(test.p_value, tails, clusters, of_wording)
+        result["human_parity_p_value"] = of_all
         result["gaps_p_value"], result["tails_p_value"] = of_gaps, tails.p_value
         result["human_parity_statistic"] = test.statistic
-        result["human_parity_smallest_p"] = joint_p_value(smallest, 1.0 if tails.tested else math.nan)
-    result |= with_interval("rows_needed", _rows_needed(corpus, columns, tails, level, clusters), level)
+        result["human_parity_smallest_p"] = joint_p_value(
+            smallest, 1.0 if tails.tested else math.nan, math.nan if math.isnan(of_wording) else 1.0
+        )
+    result |= with_interval("rows_needed", _rows_needed(corpus, columns, tails, of_wording, level, clusters), level)
     for name, share in tails.shares.items():
         result |= with_interval(name, (share.value, share.low, share.high), level)
     if level is not None:
@@ -293,12 +312,13 @@ def _rows_needed(
     corpus: ParityCorpus,
     columns: ParityColumns,
     tails: CorpusTails,
+    of_wording: float,
     confidence_level: float | None,
     clusters: Sequence[Hashable] | None,
 ) -> RowsNeeded:
-    """Rows after which either test finds a difference: the fewer of both."""
-    test, n_rows = corpus.test, len(columns["fidelity_gap"])
-    level = level_of_gaps(bool(tails.tested))
+    """Rows after which one of the tests finds a difference: the fewest of all."""
+    test, n_rows, with_wording = corpus.test, len(columns["fidelity_gap"]), not math.isnan(of_wording)
+    level = level_of_gaps(bool(tails.tested), with_wording)
     if clusters is not None:
         n_clusters = len(set(clusters))
         of_gaps = rows_needed_of_clusters(
@@ -310,10 +330,19 @@ def _rows_needed(
             parts = ((gaps[:, :k], covariances[:, :k, :k]) for gaps, covariances in _blocks(columns, BLOCK))
             spread = spread_of_effect(corpus.sums[:k] / n_rows, corpus.covariance[:k, :k] / n_rows, parts)
         of_gaps = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
-    of_tails = rows_needed_of_tails([share.t for share in tails.tested], tails.n_clusters, n_rows, confidence_level)
+    size = tails.n_clusters, n_rows, confidence_level
+    level = level_of_distances(with_wording) * WEIGHT_OF_TAILS
+    of_tails = rows_needed_of_tails([share.t for share in tails.tested], *size, level=level)
+    # The z of a two-sided p-value, which may be too small for a number.
+    z_values = [-float(scipy.special.ndtri(max(of_wording / 2, SMALLEST_P)))] if with_wording else []
+    wording = rows_needed_of_tails(z_values, *size, level=LEVEL * WEIGHT_OF_WORDING / 2)
     # With fewer rows tails are not tested.
     least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / independent_distances(tails.sizes)))
-    return soonest(of_gaps, RowsNeeded(*np.maximum(of_tails, float(least)).tolist()))
+    return soonest(
+        of_gaps,
+        RowsNeeded(*np.maximum(of_tails, float(least)).tolist()),
+        RowsNeeded(*np.maximum(wording, float(LEAST_ROWS_OF_WORDING)).tolist()),
+    )
 
 
 def _blocks(columns: ParityColumns, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -419,15 +448,15 @@ def symmetric(distances: np.ndarray) -> np.ndarray:
 
 
 def parity_p_values(
-    of_gaps: float, tails: CorpusTails, clusters: Sequence[Hashable] | None
+    of_gaps: float, tails: CorpusTails, clusters: Sequence[Hashable] | None, of_wording: float = math.nan
 ) -> tuple[float, float, float]:
-    """Put both tests together, with no p-value below the smallest one of all splits of the rows.
+    """Put all tests together, with no p-value below the smallest one of all splits of the rows.
 
-    Splits of rows in clusters are no bound. Returns the p-values of both tests and of the gaps, and the smallest one.
+    Splits of rows in clusters are no bound. Returns the p-values of all tests and of the gaps, and the smallest one.
     """
     smallest = 0.0 if clusters is not None else smallest_parity_p_value(tails.sizes)
     of_gaps = max(of_gaps, smallest)  # NaN stays NaN
-    return joint_p_value(of_gaps, max(tails.p_value, smallest)), of_gaps, smallest
+    return joint_p_value(of_gaps, max(tails.p_value, smallest), max(of_wording, smallest)), of_gaps, smallest
 
 
 def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:

@@ -18,6 +18,9 @@ POWER = 0.8
 # Shares of the level that the test of the gaps and those of the tails have, where both are made.
 WEIGHT_OF_GAPS, WEIGHT_OF_TAILS = 0.8, 0.2
 
+# Share of the level that the test of the wording has, where it is made; these have the rest, in their proportion.
+WEIGHT_OF_WORDING = 0.05
+
 # Mean of the square of the largest of k independent standard normal numbers: what people give (k = 1, 2, 3).
 LARGEST_SQUARE = (1.0, 1.0, 1.0 + math.sqrt(3) / (2 * math.pi))
 
@@ -51,24 +54,31 @@ class ParityPlan(NamedTuple):
     diversity_rows: float
 
 
-def joint_p_value(of_gaps: float, of_tails: float) -> float:
-    """p-value of two tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
+def joint_p_value(of_gaps: float, of_tails: float, of_wording: float = math.nan) -> float:
+    """p-value of the tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
 
-    A p-value is NaN where nothing is tested. The result is at most 1: the p-value of the gaps where tails are not
-    tested, NaN where nothing is.
+    With the wording, it has the weight 0.05, and the others 0.76 and 0.19. A p-value is NaN where nothing is tested.
+    The result is at most 1: the p-value of the gaps where tails are not tested, NaN where nothing is.
 
-    >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan)
-    (0.02, 0.04)
+    >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan), joint_p_value(0.04, 0.004, 0.0005)
+    (0.02, 0.04, 0.01)
     """
-    if math.isnan(of_tails):
-        return of_gaps
-    weighted = of_tails / WEIGHT_OF_TAILS
-    return min(1.0, weighted if math.isnan(of_gaps) else min(of_gaps / WEIGHT_OF_GAPS, weighted))
+    of_distances = of_gaps
+    if not math.isnan(of_tails):
+        of_distances = min(1.0, float(np.fmin(of_gaps / WEIGHT_OF_GAPS, of_tails / WEIGHT_OF_TAILS)))
+    if math.isnan(of_wording) or math.isnan(of_distances):
+        return float(np.fmin(of_distances, of_wording))
+    return min(1.0, of_distances / (1 - WEIGHT_OF_WORDING), of_wording / WEIGHT_OF_WORDING)
 
 
-def level_of_gaps(with_tails: bool) -> float:
-    """Level at which the gaps are tested, beside the tails or alone."""
-    return LEVEL * WEIGHT_OF_GAPS if with_tails else LEVEL
+def level_of_distances(with_wording: bool) -> float:
+    """Level at which gaps and tails are tested together, beside the wording or alone."""
+    return LEVEL * (1 - WEIGHT_OF_WORDING) if with_wording else LEVEL
+
+
+def level_of_gaps(with_tails: bool, with_wording: bool = False) -> float:
+    """Level at which the gaps are tested, beside the other tests or alone."""
+    return level_of_distances(with_wording) * (WEIGHT_OF_GAPS if with_tails else 1.0)
 
 
 def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> float:
@@ -175,13 +185,19 @@ def rows_needed_of_clusters(
 
 
 def rows_needed_of_tails(
-    t_values: Sequence[float], n_clusters: int, n_rows: int, confidence_level: float | None
+    t_values: Sequence[float],
+    n_clusters: int,
+    n_rows: int,
+    confidence_level: float | None,
+    *,
+    level: float = LEVEL * WEIGHT_OF_TAILS,
 ) -> RowsNeeded:
     """Rows after which the tests of the tails find what the strongest of them shows.
 
     ((z_a + z_0.8) / e)^2, with a the level of one tail and e the mean difference in standard deviations of the rows.
     The square of e is that of the largest t, less what people give: the mean square of the largest of k normal numbers.
-    `t_values` are each tail's difference from people in standard errors; without any the rows are NaN.
+    `t_values` are each tail's difference from people in standard errors; without any the rows are NaN. `level` is that
+    of all of them together. The wording needs rows in the same way, by the size of its one z at half of its level.
 
     >>> rows_needed_of_tails([4.0, -1.0], 100, 100, 0.95)
     RowsNeeded(rows=78.0, low=33.0, high=917.0)
@@ -189,7 +205,7 @@ def rows_needed_of_tails(
     if not t_values:
         return RowsNeeded(math.nan, math.nan, math.nan)
     k, t = len(t_values), max(t_values)
-    level = LEVEL * WEIGHT_OF_TAILS / k
+    level = level / k
     wanted = float(scipy.special.ndtri(1 - level) + scipy.special.ndtri(POWER)) ** 2 * n_rows
     rows = _rows(wanted, t**2 - LARGEST_SQUARE[k - 1] if t > 0 else 0.0)
     if confidence_level is None:
@@ -209,9 +225,9 @@ def _outside(confidence_level: float, weight: float) -> tuple[float, float]:
     return tail, tail * weight
 
 
-def soonest(of_gaps: RowsNeeded, of_tails: RowsNeeded) -> RowsNeeded:
-    """Return the rows after which one of two tests finds a difference; NaN where neither is made."""
-    return RowsNeeded(*(float(np.fmin(one, other)) for one, other in zip(of_gaps, of_tails, strict=True)))
+def soonest(*of_tests: RowsNeeded) -> RowsNeeded:
+    """Return the rows after which one of several tests finds a difference; NaN where none is made."""
+    return RowsNeeded(*(float(np.fmin.reduce(values)) for values in zip(*of_tests, strict=True)))
 
 
 def _noncentral_f(value: float, degrees: int, others: int, share: float) -> float:

@@ -268,3 +268,35 @@ def test_equal_numbers_have_equal_p_values_whatever_their_type(human_parity):
         for kind in ("<f4", ">f4", "<f8", ">f8", np.longdouble)
     ]
     assert all(result == results[0] for result in results)
+
+
+def shares_no_order(first, second):
+    """Distances that do not see the order of words."""
+    sides = [[set(text.split()) for text in texts] for texts in (first, second)]
+    return [1 - len(a & b) / len(a | b) for a, b in zip(*sides, strict=True)]
+
+
+def drawn_sentence(rng):
+    parts = (("a", "the", "one"), ("red", "small", "old"), ("cat", "dog", "man"), ("sits", "runs"), ("here", "outside"))
+    return [str(rng.choice(words)) for words in parts]
+
+
+def test_wording_that_distances_do_not_see_is_found_by_all_tests_together(human_parity):
+    """Shuffled words: gaps, tails and wording have 0.76, 0.19 and 0.05 of the level; the rows needed are its own."""
+    rng = np.random.default_rng(0)
+    people = [[" ".join(drawn_sentence(rng)) for _ in range(4)] for _ in range(40)]
+    shuffled = [[" ".join(rng.permutation(drawn_sentence(rng))) for _ in range(2)] for _ in range(40)]
+    options = {"distance": shares_no_order, "confidence_level": 0.95}
+    result = human_parity.compute(predictions=shuffled, references=people, **options)
+    of_distances = min(result["gaps_p_value"] / 0.8, result["tails_p_value"] / 0.2)
+    assert of_distances > 0.05
+    assert result["human_parity_p_value"] == pytest.approx(result["wording_p_value"] / 0.05)
+    assert result["human_parity_p_value"] < 1e-6
+    z = scipy.stats.norm.isf(result["wording_p_value"] / 2)
+    wanted = scipy.stats.norm.isf([0.05 * 0.05 / 2, 0.2]).sum()
+    assert result["rows_needed"] == max(10, math.ceil(40 * wanted**2 / (z**2 - 1)))
+    assert result["rows_needed_ci_low"] <= result["rows_needed"] <= result["rows_needed_ci_high"] < math.inf
+    humans = [row[:2] for row in people]
+    result = human_parity.compute(predictions=humans, references=[row[2:] for row in people], **options)
+    tests = (("gaps_p_value", 0.76), ("tails_p_value", 0.19), ("wording_p_value", 0.05))
+    assert result["human_parity_p_value"] == pytest.approx(min(1, *(result[key] / weight for key, weight in tests)))
