@@ -41,7 +41,7 @@ def pac_s(cosines: np.ndarray, weight: float) -> np.ndarray:
 
 
 class RetrievalRanks(NamedTuple):
-    """Where the own image of every caption stands among all images, the most similar first."""
+    """Place of the own image of every caption among all images, the most similar first."""
 
     # int64, shape (n_captions,): images that are more similar than the own one, and images that are as similar, the own
     # one included.

@@ -1,4 +1,4 @@
-"""chair beside the published program's way: tokens and singular forms of every word anew, caption by caption.
+"""chair beside the published program's way: tokens and singular forms of every word again, caption by caption.
 
 Rows of one candidate and four references, drawn from the captions of the quickstart's sample. The published program's
 way (LisaAnne/Hallucination, utils/chair.py) is the slow version of the tests, with TextBlob's singular forms.
