@@ -216,7 +216,7 @@ def speaker_lines(
 
 
 def nearness(result: Mapping[str, float]) -> tuple[float, float]:
-    """What systems are listed by, the nearest to people first: see `ComparedParity.nearest_first`."""
+    """What `--sort likeness` lists systems by: see `ComparedParity.in_order`."""
     return result["rows_needed"], float(np.nan_to_num(result["human_parity_p_value"], nan=2.0))
 
 
