@@ -1,5 +1,7 @@
 """Human parity: can candidate captions be distinguished from human ones, how do they differ, and how certain is it?"""
 
+import warnings
+
 import evaluate
 import numpy as np
 
@@ -14,8 +16,10 @@ with open(__file__.removesuffix("human_parity.py") + "base_messages.py", encodin
 from .base_messages import shown_value
 from .base_module import About, check_choice
 from .sets_gaps import parity_comparison
+from .sets_intervals import check_clusters
 from .sets_module import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, caption_rows, check_distribution_options, text_counts
 from .sets_parity import (
+    MEANS,
     PARITY_P_VALUES,
     check_two_references,
     listed_captions,
@@ -30,7 +34,7 @@ from .sets_parity import (
 )
 from .sets_parity_words import words_of
 from .sets_splits import TIE_TOLERANCE
-from .sets_tails import TAIL
+from .sets_tails import TAIL, TAILS
 from .text_cider import cider_d_scores, cider_distances
 from .text_distance import text_distances
 from .text_document_counts import CountsDocuments, frequency_settings
@@ -39,7 +43,7 @@ from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settin
 from .text_phrases import telling_phrases
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
-from .text_wording import check_language_model, coded_texts, load_language_model, wording_of
+from .text_wording import check_language_model, coded_texts, corpus_wording, load_language_model, wording_of
 from .vectors_distance import (
     check_distance_diagonals,
     check_distance_scale,
@@ -56,7 +60,6 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import inline_bytes as inline_bytes
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_parity_power import RowsNeeded as RowsNeeded
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
@@ -103,7 +106,7 @@ _CITATION = """
 _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of at least two reference captions each.
+    references: n_rows lists of at least two reference captions each; with one in every row, wording alone is measured.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d), compared by their cosines.
     distances, n_candidates: ready distances in place of both, for compute only: n_rows arrays of shape (n_texts,
@@ -201,6 +204,12 @@ Examples:
 # Distances by name; "bert" is that of embeddings.
 DISTANCES = ("bert", "meteor", "meteor15", "cider")
 
+# Keys of a result, beside shares of tails and means of rows, that need two references in every row.
+NEED_TWO_REFERENCES = (
+    *("human_parity_p_value", "human_parity_statistic", "rows_needed"),
+    *("faulty_share", "faulty_share_of_people"),
+)
+
 # What METEOR's function calls its versions.
 METEOR_VERSIONS = dict(zip(("meteor", "meteor15"), METEORS, strict=True))
 
@@ -260,6 +269,11 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
             )
         check_nonzero(embedded, columns)
 
+    def check_rows(self, sizes, columns):
+        """Raise if a row cannot be compared: captions can with one reference in every row, by their wording."""
+        if columns != CAPTION_COLUMNS or any(n > 1 for _, n in sizes):
+            super().check_rows(sizes, columns)
+
     def compute(self, /, *, distances=None, n_candidates=None, **given):
         """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
         if distances is None and n_candidates is None:
@@ -318,17 +332,44 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
     def rows_of(self, predictions, references, options):
         """Return the rows of captions, whose wording is that of their tokens whatever their distances are."""
         rows = super().rows_of(predictions, references, options)
-        model = "references" if options["language_model"] is None else "file"
-        settings = {**rows.settings, "tokenizer": tokenizer_name(options["tokenizer"]), "language_model": model}
-        return rows._replace(settings=settings)
+        return rows._replace(settings={**rows.settings, **self.wording_settings(options)})
 
     def caption_result(self, predictions, references, options):
         """Check the sizes of all rows, compare the captions and their wording, and return the result."""
+        if max(map(len, references)) < 2:
+            return self.wording_result(predictions, references, options)
         self.check_captions(predictions, references, options)
         rows = self.rows_of(predictions, references, options)
         texts = self.coded_texts(predictions, references, options)
         result = self.result_of(rows, options, texts=texts)
         return result | self.long_text_counts(predictions, references, options)
+
+    def wording_result(self, predictions, references, options):
+        """Return the result of rows with one reference each: of their wording alone, NaN for what needs two."""
+        warnings.warn(
+            "references: expected two per row, since people are compared with each other, got one. Wording alone is "
+            "measured; all other values are NaN.",
+            stacklevel=2,
+        )
+        level, clusters = options["confidence_level"], options["clusters"]
+        if clusters is not None:
+            check_clusters(clusters, len(predictions))
+        texts = self.coded_texts(predictions, references, options)
+        measured = corpus_wording(wording_of(texts, has_model=options["language_model"] is not None), clusters, level)
+        measured.warn_of_few_rows()
+        result = dict.fromkeys((*NEED_TWO_REFERENCES, *TAILS, *MEANS), float("nan")) | {"n_rows": len(predictions)}
+        result |= measured.result(level, is_tested=options["p_value"] != "none")
+        if not options["details"]:
+            return result
+        phrases = telling_phrases(texts, clusters) if measured.is_measured else []
+        lists = measured.lists() | {"phrases": [phrase._asdict() for phrase in phrases]}
+        return result | lists | {"signature": self._signature(options, self.wording_settings(options))}
+
+    @staticmethod
+    def wording_settings(options):
+        """Return what decides the wording, for the signature."""
+        model = "references" if options["language_model"] is None else "file"
+        return {"tokenizer": tokenizer_name(options["tokenizer"]), "language_model": model}
 
     @staticmethod
     def coded_texts(predictions, references, options):

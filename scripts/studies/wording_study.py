@@ -68,14 +68,9 @@ def damaged(text: TokenList, damage: str, rng: np.random.Generator) -> list[str]
 
 
 def drawn_rows(
-    images: Sequence[Sequence[TokenList]],
-    size: tuple[int, int, int],
-    damage: str,
-    share: float,
-    rng: np.random.Generator,
+    images: Sequence[TextsOfImage], m: int, k: int, n: int, damage: str, share: float, rng: np.random.Generator
 ) -> tuple[list[list[TokenList]], list[list[TokenList]], list[int] | None]:
     """Candidates, references and clusters of n rows of m + k captions."""
-    m, k, n = size
     per_image = 2 if damage == "clusters" else 1
     candidates, references = list[list[TokenList]](), list[list[TokenList]]()
     for image in rng.choice(len(images), n // per_image, replace=False).tolist():

@@ -89,6 +89,22 @@ def test_counts_of_a_corpus_are_written_and_read(tmp_path):
     assert pruned["trigrams"] == {"  a": 2, " a dog": 2}
 
 
+def test_human_parity_of_single_references_is_that_of_wording():
+    """Where people cannot be compared with each other; rows of captions alone."""
+    rows = [[f"a {animal} runs on the {place}"] for animal in ("dog", "cat", "cow") for place in ("road", "farm") * 4]
+    columns = {"predictions": [[" ".join(text.split()[::-1])] for (text,) in rows], "references": rows}
+    module = manycaps.load("human_parity", distance=len_distance, details=True, confidence_level=0.95)
+    with pytest.warns(UserWarning, match="Wording alone is measured"):
+        parity = module.compute(**columns)
+    wording = manycaps.load("wording", details=True, confidence_level=0.95).compute(**columns)
+    assert math.isnan(parity["unlike_people_share"])
+    assert math.isnan(parity["human_parity_p_value"])
+    same = [key for key in wording if key != "signature"]
+    assert {key: parity[key] for key in same} == {key: wording[key] for key in same}
+    assert parity["wording_gap"] < 0
+    assert parity["wording_p_value"] < 0.01
+
+
 def len_distance(first, second):
     return [abs(len(one) - len(other)) for one, other in zip(first, second, strict=True)]
 
