@@ -225,8 +225,9 @@ def parity_wording(
             for share in (tails.shares["unlike_people_share"], wording.shares["odd_wording_share"])
         )
         ends = [quantile_interval(error, of, level) for error, of in zip(errors, people, strict=True)]
-        beyond = [float(faults([end[i] for end in ends]).candidates.mean()) for i in (0, 1)]
-        faulty = faulty.with_interval(beyond[0], beyond[1], level)
+        below, above, near = (float(faults([end[i] for end in ends]).candidates.mean()) for i in (0, 1, 2))
+        part = (ends[0].part + ends[1].part) / 2
+        faulty = faulty.with_interval((1 - part) * below + part * above, near, level)
     return CorpusWording(rows, test, {**wording.shares, "faulty_share": faulty}, of_rows.degrees)
 
 

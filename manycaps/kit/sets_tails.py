@@ -593,7 +593,7 @@ def _shares_with_intervals(
         for name, tail in tails.items()
     }
     beyond: dict[str, list[float]] = {name: [] for name in tails}
-    for end in (0, 1):  # one after the other, to hold half of the rows' shares
+    for end in (0, 1, 2):  # one after the other, to hold a third of the rows' shares
         thresholds = {
             name: (tail, people[tail.of_pairs].threshold(tail.sign, quantiles[name][end]))
             for name, tail in tails.items()
@@ -601,19 +601,39 @@ def _shares_with_intervals(
         for name, rows in rows_beyond(distances, thresholds).items():
             share = math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows))
             beyond[name].append(share)
-    return {name: shares[name].with_interval(far, near, confidence_level) for name, (far, near) in beyond.items()}
+    return {
+        name: shares[name].with_interval(quantiles[name].far(below, above), near, confidence_level)
+        for name, (below, above, near) in beyond.items()
+    }
 
 
-def quantile_interval(error: float, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
+class QuantileInterval(NamedTuple):
+    """Shares of people's distances beyond the ends of the interval of a quantile."""
+
+    # The far end lies between two whole numbers of distances; the near end.
+    below: float
+    above: float
+    near: float
+    # How far the far end lies from the first to the second.
+    part: float
+
+    def far(self, below: float, above: float) -> float:
+        """Return the candidates' share beyond the far end, from those beyond the two whole numbers of distances."""
+        return (1 - self.part) * below + self.part * above
+
+
+def quantile_interval(error: float, people: PeopleDistances, confidence_level: float) -> QuantileInterval:
     """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934).
 
-    The far end is a whole number of distances: with none, the quantile may lie beyond all of them.
+    With less than one distance beyond the far end, the quantile may lie beyond all of them, where nothing is known.
     """
     if not error > 0:
-        return TAIL, TAIL
+        return QuantileInterval(TAIL, TAIL, TAIL, 0.0)
     number = min(TAIL * (1 - TAIL) / error**2, people.n_values)
     low, high = clopper_pearson_interval(TAIL, number, confidence_level)
-    return math.floor(low * people.n_values) / people.n_values, high
+    n_far = low * people.n_values
+    below = math.floor(n_far)
+    return QuantileInterval(below / people.n_values, (below + 1) / people.n_values, high, n_far - below)
 
 
 def clopper_pearson_interval(share: float, number: float, confidence_level: float) -> tuple[float, float]:

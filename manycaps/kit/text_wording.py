@@ -525,8 +525,8 @@ def wording_shares(
         share = tail_share(of_sides[:, 0], of_sides[:, 1], clusters, n_candidates)
         if confidence_level is not None and share.candidates.n_clusters > 1:
             ends = quantile_interval(share.people.standard_error, people, confidence_level)
-            beyond = [_mean_share(rows, people.threshold(sign, end)) if end else 0.0 for end in ends]
-            share = share.with_interval(beyond[0], beyond[1], confidence_level)
+            below, above, near = (_mean_share(rows, people.threshold(sign, end)) if end else 0.0 for end in ends[:3])
+            share = share.with_interval(ends.far(below, above), near, confidence_level)
         shares[name] = share
     return WordingShares(shares, degrees, people)
 
