@@ -73,6 +73,7 @@ def drawn_rows(
     """Candidates, references and clusters of n rows of m + k captions."""
     per_image = 2 if damage == "clusters" else 1
     candidates, references = list[list[TokenList]](), list[list[TokenList]]()
+    images = [texts for texts in images if len(texts) >= per_image * (m + k)]
     for image in rng.choice(len(images), n // per_image, replace=False).tolist():
         texts = images[image]
         n_drawn = per_image * (m + k)
@@ -87,7 +88,7 @@ def is_within(line: Line) -> bool:
     """Print a line of the table, and say whether people's captions are not found too often."""
     n_trials, share = int(line["n_trials"]), float(line["share"])
     low, high = (count / n_trials for count in scipy.stats.binom.interval(INTERVAL, n_trials, 0.05))
-    is_too_much = not int(line["percent"]) and share > high
+    is_too_much = bool(not int(line["percent"]) and share > high)
     size = f"{line['n_candidates']:>2} + {line['n_references']}, {line['n_rows']:>4} rows"
     print(
         f"{line['corpus']:<8} {size} {line['damage']:>8} {line['percent']:>2} %: found {share:.3f} ({low:.3f} to "
