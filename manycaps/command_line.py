@@ -26,7 +26,7 @@ COMMANDS = {
     "compare": "compare captioning systems: which one has fewer faults, and how does each differ from people",
     "plan": "plan a test against people: what a number of rows can find, and how many rows a difference needs",
     "sample": "sample several captions of every image, or answers to every prompt, by any model",
-    "decoding": "find the temperature, or the search, that is nearest to people",
+    "decoding": "find the temperature, or the search, that writes most like people",
     "score": "score caption files of any size by any metrics",
     "coco-eval": "evaluate a file of COCO results: BLEU, METEOR, ROUGE-L and CIDEr, without Java",
     "diversity": "measure the diversity of caption files, as an HTML page",

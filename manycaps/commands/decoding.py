@@ -1,4 +1,4 @@
-"""Find the setting of decoding that is nearest to people: temperature, top-p, top-k, or a search.
+"""Find the setting of decoding that writes most like people: temperature, top-p, top-k, or a search.
 
 manycaps decoding my-captioner photos/ -r references.jsonl --temperature 0.5,0.7,1,1.3 --top-p 0.9,1
 manycaps decoding my-captioner photos/ -r references.jsonl --temperature 0.5,0.7,1,1.3 --budget 2000
@@ -9,11 +9,12 @@ rows and their options are those of `manycaps sample`; rows without two referenc
 for each setting, may be given instead.
 
 The table has a line for each setting: p of the test against people, the rows after which it is distinguished from them,
-the shares of captions unlike people's, of ordinary ones and of near-duplicates (people give 5 % of each), and the
-energy distance, which is 0 for people. The nearest setting has the lowest energy distance; for a search, the distance
-counts by how far it is from 0. A paired test, p corrected by Holm's method over all pairs, says which others cannot be
-distinguished from the nearest. The lowest of many is too low by chance, so the rows are split into halves: the setting
-that is nearest in one is tested in the other, both ways round.
+faults (captions unlike people's, or of odd wording; fewer are better), the shares of captions unlike people's, of
+ordinary ones and of near-duplicates (people give 5 % of each), and the energy distance, which is 0 for people. The
+setting most like people takes the most rows to distinguish, which says how like people's its captions are, not how
+good. A test of pairs, that of `manycaps compare`, says which others cannot be distinguished from it. A setting whose
+captions also occur among the references stands behind all others. The best of many is too good by chance, so the rows
+are split into halves: the setting that is chosen on one is tested on the other, both ways round.
 
 --budget N samples N rows in all, each for one setting. A quarter of them test the setting that is chosen with the rest.
 The rest are shared out in rounds, and settings that are clearly worse are dropped after each round.

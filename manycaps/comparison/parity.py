@@ -19,7 +19,7 @@ from manycaps.kit.sets_parity import (
     parity_result,
     parity_wording,
 )
-from manycaps.kit.sets_parity_words import ParityWord, words_of
+from manycaps.kit.sets_parity_words import ParityWord, is_above_people, words_of
 from manycaps.kit.sets_tails import TAIL, CorpusTails, Distances, TailShare, corpus_tails
 from manycaps.kit.text_phrases import Phrase
 from manycaps.kit.text_wording import CorpusWording, WordingRows
@@ -112,7 +112,7 @@ class SystemParity:
     def copies(self) -> bool:
         """Whether so many of its captions also occur among the references that its shares say little."""
         beyond = self.result["copied_share"] - self.result["copied_share_expected"]
-        return beyond > MOST_COPIES and any(word.name == "copies" for word in self.words)
+        return beyond > MOST_COPIES and is_above_people(self.result, "copied_share")
 
     def unlikeness(self, key: str) -> float:
         """How bad a value is: a share of faults, the distance of another share from people's, or minus the rows."""
@@ -216,7 +216,7 @@ def compared_parity(
     whose gaps differ by at most `margin`, in the unit of the distance, count as equivalent; None does not ask.
     `n_resamples` is that of the tests of pairs, and `seed` that of all tests.
     """
-    systems = _systems(rows, clusters, seed)
+    systems = systems_beside_people(rows, clusters, seed)
     pairs = compared_pairs(
         systems, clusters, rounding=ROUNDING.get(distance, 1e-9), margin=margin, n_resamples=n_resamples, seed=seed
     )
@@ -228,8 +228,10 @@ def compared_parity(
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 
-def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, seed: int) -> list[SystemParity]:
-    """All systems beside people; words follow the p-values after Holm's rule over all of them."""
+def systems_beside_people(
+    rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, seed: int
+) -> list[SystemParity]:
+    """Compare all systems with people; words follow the p-values after Holm's rule over all of them."""
     n_rows = next(iter(rows.values())).distances.n_rows
     has_interval = n_rows > 1
     level = CONFIDENCE_LEVEL if has_interval else None

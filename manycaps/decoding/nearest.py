@@ -1,25 +1,24 @@
-"""Which setting is nearest to people: chosen on some rows, and tested on others.
+"""Which setting writes most like people: chosen on some rows, and tested on others.
 
-The estimate of the energy distance is unbiased, and between vectors the distance is at least 0, so the setting with the
-lowest estimate is chosen. This holds for independent samples. The captions of a beam search differ by construction,
-their estimate may be far below 0, and the one nearest to 0 is chosen. The lowest of many is too low by chance: of eight
-settings that are all people's, the chosen one is called different in more trials than the level allows. So the rows are
-split in halves; the setting that is nearest in one half is tested in the other, which had no part in the choice.
+A setting is the more like people, the more rows it takes to distinguish it from them. Wrong and bland captions, which
+cancel in an energy distance, both lower that number. The best of many is too good by chance: it is seldom called
+different on the rows that chose it. So the rows are split in halves; the setting that is chosen on one half is tested
+on the other, which had no part in the choice.
 """
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from manycaps.comparison.mean_intervals import LEVEL
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values, paired_tests
-from manycaps.comparison.parity import ParityRows
-from manycaps.kit.base_types import Floats
+from manycaps.comparison.parity import ROWS, ParityRows, SystemParity, systems_beside_people
+from manycaps.comparison.parity_pairs import ParityPair, compared_pairs
 from manycaps.kit.sets_parity import parity_result, parity_wording
 from manycaps.kit.sets_tails import KeptDistances, corpus_tails
 
-# Of every row, mean over rows: 0 for people, and the larger, the farther.
+# Of every row, mean over rows: 0 for people.
 ENERGY = "energy_distance"
 
 # Rows of a half from which on it is tested.
@@ -37,32 +36,46 @@ class Half(NamedTuple):
 
 
 class NearestSetting(NamedTuple):
-    """All settings beside people, and the nearest one."""
+    """All settings beside people, and the one that is most like them."""
 
-    # By setting the numbers of human_parity on all rows that were sampled.
-    results: Mapping[str, Mapping[str, Any]]
-    # By setting the paired test with the nearest one, after Holm's rule over all pairs of settings; 1 of itself.
+    # By setting, on all rows that were sampled.
+    systems: Mapping[str, SystemParity]
+    # By setting the test of its pair with the best one, after Holm's rule over all pairs; 1 of itself. Without those
+    # that were dropped.
     p_values: Mapping[str, float]
     # Chosen on one part of the rows and tested on the other one; both ways round where all rows were sampled.
     halves: Sequence[Half]
-    # Settings whose captions are those of a search, not independent samples.
-    searches: Collection[str] = ()
+
+    @property
+    def results(self) -> dict[str, Mapping[str, Any]]:
+        """By setting the numbers of human_parity."""
+        return {name: system.result for name, system in self.systems.items()}
 
     @property
     def best(self) -> str:
-        """The nearest setting on all rows, among those that were not dropped; see `nearest_of`."""
-        energies = {name: result[ENERGY] for name, result in self.results.items() if name in self.p_values}
-        return nearest_of(energies, self.searches)
+        """The setting most like people on all rows, among those that were not dropped."""
+        return most_like_people(self.systems[name] for name in self.p_values)
 
     @property
     def alike(self) -> list[str]:
-        """Settings that cannot be distinguished from the nearest one."""
-        return [name for name, p in self.p_values.items() if p > LEVEL and name != self.best]
+        """Settings that cannot be distinguished from the best one; none that copies references.
+
+        Nor from people, where the best one cannot: the pair test alone misses some that the other test finds.
+        """
+        systems = [self.systems[name] for name, p in self.p_values.items() if p > LEVEL and name != self.best]
+        if not self.systems[self.best].adjusted_p_value <= LEVEL:
+            systems = [system for system in systems if not system.adjusted_p_value <= LEVEL]
+        return [system.name for system in systems if not system.copies]
 
     @property
     def p_value(self) -> float:
-        """Of the test of people on rows that had no part in the choice; Bonferroni over both ways round."""
+        """Of the setting that all halves chose, on rows that had no part in the choice; Bonferroni over both ways.
+
+        NaN where they chose different ones: each has its own.
+        """
         p_values = [half.result["human_parity_p_value"] for half in self.halves]
+        if len({half.setting for half in self.halves}) > 1:
+            return math.nan
         return min(1.0, len(p_values) * min(p_values))
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,6 +83,7 @@ class NearestSetting(NamedTuple):
         return {
             "best": self.best,
             "alike": self.alike,
+            "copying": [name for name, system in self.systems.items() if system.copies],
             "p_value": self.p_value,
             "settings": {name: dict(result) for name, result in self.results.items()},
             "paired_p_values": dict(self.p_values),
@@ -77,13 +91,19 @@ class NearestSetting(NamedTuple):
         }
 
 
-def nearest_of(energies: Mapping[str, float], searches: Collection[str]) -> str:
-    """Return the name of the lowest value: one below 0 estimates a distance of about 0, except that of a search.
+def likeness(system: SystemParity) -> tuple[bool, float, float]:
+    """How like people a setting is; the smallest is best.
 
-    >>> nearest_of({"t0.5": 0.2, "t1": -0.01, "beams10": -0.3}, ["beams10"])
-    't1'
+    By the rows after which it is distinguished, ties by p; copies of references last. Where neither is defined, all
+    texts of a row are equal.
     """
-    return min(energies, key=lambda name: abs(energies[name]) if name in searches else energies[name])
+    rows, p_value = (system.result[key] for key in (ROWS, "human_parity_p_value"))
+    return system.copies, -math.inf if math.isnan(rows) else -rows, -1.0 if math.isnan(p_value) else -p_value
+
+
+def most_like_people(systems: Iterable[SystemParity]) -> str:
+    """Return the name of the setting that is most like people; see `likeness`."""
+    return min(systems, key=likeness).name
 
 
 def halves_of(n_rows: int, clusters: Sequence[Hashable] | None, seed: int) -> tuple[list[int], list[int]]:
@@ -111,85 +131,65 @@ def part_of(rows: ParityRows, chosen: Sequence[int]) -> ParityRows:
     return ParityRows(columns, kept, None if rows.wording is None else rows.wording.part(chosen))
 
 
-def numbers_of(rows: ParityRows, clusters: Sequence[Hashable] | None, level: float | None) -> dict[str, Any]:
-    """Return the numbers of human_parity on rows, with intervals where there is a confidence level."""
-    options = {"p_value": "chi-squared", "confidence_level": level, "clusters": clusters}
-    tails = corpus_tails(rows.distances, level, clusters)
-    wording = None if rows.wording is None else parity_wording(rows.wording, rows.distances, tails, options)
-    return parity_result(rows.columns, tails, options, wording=wording)
-
-
-def energies_of(rows: Mapping[str, ParityRows]) -> dict[str, Floats]:
-    """Return the energy distance of every row, by setting."""
-    energies_of_setting = {name: np.asarray(of_setting.columns[ENERGY]) for name, of_setting in rows.items()}
-    for name, energies in energies_of_setting.items():
-        if np.isnan(energies).any():
+def check_two_captions(rows: Mapping[str, ParityRows]) -> None:
+    """Raise unless every row has two captions of every setting."""
+    for name, of_setting in rows.items():
+        is_single = np.isnan(of_setting.columns[ENERGY])
+        if is_single.any():
             raise ValueError(
-                f"{name}: expected two captions or more of every row, got one in row {int(np.isnan(energies).argmax())}"
-                ". Sample with -n 2 or more."
+                f"{name}: expected two captions or more of every row, got one in row {int(is_single.argmax())}. Sample "
+                "with -n 2 or more."
             )
-    return energies_of_setting
 
 
-def paired_with_best(
-    energies: Mapping[str, Floats],
-    clusters: Sequence[Hashable] | None,
-    searches: Collection[str],
-    *,
-    n_resamples: int,
-    seed: int,
-) -> dict[str, float]:
-    """Test every setting against the nearest one: p-values by setting.
+def paired_with_best(systems: Sequence[SystemParity], pairs: Sequence[ParityPair]) -> dict[str, float]:
+    """Return by setting the p-value of the pair with the best one, after Holm's rule over all pairs.
 
-    They are those after Holm's rule over all pairs of settings: whichever is the nearest, one false finding has a
-    chance of 5 % at most. `energies` has, by setting, arrays of shape (n_rows,), of the same rows.
+    Whichever is the best, one false finding has a chance of 5 % at most.
     """
-    names = list(energies)
-    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
-    adjusted: dict[tuple[int, int], float] = {}
-    if pairs:
-        columns = np.stack([energies[name] for name in names], axis=1)
-        first, second = (columns[:, [pair[side] for pair in pairs]] for side in (0, 1))
-        options: dict[str, Any] = {"confidence_level": None, "n_resamples": n_resamples, "seed": seed}
-        p_values = np.array([test.p_value for test in paired_tests(first, second, clusters, **options)])
-        adjusted = dict(zip(pairs, holm_p_values(p_values).tolist(), strict=True))
-    best = names.index(nearest_of({name: float(values.mean()) for name, values in energies.items()}, searches))
-    return {name: 1.0 if i == best else adjusted[max(i, best), min(i, best)] for i, name in enumerate(names)}
+    best = most_like_people(systems)
+    p_values = {frozenset((pair.first, pair.second)): pair.adjusted_p_value for pair in pairs}
+    return {system.name: p_values.get(frozenset((system.name, best)), 1.0) for system in systems}
 
 
 def chosen_and_tested(
-    rows: Mapping[str, ParityRows],
-    choosing: Sequence[int],
-    clusters: Sequence[Hashable] | None,
-    searches: Collection[str],
-    level: float | None,
+    rows: Mapping[str, ParityRows], choosing: Sequence[int], clusters: Sequence[Hashable] | None, seed: int
 ) -> Half:
-    """Choose the nearest setting on some rows, and test it on all others."""
-    others = sorted(set(range(len(next(iter(rows.values())).columns[ENERGY]))) - set(choosing))
-    means = {name: float(values[list(choosing)].mean()) for name, values in energies_of(rows).items()}
-    name = nearest_of(means, searches)
-    labels = None if clusters is None else [clusters[i] for i in others]
-    return Half(name, len(choosing), numbers_of(part_of(rows[name], others), labels, level))
+    """Choose the best setting on some rows, and test it on all others."""
+    testing = sorted(set(range(next(iter(rows.values())).distances.n_rows)) - set(choosing))
+    labels = [None if clusters is None else [clusters[i] for i in chosen] for chosen in (choosing, testing)]
+    parts = {name: part_of(of_setting, choosing) for name, of_setting in rows.items()}
+    # A p-value, which takes most of the time, is needed for ties alone.
+    options = {"p_value": "none", "confidence_level": None, "clusters": labels[0]}
+    needed = {}
+    for name, part in parts.items():
+        tails = corpus_tails(part.distances, None, labels[0])
+        wording = None if part.wording is None else parity_wording(part.wording, part.distances, tails, options)
+        n_needed = parity_result(part.columns, tails, options, wording=wording)[ROWS]
+        needed[name] = np.nan_to_num(n_needed, nan=math.inf)
+    most = max(needed.values())
+    name, *others = (name for name, n_needed in needed.items() if n_needed == most)
+    if others:
+        name = most_like_people(systems_beside_people({each: parts[each] for each in (name, *others)}, labels[0], seed))
+    (tested,) = systems_beside_people({name: part_of(rows[name], testing)}, labels[1], seed)
+    return Half(name, len(choosing), tested.result)
 
 
 def nearest_setting(
-    rows: Mapping[str, ParityRows],
-    clusters: Sequence[Hashable] | None,
-    searches: Collection[str] = (),
-    *,
-    n_resamples: int,
-    seed: int,
+    rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, *, rounding: float, n_resamples: int, seed: int
 ) -> NearestSetting:
-    """Compare settings on the same rows, and choose the nearest honestly."""
-    energies = energies_of(rows)
-    n_rows = len(next(iter(energies.values())))
+    """Compare settings on the same rows, and choose the best honestly; options as for `compared_pairs`."""
+    check_two_captions(rows)
+    n_rows = next(iter(rows.values())).distances.n_rows
     halves = halves_of(n_rows, clusters, seed)
     check_enough_rows(min(map(len, halves)), n_rows)
+    systems = systems_beside_people(rows, clusters, seed)
+    compared = {system.name: system.rows for system in systems if not system.copies}
+    pairs = compared_pairs(systems, clusters, rounding=rounding, margin=None, n_resamples=n_resamples, seed=seed)
     return NearestSetting(
-        {name: numbers_of(of_setting, clusters, CONFIDENCE_LEVEL) for name, of_setting in rows.items()},
-        paired_with_best(energies, clusters, searches, n_resamples=n_resamples, seed=seed),
-        [chosen_and_tested(rows, half, clusters, searches, CONFIDENCE_LEVEL) for half in halves],
-        searches,
+        {system.name: system for system in systems},
+        paired_with_best(systems, pairs),
+        [chosen_and_tested(compared or rows, half, clusters, seed) for half in halves],
     )
 
 

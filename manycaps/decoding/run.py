@@ -14,8 +14,9 @@ from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.comparison.compared_systems import finite
 from manycaps.comparison.mean_intervals import LEVEL
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
-from manycaps.comparison.parity import ParityRows
+from manycaps.comparison.paired_tests import DRAWS_A_PAIR
+from manycaps.comparison.parity import ROUNDING, ParityRows, SystemParity, systems_beside_people
+from manycaps.comparison.parity_pairs import compared_pairs
 from manycaps.comparison.parity_scores import chosen_distance, parity_of_captions
 from manycaps.comparison.systems import PEOPLE, SystemRow, clusters_of, read_systems
 from manycaps.decoding.decoding_options import DecodingOptions
@@ -24,10 +25,9 @@ from manycaps.decoding.nearest import (
     Half,
     NearestSetting,
     check_enough_rows,
-    energies_of,
-    nearest_of,
+    check_two_captions,
+    most_like_people,
     nearest_setting,
-    numbers_of,
     paired_with_best,
 )
 from manycaps.kit.text_tokens import tokenize_rows
@@ -99,7 +99,12 @@ class Judge:
         self._loaded = {"distance": self.distance, "clusters": None}
         self._loaded |= {} if options.encoder is None else {"encoder": options.encoder}
         self.signature = ""
-        self.resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
+        # Of the tests of pairs.
+        self.tests: dict[str, Any] = {
+            "rounding": ROUNDING[self.distance],
+            "n_resamples": options.n_resamples,
+            "seed": options.seed,
+        }
 
     def parity(self, rows: RowsOf) -> dict[str, ParityRows]:
         """Compare the rows of every setting with people."""
@@ -111,7 +116,7 @@ class Judge:
 
 
 def decoding(options: DecodingOptions) -> ComparedSettings:
-    """Find the setting of decoding that is nearest to people.
+    """Find the setting of decoding that writes most like people.
 
     Args:
         options: settings of a model, or files of samples; and references.
@@ -130,21 +135,20 @@ def decoding(options: DecodingOptions) -> ComparedSettings:
         # How each file was decoded, where that is beside it.
         beside = {name: sampling_settings(file) for name, file in zip(rows, options.files, strict=True)}
         settings = {name: None if given is None else _setting_beside(name, given) for name, given in beside.items()}
-        nearest = _of_all_rows(rows, settings, judge)
+        nearest = _of_all_rows(rows, judge)
     else:
         samples, settings = Samples(options), {setting.name: setting for setting in options.settings}
         if options.budget is None:
             rows = samples.rows(settings, range(len(samples.items)), "")
-            nearest = _of_all_rows(rows, settings, judge)
+            nearest = _of_all_rows(rows, judge)
         else:
             nearest, rows = within_budget(samples, options.budget, judge)
     plain = plain_means(rows)
     return ComparedSettings(nearest, settings, plain, judge.distance, judge.note, judge.signature)
 
 
-def _of_all_rows(rows: RowsOf, settings: Mapping[str, Setting | None], judge: Judge) -> NearestSetting:
-    clusters = clusters_of(next(iter(rows.values())), None)
-    return nearest_setting(judge.parity(rows), clusters, searches_of(settings), **judge.resampling)
+def _of_all_rows(rows: RowsOf, judge: Judge) -> NearestSetting:
+    return nearest_setting(judge.parity(rows), clusters_of(next(iter(rows.values())), None), **judge.tests)
 
 
 def _setting_beside(name: str, given: Mapping[str, Any]) -> Setting:
@@ -156,11 +160,6 @@ def _setting_beside(name: str, given: Mapping[str, Any]) -> Setting:
             f"{name}{SETTINGS}: expected settings of `manycaps sample`, got others ({error}) Delete the file, or "
             "sample again."
         ) from error
-
-
-def searches_of(settings: Mapping[str, Setting | None]) -> list[str]:
-    """Return the settings known to search, whose captions are no independent samples."""
-    return [name for name, setting in settings.items() if setting is not None and not setting.is_sampled]
 
 
 def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
@@ -246,44 +245,40 @@ def plan_of(n_items: int, n_settings: int, budget: int, seed: int) -> Plan:
     return Plan(order[n_testing:], order[:n_testing], n_a_round, n_rounds)
 
 
-def check_n_resamples(n_resamples: int, n_settings: int, n_rounds: int) -> None:
-    """Raise if no p-value after Holm's rule can be small enough to drop a setting."""
-    least = math.ceil(math.comb(n_settings, 2) * n_rounds / LEVEL) - 1
-    if n_resamples < least:
-        raise ValueError(
-            f"--n-resamples: expected at least {least} to drop any of {n_settings} settings within a budget, got "
-            f"{n_resamples}. Give more, or fewer settings."
-        )
-
-
 def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestSetting, dict[str, list[SystemRow]]]:
     """Choose in rounds, and drop the settings that are clearly worse after each (successive halving).
 
-    Each round gives the remaining settings equally many more rows. A setting is dropped where p of the paired test with
-    the nearest one, after Holm's rule over all pairs, is below 5 % / rounds: the chance that the nearest of all is ever
-    dropped is at most 5 %.
+    Each round gives the remaining settings equally many more rows. A setting is dropped where p of its pair with the
+    best one, after Holm's rule over all pairs, and its own p beside people are both below 5 % / rounds: the chance that
+    a setting of people's is ever dropped is at most 5 %.
     """
-    plan = plan_of(len(samples.items), len(samples.settings), budget, judge.resampling["seed"])
-    check_n_resamples(judge.resampling["n_resamples"], len(samples.settings), plan.n_rounds)
+    seed = judge.tests["seed"]
+    plan = plan_of(len(samples.items), len(samples.settings), budget, seed)
+    # After Holm's rule the smallest p-value is small enough to drop a setting.
+    n_draws = DRAWS_A_PAIR * math.comb(len(samples.settings), 2) * plan.n_rounds
+    tests = {**judge.tests, "n_resamples": max(judge.tests["n_resamples"], n_draws)}
     rows: dict[str, list[SystemRow]] = {name: [] for name in samples.settings}
-    left, parity = list(samples.settings), dict[str, ParityRows]()
-    p_values, searches = dict[str, float](), searches_of(samples.settings)
+    left, systems = list(samples.settings), dict[str, SystemParity]()
+    p_values = dict[str, float]()
     start = 0
     for k in range(plan.n_rounds):
         chosen = plan.choosing[start : start + plan.n_a_round // len(left)]
         start += len(chosen)
-        for name, of_round in samples.rows(left, chosen, f".{k + 1}").items() if chosen else ():
-            rows[name] += of_round
-        parity |= judge.parity({name: rows[name] for name in left})
-        energies = energies_of({name: parity[name] for name in left})
-        p_values = paired_with_best(energies, clusters_of(rows[left[0]], None), searches, **judge.resampling)
+        for name, more in samples.rows(left, chosen, f".{k + 1}").items() if chosen else ():
+            rows[name] += more
+        parity, clusters = judge.parity({name: rows[name] for name in left}), clusters_of(rows[left[0]], None)
+        check_two_captions(parity)
+        of_round = systems_beside_people(parity, clusters, seed)
+        systems |= {system.name: system for system in of_round}
+        p_values = paired_with_best(of_round, compared_pairs(of_round, clusters, margin=None, **tests))
+        own = {system.name: system.result["human_parity_p_value"] for system in of_round}
         if k + 1 < plan.n_rounds:
-            left = [name for name in left if p_values[name] > LEVEL / plan.n_rounds]
-    results = {name: numbers_of(parity[name], clusters_of(rows[name], None), CONFIDENCE_LEVEL) for name in rows}
-    best = nearest_of({name: results[name]["energy_distance"] for name in p_values}, searches)
+            level = LEVEL / plan.n_rounds
+            left = [name for name in left if p_values[name] > level or not own[name] <= level]
+    best = most_like_people(systems[name] for name in p_values)
     test = samples.rows([best], plan.testing, ".test")[best]
-    result = numbers_of(judge.parity({best: test})[best], clusters_of(test, None), CONFIDENCE_LEVEL)
-    return NearestSetting(results, p_values, [Half(best, len(rows[best]), result)], searches), rows
+    (tested,) = systems_beside_people(judge.parity({best: test}), clusters_of(test, None), seed)
+    return NearestSetting(systems, p_values, [Half(best, len(rows[best]), tested.result)]), rows
 
 
 def plain_means(rows: RowsOf) -> dict[str, dict[str, float]]:

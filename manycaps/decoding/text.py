@@ -6,69 +6,88 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from manycaps.comparison.parity_text import SHARES, WIDTH, as_rows_needed
-from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, nearest_of
+from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, likeness
 from manycaps.kit.sets_parity_words import p_value_digits, share_text, shown_p_value
 from manycaps.kit.sets_tails import TAIL
 
 if TYPE_CHECKING:
     from manycaps.decoding.run import ComparedSettings
 
-# Shares of a setting, the first of which are faults.
-COLUMNS = {"unlike_people_share": "unlike people", "odd_wording_share": "odd wording", **SHARES}
+HEADER = (
+    *("setting", "rows", "p", "distinguished after", "faults", "unlike people", "ordinary", "near-duplicates"),
+    *("energy", "to the best"),
+)
 
-HEADER = ("setting", "rows", "p", "rows needed", *COLUMNS.values(), "energy", "to nearest")
+# What the answer is about.
+LEGEND = (
+    "The setting most like people is the one that takes the most rows to distinguish: how like people's its captions "
+    "are, not how good. Faults are captions unlike people's, or of odd wording: fewer are better."
+)
 
 
 def table(compared: ComparedSettings) -> list[list[str]]:
-    """Return header and lines: the nearest setting first, those that were dropped last, then people."""
+    """Return header and lines: the setting most like people first, those that were dropped last, then people."""
     nearest = compared.nearest
-    order = sorted(nearest.results, key=lambda name: (name not in nearest.p_values, nearest.results[name][ENERGY]))
+    order = sorted(nearest.systems, key=lambda name: (name not in nearest.p_values, likeness(nearest.systems[name])))
     lines = [_line(name, nearest) for name in order]
     people = f"{100 * TAIL:.0f} %"
-    return [list(HEADER), *lines, ["people", "", "", "", *[people] * len(COLUMNS), "0", ""]]
+    faults = share_text(nearest.results[nearest.best], "faulty_share_of_people").partition(" [")[0]
+    return [list(HEADER), *lines, ["people", "", "", "", faults, people, people, people, "0", ""]]
 
 
 def _line(name: str, nearest: NearestSetting) -> list[str]:
-    result, paired_p = nearest.results[name], nearest.p_values.get(name)
-    paired = "dropped" if paired_p is None else shown_p_value(paired_p)
-    if name == nearest.best:
-        paired = "nearest"
-    p = p_value_digits(result["human_parity_p_value"])
-    shares = [share_text(result, key) for key in COLUMNS]
-    return [name, f"{result['n_rows']:,}", p, as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired]
+    system, result = nearest.systems[name], nearest.results[name]
+    if name not in nearest.p_values:
+        paired = "dropped"
+    elif system.copies:
+        paired = "copies"
+    elif name == nearest.best:
+        paired = "best"
+    else:
+        paired = shown_p_value(nearest.p_values[name], int(result["n_rows"]))
+    shares = [share_text(result, key) for key in ("faulty_share", *SHARES)]
+    return [
+        *(name, f"{result['n_rows']:,}", p_value_digits(result["human_parity_p_value"], result["n_rows"])),
+        *(as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired),
+    ]
 
 
 def decoding_sentences(compared: ComparedSettings) -> list[str]:
     """Return the answer in sentences."""
     nearest = compared.nearest
-    sentences = [compared.note] if compared.note else []
-    others = "All others differ from it"
+    sentences = [LEGEND, *([compared.note] if compared.note else [])]
+    best = f"Most like people: {nearest.best} (distinguished after: {as_rows_needed(nearest.results[nearest.best])})."
     if nearest.alike:
-        others = f"Cannot be distinguished from it: {', '.join(nearest.alike)}"
-    sentences.append(f"Nearest to people: {nearest.best} ({_why_nearest(nearest)}). {others} (paired test, Holm).")
+        best += f" Cannot be distinguished from it: {', '.join(nearest.alike)}."
+    if len(nearest.alike) < len(nearest.systems) - 1:
+        best += " All others differ from it (test of pairs, Holm), or from people where it does not."
+    sentences.append(best)
+    sentences += [
+        f"{share_text(system.result, 'copied_share')} of the captions of {name} also occur among the references of "
+        "their row: copied, or very common ones. It stands behind all others."
+        for name, system in nearest.systems.items()
+        if system.copies
+    ]
     sentences += [_of_half(half) for half in nearest.halves]
     if len(nearest.halves) > 1:
+        chosen = list(dict.fromkeys(half.setting for half in nearest.halves))
+        p_value = shown_p_value(nearest.p_value, min(int(half.result["n_rows"]) for half in nearest.halves))
+        both = f"Both ways round: {p_value}."
+        if len(chosen) > 1:
+            both = f"The halves choose different settings, {' and '.join(chosen)}: each p is that of its own alone."
         sentences.append(
-            f"Both ways round: {shown_p_value(nearest.p_value)}. The p of the table is that of all rows, among which "
-            f"{nearest.best} was chosen: it is no fair test of {nearest.best}."
+            f"{both} The p of the table is that of all rows, among which {nearest.best} was chosen: it is no fair test "
+            f"of {nearest.best}."
         )
     return sentences
-
-
-def _why_nearest(nearest: NearestSetting) -> str:
-    """Say what makes the nearest setting the nearest; see `nearest_of`."""
-    lowest = nearest_of({name: nearest.results[name][ENERGY] for name in nearest.p_values}, ())
-    if lowest == nearest.best:
-        return "lowest energy distance"
-    return f"energy distance; that of {lowest}, a search, counts by how far it is from 0"
 
 
 def _of_half(half: Half) -> str:
     result = half.result
     return (
         f"Chosen on {half.n_chosen:,} rows: {half.setting}. On {result['n_rows']:,} others it has "
-        f"{shown_p_value(result['human_parity_p_value'])}, rows needed {as_rows_needed(result)}, energy distance "
-        f"{result[ENERGY]:.4f}."
+        f"{shown_p_value(result['human_parity_p_value'], result['n_rows'])}, distinguished after: "
+        f"{as_rows_needed(result)}, energy distance {result[ENERGY]:.4f}."
     )
 
 

@@ -92,7 +92,7 @@ def curves(compared: ComparedSettings) -> Plot:
             "Shares of captions and pairs in the tails of people's distances, energy distance with 95% intervals over "
             "rows, and two plain metrics. METEOR and CIDEr-D of people are those of each human caption against the "
             "others of its row, one reference fewer than the samples have.",
-            f"Nearest to people is {compared.nearest.best}",
+            f"Most like people is {compared.nearest.best}",
             figure,
         )
 

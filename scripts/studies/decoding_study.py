@@ -184,7 +184,7 @@ def loss(measure: str, value: float) -> float:
     """How far a value is from the best one.
 
     Largest is best for a plain score. An excess and a share are best at people's value. The energy distance, whose
-    estimate may be below 0, is best where it is lowest, as in `manycaps decoding`.
+    estimate may be below 0, is best where it is lowest.
     """
     if measure in PLAIN.values():
         return -value

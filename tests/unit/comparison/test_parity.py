@@ -14,7 +14,6 @@ from manycaps.comparison.parity_pairs import GapDifference, ParityPair, ShareTes
 from manycaps.comparison.parity_scores import parity_of_captions
 from manycaps.comparison.parity_text import pair_line, parity_table, system_line
 from manycaps.comparison.systems import SystemRow
-from manycaps.kit.sets_parity_words import ParityWord
 from manycaps.report.parity_section import share_region
 from tests.golden_folders import DATA
 
@@ -91,10 +90,10 @@ def system(name, faults, rows, ordinary=0.05, copied=0.0):
     """A system with these values, and intervals of rows from half to twice their number."""
     ends = {"rows_needed": rows, "rows_needed_ci_low": rows / 2, "rows_needed_ci_high": 2 * rows}
     shares = {"unlike_people_share": faults, "ordinary_share": ordinary, "near_duplicate_share": float("nan")}
-    copies = {"copied_share": copied, "copied_share_expected": 0.0, "human_parity_p_value": 1 / rows, "n_rows": 60}
-    words = [ParityWord("copies", "")] * (copied > 0)
+    copies = dict.fromkeys(("copied_share", "copied_share_ci_low"), copied) | {"copied_share_expected": 0.0}
+    copies |= {"human_parity_p_value": 1 / rows, "n_rows": 60}
     tails = SimpleNamespace(shares=dict.fromkeys(shares))
-    return SystemParity(name, None, tails, ends | shares | copies, 0.01, words)
+    return SystemParity(name, None, tails, ends | shares | copies, 0.01, [])
 
 
 def compared(*systems, pairs=(), order=""):
