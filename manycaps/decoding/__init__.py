@@ -1,4 +1,4 @@
-"""Settings of decoding beside people: sampled, compared, and the nearest one chosen."""
+"""Settings of decoding beside people: sampled, compared, and the one most like people chosen."""
 
 from typing import TYPE_CHECKING
 
