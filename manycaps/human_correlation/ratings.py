@@ -152,7 +152,7 @@ def rated_systems(options: RatingOptions) -> RatedSystems:
     """
     ratings = read_ratings(options.ratings, options.scales)
     ids, numbers = system_numbers(options)
-    check_names(ratings, numbers, ids)
+    check_rated(ratings, numbers, ids)
     clusters: Sequence[Hashable] = ids
     if options.clusters is not None:
         from manycaps.comparison.systems import SystemRow, clusters_of
@@ -308,7 +308,7 @@ def _array(column: Sequence[float | None]) -> np.ndarray:
     return np.array([math.nan if value is None else value for value in column], dtype=np.float64)
 
 
-def check_names(ratings: Ratings, systems: Collection[str], ids: Collection[str]) -> None:
+def check_rated(ratings: Ratings, systems: Collection[str], ids: Collection[str]) -> None:
     """Raise a ValueError if something is rated that is not among the systems or rows, or too little is."""
     expected = {"system": f"one of {', '.join(systems)}", "id": f"one of the {len(ids):,} rows of the systems"}
     advice = "Check the spelling, or name the systems with --names, or leave out what is not compared."

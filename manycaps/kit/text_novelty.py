@@ -6,6 +6,7 @@ does not grow with the number of training captions, which are read once, in chun
 same hash with a probability of 0.3 %. `tests/oracles` has a loop over sets of tuples.
 """
 
+import gzip
 import hashlib
 import itertools
 import math
@@ -37,7 +38,7 @@ CHUNK_CAPTIONS = 50_000
 NO_ROW = -1
 
 
-class CaptionNovelty(NamedTuple):
+class NoveltyCounts(NamedTuple):
     """What of every caption occurs in no training caption."""
 
     # bool, shape (n_captions,): whether no training caption has the same tokens.
@@ -51,7 +52,7 @@ class CaptionNovelty(NamedTuple):
 
 def caption_novelty(
     captions: Sequence[TokenList], rows: Ints, training: Iterable[tuple[Sequence[TokenList], Ints | int]]
-) -> CaptionNovelty:
+) -> NoveltyCounts:
     """Look captions up in training captions; those of a caption's own row do not count.
 
     Args:
@@ -88,7 +89,7 @@ def caption_novelty(
         if order in ORDERS:
             n_ngrams[:, order - 1] = np.bincount(of_captions, minlength=len(captions))
             n_novel[:, order - 1] = np.bincount(of_captions[~occurs], minlength=len(captions))
-    return CaptionNovelty(~wholes.elsewhere(sought.wholes(), rows), n_novel, n_ngrams, longest)
+    return NoveltyCounts(~wholes.elsewhere(sought.wholes(), rows), n_novel, n_ngrams, longest)
 
 
 class _Sequences:
@@ -181,7 +182,7 @@ class _Occurrences:
         return is_sought & self._occurs[places] & other if len(self._sought) else is_sought
 
 
-def novelty_values(found: CaptionNovelty, chosen: npt.NDArray[np.bool_], suffix: str = "") -> dict[str, float]:
+def novelty_values(found: NoveltyCounts, chosen: npt.NDArray[np.bool_], suffix: str = "") -> dict[str, float]:
     """Return the shares of some captions: of captions and n-grams that are novel, and the mean longest run.
 
     NaN without captions, or without n-grams of an order.
@@ -269,13 +270,11 @@ class OtherReferences:
 
 def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Lines of a text file, also compressed by gzip, without blank ones."""
-    import fsspec
-
     if not is_regular_file(path):
         raise FileNotFoundError(
             f"training: expected a text file with one caption per line, got {no_such_path(os.fspath(path))}"
         )
-    with fsspec.open(os.path.abspath(path), "rb", compression="infer") as file:
+    with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             try:
                 text = line.decode("utf-8").strip()
@@ -293,7 +292,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
                 yield text
 
 
-def novelty_details(found: CaptionNovelty, sizes: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
+def novelty_details(found: NoveltyCounts, sizes: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
     """Return lists per row of what `novelty_values` are made of, of the first captions, which are the candidates."""
     lists = {"is_novel": found.is_novel.tolist(), "longest_run": found.longest_runs.tolist()}
     return {f"{name}_per_candidate": split_rows(values, sizes) for name, values in lists.items()}

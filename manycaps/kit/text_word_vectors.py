@@ -139,10 +139,8 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
 
 def _layout(path: str | os.PathLike[str], shown: str) -> tuple[int, list[str]]:
     """Lines before the first word, and the names of the columns; fastText ends its lines with a blank."""
-    import fsspec
-
     try:
-        with fsspec.open(os.path.abspath(path), "rb", compression="infer") as file:
+        with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
             lines = [file.readline(LONGEST_LINE).rstrip(b"\r\n") for _ in range(2)]
     except (gzip.BadGzipFile, EOFError) as error:
         raise ValueError(f"encoder: expected a gzip file, got {shown} ({reason_of(error)}).") from error

@@ -68,7 +68,7 @@ def parity_section(parity: ComparedParity, notes: Sequence[str], rows: Sequence[
 
 def parity_plots(parity: ComparedParity) -> list[Plot]:
     """Return the plots of the answer."""
-    return [histogram_plot(parity), *filter(None, [map_plot(parity)])]
+    return [distance_plot(parity), *filter(None, [map_plot(parity)])]
 
 
 def _line(line: str, name: str) -> str:
@@ -76,7 +76,7 @@ def _line(line: str, name: str) -> str:
     return f"<b>{html.escape(name)}</b>{html.escape(line.removeprefix(name))}"
 
 
-def histogram_plot(parity: ComparedParity) -> Plot:
+def distance_plot(parity: ComparedParity) -> Plot:
     """Captions of every system in twentieths of people's distances, a panel each; the line is what people give."""
     n_rows, names = -(-len(parity.systems) // N_PANELS), [system.name for system in parity.systems]
     descriptions = []

@@ -199,7 +199,8 @@ class Scorer:
         row_columns = {
             name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")
         }
-        row_columns |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
+        if self.record.reduction != CHAIR_SUMS:  # whose lists of candidates are of words
+            row_columns |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
         counts = {name: result[name] for name in COUNTS if name in result}
         signature = result["signature"]
         if documents:

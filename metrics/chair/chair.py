@@ -135,7 +135,9 @@ class Chair(CollectionModule, evaluate.Metric):
         if options["clusters"] is not None:
             check_clusters(options["clusters"], n_rows)
         vocabulary = vocabulary_of(options)
-        known = options["objects"] and checked_objects(options["objects"], n_rows, vocabulary)
+        known = None
+        if options["objects"] is not None:
+            known = checked_objects(options["objects"], n_rows, vocabulary)
         rows = compared_rows(predictions, references, known, vocabulary)
         if options["details"]:
             rows = list(rows)

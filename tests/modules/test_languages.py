@@ -62,6 +62,7 @@ def test_a_name_decides_the_tokens_and_is_in_the_signature(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
+        warnings.filterwarnings("ignore", "wording: expected 10 rows")
         results = {each: values_of(loaded(folder, tokenizer=each)) for each in ("char-caption", "zh-jieba")}
         by_function = values_of(loaded(folder, tokenizer=signs))
     assert "|tokenizer:zh-jieba/jieba-" in results["zh-jieba"].pop("signature")

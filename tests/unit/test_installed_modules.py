@@ -11,6 +11,7 @@ import pytest
 from manycaps import command_line, installed_modules, machine_checks
 from manycaps.command_line import main
 from manycaps.installed_modules import PACKAGE, load, module_folders
+from manycaps.kit.base_messages import shown_path
 from tests.refusals import assert_refused
 
 # What a fresh process holds after a step, and whether transformers and scikit-learn can be imported then.
@@ -70,9 +71,9 @@ def test_a_script_that_hides_a_package_is_named_and_not_run_twice(package, tmp_p
         done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.stdout == ("run\n" if program == script else "")
         assert done.stderr.strip().splitlines()[-1] == (
-            f"ModuleNotFoundError: {package}: expected the package of Hugging Face, got '{script}', which hides it. "
+            f"ImportError: {package}: expected the package of Hugging Face, got {shown_path(script)}, which hides it. "
             "Rename that file, or start Python in another folder."
-        ).replace("ModuleNotFoundError", "ImportError")
+        )
 
 
 @pytest.fixture(scope="module")

@@ -337,7 +337,7 @@ def test_a_damaged_line_of_a_stopped_run_is_named(tmp_path, line):
     with (tmp_path / "a.jsonl.partial").open("ab") as written:
         written.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
     before = (tmp_path / "a.jsonl.partial").read_bytes()
-    message = "--output: expected rows of samples in '.*a.jsonl.partial', got another line at 3. Delete it, or"
+    message = "--output: expected rows of samples in .*a.jsonl.partial', got another line at 3. Delete it, or"
     assert_refused(ValueError, message, file.opened(restart=False).__enter__)
     assert (tmp_path / "a.jsonl.partial").read_bytes() == before
     with file.opened(restart=True) as finished:
