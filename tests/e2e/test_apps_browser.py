@@ -385,7 +385,8 @@ def assert_shows_the_comparison(page, name, cells, files):
     expected = compare(
         CompareOptions(systems, [str(files[HUMANS])], ["trm_cider"], distance="meteor", full=True, **options)
     )
-    assert cells == [[cell.text + cell.letters for cell in row] for table in all_tables(expected) for row in table.rows]
+    rows = [row for table in all_tables(expected) for row in table.rows]
+    assert cells == [[f"{cell.text}{cell.letters} {cell.interval}".rstrip() for cell in row] for row in rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
     report = fetched(link.get_attribute("href")).decode()
     assert report.startswith("<!DOCTYPE html>")
