@@ -69,7 +69,8 @@ def test_the_comparison_runs_as_it_stands_in_any_folder(has_embeddings, tmp_path
     assert answer.strip() in printed
     with_embeddings, without_embeddings, _ = blocks(README, "")
     assert (with_embeddings if has_embeddings else without_embeddings).rstrip() in answer
-    table = "\n".join(line.rstrip() for line in answer.split("\n\n")[0].splitlines())
+    table = "\n".join(line.rstrip() for line in answer.strip().splitlines()[:5])
+    assert table.startswith("system ")
     for document in ("README.md", "docs/compare.md", "docs/index.md") if has_embeddings else ():
         assert table in re.sub(r"^ {4}", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.MULTILINE)
 
