@@ -98,4 +98,4 @@ def test_sources_and_reloads():
     assert importlib.reload(module) is module
     assert module.Cider is coco.Cider
     assert importlib.reload(sys.modules["pycocoevalcap"]) is sys.modules["pycocoevalcap"]
-    assert importlib.import_module("pycocoevalcap.eval").Meteor is coco.Meteor
+    assert importlib.reload(importlib.import_module("pycocoevalcap.eval")).Meteor is coco.Meteor
