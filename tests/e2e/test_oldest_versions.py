@@ -24,7 +24,7 @@ COMMANDS = (
     "manycaps doctor",
     "manycaps list",
     "manycaps quickstart --no-images --output shown",
-    "manycaps compare people.jsonl copies.jsonl --names people copies -m trm_meteor,trm_cider,human_parity "
+    "manycaps compare people.jsonl copies.jsonl --names distinct copies -m trm_meteor,trm_cider,human_parity "
     "--distance meteor --output compared",
     "manycaps score -m bleu_rouge,trm_cider -i people.jsonl -o scores --processes 2",
     "manycaps rows people.jsonl --output rows.html",
