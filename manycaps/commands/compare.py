@@ -33,10 +33,10 @@ each other, in the unit of the distance.
 Tables follow. They compare every two systems row by row by each metric of -m, with a paired test that counts ties, p
 corrected for the number of pairs by Holm's method, the smallest difference that could have been found, and the number
 of rows that the observed difference needs; each system with people by the set metrics; and, with --full, every two
-systems as sets. The default metrics are trm_meteor and trm_cider where there are references, pac_score with --images,
-ref_pac_score with both, emscore_pac with --videos; -m replaces them with others, such as meteor15. Rows of one image
-file are not independent and form a cluster; --clusters forms clusters by id: --clusters '^[^#]+' puts 12.jpg#0 and
-12.jpg#1 together.
+systems as sets, and how often they say the same. The default metrics are trm_meteor and trm_cider where there are
+references, pac_score with --images, ref_pac_score with both, emscore_pac with --videos; -m replaces them with others,
+such as meteor15. Rows of one image file are not independent and form a cluster; --clusters forms clusters by id:
+--clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--margin", type=float, metavar="GAP", help="gap that counts as none; adds equivalence tests")
     parser.add_argument("--sort", choices=("faults", "likeness"), help="order of the systems (as they were given)")
     parser.add_argument(
-        "--full", action="store_true", help="print all pairs and tables, including those of systems compared as sets"
+        "--full", action="store_true", help="print all pairs and tables, also of systems as sets and of what they share"
     )
     parser.add_argument("-f", "--format", choices=("text", "md", "latex", "json"), default="text")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: those of the files")

@@ -43,7 +43,8 @@ class CompareOptions:
     clusters: str | None = None
     # Rows to compare, drawn at random with the seed; None: all.
     limit: int | None = None
-    # Also compare every two systems as sets, by the set metrics with one of them in place of the references.
+    # Also compare every two systems as sets, by the set metrics with one of them in place of the references, and count
+    # how often they say the same.
     full: bool = False
     # Distance of captions for the answer beside people: "bert", "meteor", "meteor15" or "cider"; None: "bert" where a
     # sentence encoder is installed, else "meteor".

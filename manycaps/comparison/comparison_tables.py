@@ -16,6 +16,7 @@ from manycaps.comparison.parity_text import parity_table
 from manycaps.comparison.systems import LETTERS
 from manycaps.comparison.table_formats import Cell, FormattedTable, as_interval, column_form, number_cell
 from manycaps.kit.sets_parity_words import p_value_digits
+from manycaps.kit.sets_tails import TAIL
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import AgainstPeople, ComparedMetric, SystemComparison
@@ -85,7 +86,7 @@ def paper_tables(comparison: SystemComparison, *, full: bool = False) -> list[Fo
     ]
     caption = f"{answer.caption} {metrics.caption}".strip()
     one = FormattedTable(caption, [*(answer.header or ["system"]), *metrics.header[1:]], joined)
-    others = [make_table(comparison) for make_table in (pair_table, people_table, exchange_table)] if full else []
+    others = [make_table(comparison) for make_table in PAIR_TABLES] if full else []
     return [one, *(table for table in others if table.rows)]
 
 
@@ -148,6 +149,32 @@ def _as_p_of_exchange(value: float) -> str:
     return "shared captions" if math.isnan(value) else p_value_digits(value)
 
 
+def shared_table(comparison: SystemComparison) -> FormattedTable:
+    """Return the table of homogeneity: a row per pair of systems, and of a system and people."""
+    rows = [
+        [
+            Cell(f"{pair.first}, {pair.second}"),
+            number_cell(pair.between, _as_percent, is_best=pair.ci_low > TAIL),
+            Cell("none" if math.isnan(pair.ci_low) else f"[{_as_percent(pair.ci_low)}, {_as_percent(pair.ci_high)}]"),
+            number_cell(pair.within_first, _as_percent),
+            number_cell(pair.within_second, _as_percent),
+        ]
+        for pair in (comparison.parity.shared if comparison.parity else ())
+    ]
+    return FormattedTable(
+        "Do systems say the same? Share of the pairs of captions of a row, one of each system, that are nearer to each "
+        "other than 19 of 20 pairs of human captions, with its interval, beside the shares within each of the two; 5 % "
+        "of people's own pairs are. Marked: more than people, the interval lies above 5 %.",
+        ["systems", "between", "interval", "within first", "within second"],
+        rows,
+        "homogeneity",
+    )
+
+
+def _as_percent(share: float) -> str:
+    return "one caption" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
 def people_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table of systems against people: a row per system and set metric."""
     rows = [
@@ -185,8 +212,12 @@ def all_tables(comparison: SystemComparison) -> list[FormattedTable]:
 
 def metric_tables(comparison: SystemComparison) -> list[FormattedTable]:
     """Return the tables of metrics that have rows: what the answer on the screen does not say."""
-    tables = (system_table, pair_table, people_table, exchange_table)
-    return [table for table in (make_table(comparison) for make_table in tables) if table.rows]
+    tables = (make_table(comparison) for make_table in (system_table, *PAIR_TABLES))
+    return [table for table in tables if table.rows]
+
+
+# What --full adds to the table of systems.
+PAIR_TABLES = (pair_table, people_table, exchange_table, shared_table)
 
 
 def _as_interval(low: float, high: float) -> str:

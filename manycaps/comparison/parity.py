@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manycaps.comparison.homogeneity import SharedAnswers
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
 from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs, faults_of
 from manycaps.kit.sets_parity import (
@@ -135,6 +136,8 @@ class ComparedParity(NamedTuple):
     within: Mapping[str, bool]
     # One of `ORDERS`; empty: as they were given.
     order: str = ""
+    # How often every two systems, and each of them and people, say the same; empty where it is not asked.
+    shared: Sequence[SharedAnswers] = ()
 
     @property
     def faults(self) -> str:
@@ -196,6 +199,7 @@ class ComparedParity(NamedTuple):
                 for system in self.systems
             },
             "pairs": [pair.to_dict() for pair in self.pairs],
+            "shared_answers": [pair._asdict() for pair in self.shared],
         }
 
 

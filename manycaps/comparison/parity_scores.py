@@ -5,16 +5,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from tqdm import tqdm
 
 from manycaps.catalog import PARITY_DISTANCES
+from manycaps.comparison.homogeneity import RowDistances
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, ParityRows
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import is_installed, load_for_command, progress_bars
 from manycaps.kit.base_messages import shown_value
+from manycaps.kit.sets_parity import symmetric
 from manycaps.kit.text_phrases import telling_phrases
 from manycaps.kit.text_wording import wording_of
+from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 
 # Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
 MOST_AT_ONCE = 50_000
@@ -110,6 +114,8 @@ class ParityScores(NamedTuple):
     rows: Mapping[str, ParityRows]
     # By system how the numbers were made, and how many texts the encoder did not read as a whole.
     results: Mapping[str, Mapping[str, Any]]
+    # The distances themselves, of any texts of rows.
+    distances_of: RowDistances
 
 
 def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
@@ -136,4 +142,24 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
             rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
             results[name] = {"signature": module._signature(module.load_options, values.settings)}
             results[name] |= module.long_text_counts(**columns, options=module.load_options)
-    return ParityScores(rows_of_system, results)
+    return ParityScores(rows_of_system, results, row_distances(module, [row.references or [] for row in rows]))
+
+
+def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistances:
+    """Return the function from texts of rows to their distances, by a module that is loaded with its options.
+
+    Document frequencies are those of the `references`.
+    """
+    options = module.load_options
+    if module.compares_texts(options):
+        distances, _ = module.text_distances(references, options)
+        return lambda rows: [symmetric(matrix[None])[0] for matrix in distances(rows)]
+
+    def by_cosine(rows: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        captions = sorted({text for row in rows for text in row})
+        place = {caption: i for i, caption in enumerate(captions)}
+        vectors = np.asarray(module.embed(captions, options), dtype=np.float64)
+        of_rows = (vectors[[place[text] for text in row]] for row in rows)
+        return [cosine_distances(cosine_similarities(each[None]))[0] for each in of_rows]
+
+    return by_cosine

@@ -11,10 +11,17 @@ from manycaps.catalog import CLIP, COMPARED_MODULES, MODULES, SET_MODULES, modul
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
-from manycaps.comparison.parity import MODULE, ParityRows, compared_parity
-from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, note_of_language, parity_of_captions
-from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
-from manycaps.installed_modules import progress_bars
+from manycaps.comparison.homogeneity import RowDistances, shared_answers
+from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
+from manycaps.comparison.parity_scores import (
+    can_be_compared,
+    chosen_distance,
+    note_of_language,
+    parity_of_captions,
+    row_distances,
+)
+from manycaps.comparison.systems import Exchange, SystemRow, are_score_folders, clusters_of, named_systems, read_systems
+from manycaps.installed_modules import load_for_command, progress_bars
 from manycaps.kit.base_module import signature
 from manycaps.kit.text_windows import warn_of_unread, without_warning_of_unread
 from manycaps.sampling.captions_file import sampling_settings
@@ -105,6 +112,11 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
             if system.distances
         }
         parity = compared_parity(of_rows, clusters, distance=distance, margin=options.margin, **resampling)
+        if options.with_captions and options.full and len(folders) > 1:
+            given = folder_options(next(iter(folders.values())), [MODULE])[MODULE]
+            module = load_for_command(MODULE, **given)
+            distances_of = row_distances(module, [row.references or [] for row in rows])
+            parity = _with_shared_answers(parity, rows, distances_of, clusters)
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
 
 
@@ -149,6 +161,8 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
             parity_scores = parity_of_captions(rows, {"distance": distance, "clusters": clusters, **given})
         tested: dict[str, Any] = {"margin": options.margin, **resampling}
         parity = compared_parity(parity_scores.rows, clusters, distance=distance, note=note, **tested)
+        if options.full and len(files) > 1:
+            parity = _with_shared_answers(parity, rows, parity_scores.distances_of, clusters)
         of_parity = {name: {MODULE: result} for name, result in parity_scores.results.items()}
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
@@ -173,6 +187,15 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
             stacklevel=2,
         )
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, of_files=of_files, **resampling)
+
+
+def _with_shared_answers(
+    parity: ComparedParity, rows: Sequence[SystemRow], distances_of: RowDistances, clusters: Sequence[str] | None
+) -> ComparedParity:
+    """The systems beside people, and how often every two of them say the same."""
+    within = [system.result["near_duplicate_share"] for system in parity.systems]
+    with tqdm.tqdm(total=len(rows), desc="systems that say the same", unit="row", delay=1) as bar:
+        return parity._replace(shared=shared_answers(rows, distances_of, within, clusters, bar.update))
 
 
 def _sampling(file: str) -> dict[str, dict[str, Any]]:

@@ -18,6 +18,7 @@ from manycaps.comparison.comparison_tables import (
     exchange_table,
     pair_table,
     people_table,
+    shared_table,
     system_table,
 )
 from manycaps.comparison.comparison_text import comparison_methods, notes, shared_rows, summaries
@@ -82,6 +83,7 @@ def _answer(comparison: SystemComparison) -> str:
     """The systems beside people, or where these are not known the sentences of the metrics."""
     if comparison.parity is not None:
         table = _table_section("answer", "In numbers", answer_table(comparison))
+        table += _table_section("homogeneity", "Do systems say the same?", shared_table(comparison))
         rows = comparison.rows
         section = parity_section(comparison.parity, notes(comparison), rows)
         after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in shared_rows(comparison))

@@ -31,7 +31,11 @@ def tail_shares(rows, sign, *, of_pairs):
         of_pairs: whether pairs are compared.
     """
     compared = [people_and_candidates(row, m, of_pairs=of_pairs) for row, m in rows]
-    compared = [(people, candidates) for people, candidates in compared if candidates]
+    return shares_beyond([(people, candidates) for people, candidates in compared if candidates], sign)
+
+
+def shares_beyond(compared, sign):
+    """Shares beyond people's quantile, of other distances and of people's own, out of both for every row."""
     weighted = [(sign * value, Fraction(1, len(people) * len(compared))) for people, _ in compared for value in people]
     quantile = max(at for at, _ in weighted if sum(weight for value, weight in weighted if value >= at) >= TAIL)
     above = sum(weight for value, weight in weighted if value > quantile + TOLERANCE)
@@ -45,7 +49,7 @@ def tail_shares(rows, sign, *, of_pairs):
         ]
         return sum(counts) / len(counts)
 
-    return [(share(candidates), share(people)) for people, candidates in compared]
+    return [(share(others), share(people)) for people, others in compared]
 
 
 def split_share(rows, keys, sign, *, of_pairs):
