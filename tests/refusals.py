@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-from tests.each_case import each_case
-
 
 def assert_refused(error, message, function, /, *arguments, **options):
     """Call a function that must raise an error with a message.
@@ -25,7 +23,7 @@ def refusals(tables):
     """Return a test of calls without arguments: by the type of the error, pairs of a message and its call."""
     cases = [(error, message, call) for error, calls in tables.items() for message, call in calls]
 
-    @each_case(("error", "message", "call"), cases, ids=[message for _, message, _ in cases])
+    @pytest.mark.parametrize(("error", "message", "call"), cases, ids=[message for _, message, _ in cases])
     def test_of_the_tables(error, message, call):
         assert_refused(error, message, call)
 

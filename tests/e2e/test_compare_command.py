@@ -14,7 +14,6 @@ from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.systems import ScoredSystem, SystemRow
 from manycaps.report.comparison_page import comparison_page
 from tests.comparison_cases import caption_rows, write_captions
-from tests.each_case import each_case
 from tests.language_captions import segments
 
 # A page on 10,000 rows and 5 systems: bytes, and seconds after scoring on a machine that has other work.
@@ -183,7 +182,7 @@ def test_clusters_of_ids_and_single_captions(tmp_path):
     assert list(numbers["metrics"]) == ["trm_meteor_excess", "meteor"]
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("line", "message"),
     [
         ("base.jsonl bad/fewer.jsonl -r references.jsonl", "bad/fewer.jsonl"),

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from tests.each_case import each_case
 from tests.environments import make_environment, outer_variables
 from tests.tools import ROOT
 
@@ -110,7 +109,7 @@ def test_every_example_is_run():
     assert set(EXAMPLES) == {*AFTER, "lmms-eval and VLMEvalKit"}  # of the last one see test_coco_callers.py
 
 
-@each_case("name", AFTER)
+@pytest.mark.parametrize("name", AFTER)
 def test_a_framework_has_the_numbers_of_the_module(name, python, tmp_path):
     module = "human_parity" if name in ("lighteval", "Inspect") else "trm_cider"
     program = "\n".join(

@@ -11,7 +11,6 @@ import pytest
 from manycaps.command_line import main
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
-from tests.each_case import each_case
 from tests.large_packages import OnFirstUse, torch
 from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
 from tests.modules.sample_inputs import small_checkpoint
@@ -64,7 +63,7 @@ OF_IMAGES = [name for name, benchmark in BENCHMARKS.items() if benchmark.kind in
 
 
 @pytest.mark.slow
-@each_case("benchmark", OF_IMAGES)
+@pytest.mark.parametrize("benchmark", OF_IMAGES)
 def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks):
     kind = BENCHMARKS[benchmark].kind
     options = json.dumps({"checkpoint": small_checkpoint(), "device": "cpu"})

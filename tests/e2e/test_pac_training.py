@@ -21,7 +21,6 @@ from manycaps.command_line import main
 from manycaps.kit.clip_weights import read_weights
 from manycaps.pac_training import encoders, positives
 from tests.clip_checkpoints import save_checkpoint
-from tests.each_case import each_case
 from tests.module_folders import PAC_SCORE, ROOT
 from tests.tiny_pipelines import save_captioner, save_painter
 from tests.training_data import data_set, picture, save_data
@@ -214,7 +213,9 @@ REFUSED = {
 }
 
 
-@each_case(("line", "flags", "message"), [(line, *case) for line, cases in REFUSED.items() for case in cases])
+@pytest.mark.parametrize(
+    ("line", "flags", "message"), [(line, *case) for line, cases in REFUSED.items() for case in cases]
+)
 def test_what_cannot_work_is_refused_before_any_work(folder, capsys, monkeypatch, line, flags, message):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     output = "refused" + flags.split()[0]

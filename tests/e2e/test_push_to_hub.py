@@ -14,7 +14,6 @@ import huggingface_hub
 import pytest
 
 from scripts.repository import push_to_hub, sync_kit
-from tests.each_case import each_case
 from tests.hub_stand_in import EXPIRED, READER, WRITER, running_hub
 from tests.large_packages import evaluate
 
@@ -181,7 +180,7 @@ EXPECTED = {
 }
 
 
-@each_case("status", EXPECTED)
+@pytest.mark.parametrize("status", EXPECTED)
 def test_a_server_that_refuses_is_asked_once_and_one_out_of_order_five_times(push, hub, status):
     push.waits.clear()
     hub.failures[:] = []

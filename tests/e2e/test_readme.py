@@ -20,10 +20,6 @@ README = ROOT / "README.md"
 COMMANDS = blocks(README, "bash")[-1].splitlines()
 
 
-def test_the_readme_is_short():
-    assert len(README.read_text(encoding="utf-8").splitlines()) < 130
-
-
 @pytest.mark.slow
 def test_the_python_prints_what_the_readme_shows():
     [program], printed = blocks(README, "python"), io.StringIO()

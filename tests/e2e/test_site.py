@@ -20,7 +20,6 @@ from manycaps import command_line
 from manycaps.catalog import MODULES
 from tests.browser_pages import WIDTHS, requested_addresses
 from tests.documents import PAGES, blocks, broken_links, commands, write_sample
-from tests.each_case import each_case
 from tests.tools import ROOT
 
 DOCS = ROOT / "docs"
@@ -42,12 +41,12 @@ def run_blocks(page, folder):
     return names
 
 
-@each_case("page", PAGES)
+@pytest.mark.parametrize("page", PAGES)
 def test_every_link_leads_somewhere(page):
     assert broken_links(page) == []
 
 
-@each_case("page", PAGES)
+@pytest.mark.parametrize("page", PAGES)
 def test_every_command_can_be_parsed(page):
     for words in commands(page):
         if words[0] == "manycaps":

@@ -8,7 +8,6 @@ import pytest
 
 from scripts.studies.study_frame import read_lines, write_lines
 from scripts.studies.study_list import BUNDLED, SMALL, STUDIES
-from tests.each_case import each_case
 from tests.tools import ROOT, SOURCES
 
 PAGE = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
@@ -76,7 +75,7 @@ def test_the_study_of_embeddings_has_columns_of_word_vectors(tmp_path):
     assert {line["embedding"] for line in lines} == {"MiniLM", "CLIP text", "bag of words", "few"}
 
 
-@each_case("study", STUDIES)
+@pytest.mark.parametrize("study", STUDIES)
 def test_a_study_has_its_section_with_pictures_that_are_there(study):
     pictures = re.findall(r"!\[([^\]]+)\]\((studies/[^)]+\.png)\)", SECTIONS[study])
     assert pictures

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from tests.each_case import each_case
 from tests.tools import BARE_TOOLS, ROOT, TOOLS, TOOLS_WITH_PACKAGES, name_of, run_without_packages
 
 # What a tool cannot do without on its command line.
@@ -30,7 +29,7 @@ def test_the_process_has_no_packages():
 
 
 @pytest.mark.slow
-@each_case("path", TOOLS, ids=name_of)
+@pytest.mark.parametrize("path", TOOLS, ids=name_of)
 def test_help_needs_no_package(path):
     done = run_without_packages("-m", name_of(path), "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -38,7 +37,7 @@ def test_help_needs_no_package(path):
     assert f"python -m {name_of(path)}" in done.stdout, "the help shows how the tool is called"
 
 
-@each_case("path", TOOLS_WITH_PACKAGES, ids=name_of)
+@pytest.mark.parametrize("path", TOOLS_WITH_PACKAGES, ids=name_of)
 def test_a_missing_package_is_one_line_with_the_requirements_file(path):
     done = run_without_packages("-m", name_of(path), *REQUIRED.get(path.stem, []))
     assert (done.returncode, done.stdout) == (1, "")

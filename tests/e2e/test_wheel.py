@@ -12,7 +12,6 @@ import pytest
 from manycaps import command_line
 from manycaps.catalog import MODULES
 from manycaps.installed_modules import module_folders, requirement_names
-from tests.each_case import each_case
 from tests.environments import make_environment, outer_variables
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
@@ -186,7 +185,7 @@ def extras():
     return {name: {each.replace("_", "-") for each in names(name)} for name in found if name != "requires"}
 
 
-@each_case("name", module_folders())
+@pytest.mark.parametrize("name", module_folders())
 def test_the_extras_bring_what_a_module_folder_lists(name):
     listed = requirement_names((module_folders()[name] / "requirements.txt").read_text(encoding="utf-8"))
     brought = set().union(*(extras()[extra] for extra in ["dependencies", *MODULES[name].extras]))

@@ -101,9 +101,5 @@ CASES = {
     "ref_pac_score/tiff_of_60000_pages": images.refused("ref_pac_score", lambda _: tiff_of_pages(60_000)),
     **cases(["emscore_pac"], "{}", FILES | FRAMES, videos.refused),
     **cases(["emscore_pac"], "two_frames_of_{}", FILES, lambda m, make: videos.refused(m, make, frames=2)),
-    **{
-        f"{m}/{name}": columns.with_strange(m, [c for module, c, _ in columns.COLUMNS if module == m], caption)
-        for m in CAPTION_MODULES
-        for name, caption in LONG_CAPTIONS.items()
-    },
+    **cases(CAPTION_MODULES, "{}", LONG_CAPTIONS, columns.with_strange),
 }

@@ -24,7 +24,7 @@ DEEP: list[Any] = []
 for _ in range(10_000):
     DEEP = [DEEP]
 
-# What is given for every option.
+# What is given for every option: the first ones are numbers.
 ODD_VALUES: dict[str, Any] = {
     "minus_one": -1,
     "half": 0.5,
@@ -84,6 +84,17 @@ MODULES_WITH: dict[str, list[str]] = collections.defaultdict(list)
 for module_name in catalog.MODULES:
     for option_name in module_class(module_name).DEFAULTS:
         MODULES_WITH[option_name].append(module_name)
+
+# Options of one check, which get what is no number by turns. An option that is not here gets all of it.
+SAME_CHECK = [
+    "batch_size max_partitions n_resamples seed degree n_subsets subset_size n_workers k n_iterations n_references "
+    "n_hypotheses",
+    "confidence_level sigma gamma coef0 weight equivalent head_share",
+    "details pooled best_of compile retrieval transfer semantic",
+    "distance dtype long_texts long_captions p_value statistic meteor language function_words evaluate_scores kernel "
+    "estimator preset reference_aggregation sizes",
+]
+NUMBERS = tuple(ODD_VALUES)[:9]
 
 # What is not tried: a minute of compiling, and a download where there is a network.
 LEFT_OUT = {("compile", "true"), ("compile", "numpy_true"), ("semantic", "true"), ("semantic", "numpy_true")}
@@ -196,13 +207,17 @@ def odd_option(module: str, option: str, kind: str) -> Case:
 
 
 def odd_options() -> dict[str, Case]:
-    """Return every option with every odd value, in a module that has it: each of them in turn."""
-    return {
-        f"{(module := modules[i % len(modules)])}/{option}_{kind}": odd_option(module, option, kind)
-        for option, modules in MODULES_WITH.items()
+    """Return every check with every odd value, every option with numbers: in modules that have the option, by turns."""
+    checks = [line.split() for line in SAME_CHECK]
+    together = {option for options in checks for option in options}
+    tried = [
+        (option, kind, MODULES_WITH[option][i % len(MODULES_WITH[option])])
+        for options in [*checks, *([option] for option in MODULES_WITH if option not in together)]
         for i, kind in enumerate(ODD_VALUES)
+        for option in (options if kind in NUMBERS else [options[i % len(options)]])
         if (option, kind) not in LEFT_OUT
-    }
+    ]
+    return {f"{module}/{option}_{kind}": odd_option(module, option, kind) for option, kind, module in tried}
 
 
 CASES = {

@@ -34,7 +34,7 @@ def pytest_generate_tests(metafunc):
 
 
 def folder_name(folder):
-    """The name of a case of `each_case`."""
+    """The name of a case."""
     return folder.name
 
 

@@ -5,9 +5,7 @@ import pytest
 
 import manycaps
 from manycaps.catalog import MODULES
-from tests.each_case import each_case
 from tests.large_packages import evaluate
-from tests.modules.conftest import FOLDERS, folder_name
 from tests.modules.sample_inputs import (
     CAPTION_ROWS,
     COLUMNS,
@@ -116,7 +114,6 @@ def test_a_configuration_that_a_module_does_not_have_is_refused(name, config_nam
     assert str(raised.value).endswith(advice)
 
 
-@each_case("folder", FOLDERS, ids=folder_name)
 def test_a_column_that_no_module_has_is_refused(folder):
     own, module = SAMPLE_INPUTS[folder.name], load_module(folder)
     with pytest.raises(TypeError, match=r"^add_batch: expected columns among \['data', 'images'.*got \['captions'\]"):

@@ -8,7 +8,6 @@ import pickle
 import pytest
 
 import manycaps
-from tests.each_case import each_case
 from tests.modules.sample_inputs import load_options
 from tests.modules.test_every_module import assert_same, load_module, rows_of
 
@@ -25,7 +24,7 @@ def pickled(module):
 FORMS = {"pickle": pickled, "deepcopy": copy.deepcopy, "copy": copy.copy}
 
 
-@each_case("form", FORMS)
+@pytest.mark.parametrize("form", FORMS)
 def test_a_copy_has_the_added_rows_and_computes_the_same(folder, form):
     module, columns = load_module(folder, details=True), rows_of(folder)
     first, second = ({name: column[part] for name, column in columns.items()} for part in (slice(2), slice(2, None)))

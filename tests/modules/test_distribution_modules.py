@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from manycaps.kit.sets_intervals import mean_interval, mean_of_rows, one_sided_p_value
-from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS
 
@@ -32,7 +31,7 @@ def test_p_value_adds_the_tests(module, name):
     assert tested[f"{name}_smallest_corpus_p"] <= tested[f"{name}_corpus_p_value"] <= 1
 
 
-@each_case("p_value", ["exact", "permutation"])
+@pytest.mark.parametrize("p_value", ["exact", "permutation"])
 def test_examined_rows_explain_their_statistics_and_the_test_of_the_corpus(module, name, p_value):
     result, nulls = module.compute(**CAPTION_ROWS, p_value=p_value, details=True), []
     for i, texts in enumerate(zip(*CAPTION_ROWS.values(), strict=True)):
@@ -96,7 +95,7 @@ def test_the_seed_decides_and_the_order_of_rows_does_not(module):
     assert module.compute(**CAPTION_ROWS, **draw, seed=2) != first
 
 
-@each_case("level", [0.999999, 1 - 1e-12, 1 - 2**-53])
+@pytest.mark.parametrize("level", [0.999999, 1 - 1e-12, 1 - 2**-53])
 def test_an_interval_at_a_level_next_to_1_stays_in_the_range_of_a_value(module, name, level):
     options = {"p_value": "exact", "confidence_level": level}
     options |= {"estimator": "biased"} if name.startswith("mmd") else {}

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import manycaps
-from tests.each_case import each_case
 
 DATA = [
     ["a dog is running along the sea", "the dog runs over the sand", "a dog"],
@@ -48,7 +47,7 @@ def test_details_add_keys_with_one_value_a_row(module):
     assert len(edges) == len(detailed["caption_distance_spread_histogram_counts"]) + 1
 
 
-@each_case(
+@pytest.mark.parametrize(
     "key",
     """
         within_row_uniqueness_of_tokens within_row_uniqueness_of_types between_row_uniqueness_by_caption

@@ -17,9 +17,8 @@ import yaml
 
 import manycaps
 from scripts.repository import push_to_hub
-from tests.each_case import each_case
 from tests.large_packages import evaluate
-from tests.modules.conftest import FOLDERS, ROOT, SPACES, folder_name, printed_names
+from tests.modules.conftest import FOLDERS, ROOT, printed_names
 from tests.modules.sample_inputs import CAPTION_ROWS, QUICK_OPTIONS, SAMPLE_INPUTS, TOLERANCES, load_options
 
 FENCED_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -108,7 +107,6 @@ def test_cases_for_the_widget_of_evaluate_hold(folder):
         assert {key: result[key] for key in case["result"]} == pytest.approx(case["result"], abs=1e-4)
 
 
-@each_case("space", SPACES, ids=folder_name)
 def test_the_card_is_complete(space):
     text = (space / "README.md").read_text(encoding="utf-8")
     _, body = text.removeprefix("---\n").split("\n---\n", 1)
@@ -165,7 +163,6 @@ def test_cards_run_in_the_smaller_install_where_they_ask_for_no_more():
 LOADED_NAME = re.compile(r"""evaluate\.load\(\s*["']([^"']*)["']""")
 
 
-@each_case("folder", FOLDERS, ids=folder_name)
 def test_examples_load_the_folder_and_the_card_says_what_to_install_and_the_name_on_the_hub(folder):
     path, hub_name = printed_names(folder)
     card = (folder / "README.md").read_text(encoding="utf-8")
@@ -186,7 +183,6 @@ def third_party_imports(path):
     return {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
 
 
-@each_case("space", SPACES, ids=folder_name)
 def test_requirements_list_every_third_party_import(space):
     lines = (space / "requirements.txt").read_text(encoding="utf-8").splitlines()
     listed = {re.split(r"[<>=~!\[; ]", line)[0].lower().replace("_", "-") for line in lines if line.strip()}
@@ -202,7 +198,6 @@ def test_requirements_list_every_third_party_import(space):
             assert package in listed, f"{path.name} imports {name}: list {package} in requirements.txt"
 
 
-@each_case("space", SPACES, ids=folder_name)
 def test_the_folder_is_a_space(space):
     fields = front_matter(space)
     assert (space / fields["app_file"]).is_file()
@@ -388,7 +383,6 @@ CONFIGURATIONS = {
 }
 
 
-@each_case("folder", FOLDERS, ids=folder_name)
 def test_the_second_argument_is_the_configuration_and_options_stand_beside_it(folder):
     config_name, options = CONFIGURATIONS.get(folder.name, ("default", {"details": True}))
     loaded = [

@@ -7,7 +7,6 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from tests.each_case import each_case
 from tests.large_packages import datasets, evaluate, torch
 from tests.modules.sample_inputs import clip_options
 
@@ -97,12 +96,15 @@ def columns(name, form):
     return {"predictions": CAPTIONS, "images": form(PICTURES)} | references
 
 
-def test_a_form_of_an_image_changes_no_bit_of_a_result(loaded, subtests):
-    for name, module in loaded.items():
-        expected = module.compute(**columns(name, list))
-        for form, convert in FORMS.items():
-            with subtests.test(f"{name}-{form}"):
-                assert module.compute(**columns(name, convert)) == expected
+@pytest.fixture(scope="module")
+def expected(loaded):
+    return {name: module.compute(**columns(name, list)) for name, module in loaded.items()}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", MODULES)
+def test_a_form_of_an_image_changes_no_bit_of_a_result(loaded, expected, name, form):
+    assert loaded[name].compute(**columns(name, FORMS[form])) == expected[name]
 
 
 def test_grey_pixels_are_those_of_today(loaded):
@@ -130,8 +132,8 @@ REFUSED = {
 }
 
 
-@each_case("form", REFUSED)
-@each_case("name", MODULES)
+@pytest.mark.parametrize("form", REFUSED)
+@pytest.mark.parametrize("name", MODULES)
 def test_what_has_no_single_meaning_is_refused_with_the_remedy(loaded, name, form):
     image, message = REFUSED[form]
     image = image() if callable(image) else image

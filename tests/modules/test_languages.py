@@ -7,7 +7,6 @@ import warnings
 import pytest
 
 from manycaps.command_line import main
-from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, folder_name
 from tests.modules.sample_inputs import load_options
@@ -57,29 +56,29 @@ def test_all_modules_that_make_tokens_are_here():
     assert {"bleu_rouge", "meteor15", "trm_cider", "set_diversity"} < {folder.name for folder in WITH_TOKENS}
 
 
-@each_case("folder", WITH_TOKENS, ids=folder_name)
-def test_a_name_decides_the_tokens_and_is_in_the_signature(folder):
+@pytest.mark.parametrize("tokenizing", WITH_TOKENS, ids=folder_name)
+def test_a_name_decides_the_tokens_and_is_in_the_signature(tokenizing):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
         warnings.filterwarnings("ignore", "wording: expected 10 rows")
-        results = {each: values_of(loaded(folder, tokenizer=each)) for each in ("char-caption", "zh-jieba")}
-        by_function = values_of(loaded(folder, tokenizer=signs))
+        results = {each: values_of(loaded(tokenizing, tokenizer=each)) for each in ("char-caption", "zh-jieba")}
+        by_function = values_of(loaded(tokenizing, tokenizer=signs))
     assert "|tokenizer:zh-jieba/jieba-" in results["zh-jieba"].pop("signature")
     assert "|tokenizer:char-caption" in results["char-caption"].pop("signature")
     del by_function["signature"]
     assert json.dumps(results["char-caption"]) == json.dumps(by_function)
     # METEOR 1.5 makes a word of every letter that is neither Latin nor Cyrillic, whatever tokens it is given.
-    assert (json.dumps(results["char-caption"]) == json.dumps(results["zh-jieba"])) == (folder.name == "meteor15")
+    assert (json.dumps(results["char-caption"]) == json.dumps(results["zh-jieba"])) == (tokenizing.name == "meteor15")
 
 
-@each_case("folder", WITH_TOKENS, ids=folder_name)
-def test_the_default_warns_of_a_script_without_blanks(folder):
+@pytest.mark.parametrize("tokenizing", WITH_TOKENS, ids=folder_name)
+def test_the_default_warns_of_a_script_without_blanks(tokenizing):
     with pytest.warns(UserWarning, match=WARNING):
-        values_of(loaded(folder))
+        values_of(loaded(tokenizing))
 
 
-@each_case(
+@pytest.mark.parametrize(
     "command",
     [
         ["count-document-frequency"],

@@ -8,7 +8,6 @@ import pytest
 from manycaps.kit.clip_image_features import encode_images
 from manycaps.kit.clip_weights import join_positions
 from tests.clip_checkpoints import SMALL, save_checkpoint, small_network, small_weights
-from tests.each_case import each_case
 from tests.large_packages import evaluate, open_clip, torch
 from tests.module_folders import ROOT
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
@@ -90,7 +89,7 @@ def test_a_checkpoint_of_248_positions_reads_all_of_them(name, long_checkpoint):
     assert module.compute(**columns(name, "dog " * 300))["n_truncated"] == 1
 
 
-@each_case("n_words", [18, 19, 300])
+@pytest.mark.parametrize("n_words", [18, 19, 300])
 def test_features_are_those_of_the_authors_program(stretched, long_checkpoint, n_words):
     text = "dog cat " * (n_words // 2) + "runs"
     found = load("pac_score", long_checkpoint).encoder.encode_texts([text], 4).distinct[0]
@@ -151,7 +150,7 @@ def test_windows_of_references(short_checkpoint):
 ONES = np.ones((248, 64), np.float32)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("change", "got"),
     [
         ({"positional_embedding": None}, "got none and (248, 64) of torch.float32."),

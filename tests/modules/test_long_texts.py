@@ -11,7 +11,6 @@ from manycaps.catalog import MODULES, SENTENCE_ENCODER
 from manycaps.command_line import main
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from tests.each_case import each_case
 from tests.oracles.tiny_sentence_model import save_tiny_model
 
 # Word pieces that the tiny model reads, with the two marks of beginning and end.
@@ -63,7 +62,7 @@ def test_the_modules_that_read_texts_are_those_tested():
     assert len(NAMES) == 9
 
 
-@each_case("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_module_counts_them_and_warns_once(name, model):
     module = loaded(name, encoder=model)
     with pytest.warns(UserWarning, match=UNREAD) as caught:
@@ -79,7 +78,7 @@ def test_every_module_counts_them_and_warns_once(name, model):
         assert module.compute(**dict.fromkeys(columns(name), WHOLE))["n_truncated"] == 0
 
 
-@each_case("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_function_counts_nothing_and_gets_whole_texts(name):
     module, texts = loaded(name), []
 
@@ -144,7 +143,9 @@ def test_score_adds_the_counts_of_its_parts_and_warns_once(files, model, tmp_pat
     assert {name: result["n_truncated"] for name, result in metrics.items()} == dict.fromkeys(metrics, 3)
 
 
-@each_case("command", [["rows", "--rows", "3"], ["diversity", "--column", "predictions"]], ids=["rows", "diversity"])
+@pytest.mark.parametrize(
+    "command", [["rows", "--rows", "3"], ["diversity", "--column", "predictions"]], ids=["rows", "diversity"]
+)
 def test_rows_and_diversity_warn_and_read_windows(command, files, model, tmp_path, capsys):
     name, *rest = command
     pages = []

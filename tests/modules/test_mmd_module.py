@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS, as_arrays, bag_of_words
 from tests.oracles.embedding_loops import exact_p_value, mmd_squared_of
@@ -47,8 +46,8 @@ def test_rbf_is_mmd_bert_to_the_last_bit(mmd, options):
         assert found == {key.replace("mmd_bert", "mmd", 1): value for key, value in expected.items()}
 
 
-@each_case("estimator", ["unbiased", "biased"])
-@each_case("name", KERNELS)
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+@pytest.mark.parametrize("name", KERNELS)
 def test_kernels_and_their_p_values_equal_the_loop(mmd, name, estimator):
     kernel, options = KERNELS[name]
     result = mmd.compute(

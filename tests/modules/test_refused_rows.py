@@ -8,7 +8,6 @@ import pandas
 import pytest
 
 from manycaps.catalog import MODULES
-from tests.each_case import each_case
 from tests.modules.conftest import DISTRIBUTION_FOLDERS
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, as_arrays, bag_of_words, loaded
 
@@ -256,7 +255,9 @@ CASES = [
 ]
 
 
-@each_case(("name", "given", "error", "message"), CASES, ids=[f"{i}-{case[0]}" for i, case in enumerate(CASES)])
+@pytest.mark.parametrize(
+    ("name", "given", "error", "message"), CASES, ids=[f"{i}-{case[0]}" for i, case in enumerate(CASES)]
+)
 def test_what_does_not_go_together_is_named_and_nothing_is_kept(name, given, error, message):
     with pytest.raises(error) as raised:
         loaded(name).compute(**given)

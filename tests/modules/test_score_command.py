@@ -16,7 +16,6 @@ from manycaps.command_line import main
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from manycaps.scoring.run_folder import RunFolder
-from tests.each_case import each_case
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, clip_options
 from tests.modules.scored_rows import caption_rows, given, of_module, sorted_rows, without_lists, write_lines
 
@@ -206,7 +205,7 @@ SAVED_FILES = """
 """.split()
 
 
-def test_a_run_does_not_go_on_with_files_that_have_changed(score, summary, tmp_path, rows, subtests):
+def test_a_run_does_not_go_on_with_files_that_have_changed(score, summary, tmp_path, rows):
     ours = write_lines(tmp_path / "ours.jsonl", [{"id": row["id"], "captions": row["predictions"]} for row in rows])
     theirs = write_lines(tmp_path / "theirs.jsonl", [{"id": row["id"], "refs": row["references"]} for row in rows])
     arguments = ("trm_meteor,trm_cider", ours, "-r", theirs, "--part-size", 0.002, *TESTED)
@@ -214,13 +213,12 @@ def test_a_run_does_not_go_on_with_files_that_have_changed(score, summary, tmp_p
     assert first["metrics"]["trm_meteor"] == without_lists(of_module("trm_meteor", rows, **TESTS))
     for name in SAVED_FILES:
         change_a_bit(tmp_path / "o" / name)
-        with subtests.test(name):
-            out, error = score(*arguments, code=1)
-            assert out == ""
-            assert f"{name}': expected what a run has saved, got other content." in error or (
-                name.endswith(".json") and ": expected a JSON file" in error
-            )
-            assert error.endswith("start from scratch with --restart, or use another folder.")
+        out, error = score(*arguments, code=1)
+        assert out == ""
+        assert f"{name}': expected what a run has saved, got other content." in error or (
+            name.endswith(".json") and ": expected a JSON file" in error
+        )
+        assert error.endswith("start from scratch with --restart, or use another folder.")
         change_a_bit(tmp_path / "o" / name)  # back again
     change_a_bit(tmp_path / "o" / SAVED_FILES[0])
     assert summary(*arguments, "--restart") == first
@@ -248,7 +246,7 @@ def test_a_dry_run_says_what_would_be_read_and_writes_nothing(summary, tmp_path,
     assert not (tmp_path / "o").exists()
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("kind", "start"), [("text", "metric      value"), ("md", "| metric | value |"), ("latex", r"\begin{tabular}{llr}")]
 )
 def test_tables(score, tmp_path, lines, kind, start):
@@ -259,7 +257,7 @@ def test_tables(score, tmp_path, lines, kind, start):
     assert ("trm\\_meteor" in printed) == (kind == "latex")
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("module", "options", "message"),
     [
         ("trm_metor", (), "name: expected one of bleu_rouge, chair, coco_caption"),

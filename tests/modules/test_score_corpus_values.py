@@ -10,7 +10,6 @@ from pyarrow.parquet import read_table
 
 import manycaps
 from manycaps.kit import text_sentence_encoder
-from tests.each_case import each_case
 from tests.language_captions import SENTENCES, segments
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.modules.scored_rows import caption_rows, given, of_module, without_lists, write_lines
@@ -89,7 +88,7 @@ VALUES = {
 
 
 @pytest.mark.usefixtures("ready_vectors")
-@each_case("case", VALUES)
+@pytest.mark.parametrize("case", VALUES)
 def test_values_of_parts_are_those_of_the_module(summary, tmp_path, case):
     names, language, options, tolerance = VALUES[case]
     rows = ROWS[language]()
@@ -118,7 +117,7 @@ def test_captions_of_people_alone_have_a_diversity(summary, tmp_path):
     assert found == without_lists(manycaps.load("vdtk_diversity").compute(data=captions, details=True))
 
 
-@each_case("part_size", PART_SIZES)
+@pytest.mark.parametrize("part_size", PART_SIZES)
 def test_diversity_of_sets_with_a_table(summary, tmp_path, ready_vectors, part_size):
     rows = caption_rows(20)
     rows[3]["predictions"] = rows[3]["predictions"][:1]  # has no pairs, so that some of its values are not defined
@@ -139,7 +138,7 @@ def lines(tmp_path_factory):
     return write_lines(tmp_path_factory.mktemp("lines") / "rows.jsonl", caption_rows(40))
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("name", "options", "message"),
     [
         ("mmd", {"preset": "cmmd"}, "--option preset=cmmd: expected values of rows, got a published value of"),

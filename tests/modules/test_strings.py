@@ -8,9 +8,7 @@ import pytest
 import manycaps
 from manycaps.catalog import MODULES
 from manycaps.command_line import main
-from tests.each_case import each_case
 from tests.large_packages import datasets, evaluate
-from tests.modules.conftest import FOLDERS, folder_name
 from tests.modules.sample_inputs import COLUMNS, QUICK_OPTIONS, SAMPLE_INPUTS, load_options
 
 CAPTIONS = {"predictions", "references", "data"}
@@ -59,7 +57,6 @@ def test_strings_are_lists_of_one_caption(folder):
         assert str(outcome(run, module, strings)) == str(outcome(run, module, listed))
 
 
-@each_case("folder", FOLDERS, ids=folder_name)
 def test_a_mix_of_strings_and_lists_and_a_list_that_became_text_are_refused(folder):
     module, columns = load_all_columns(folder)
     for name in CAPTIONS & set(columns):
@@ -76,7 +73,6 @@ def test_a_mix_of_strings_and_lists_and_a_list_that_became_text_are_refused(fold
     assert len(module) == 0
 
 
-@each_case("folder", FOLDERS, ids=folder_name)
 def test_evaluate_shows_both_forms_and_stores_the_first(folder):
     module, columns = load_all_columns(folder)
     for name in CAPTIONS & set(columns):

@@ -6,7 +6,6 @@ import threading
 import pytest
 
 import manycaps
-from tests.each_case import each_case
 from tests.modules.sample_inputs import IMAGES, loaded
 from tests.modules.test_every_module import assert_same, load_module, rows_of
 
@@ -95,7 +94,7 @@ READY = [
 ]
 
 
-@each_case(("name", "given"), READY)
+@pytest.mark.parametrize(("name", "given"), READY)
 def test_a_call_with_ready_arrays_waits_too(name, given):
     module = loaded(name)
     with concurrent.futures.ThreadPoolExecutor() as pool:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from manycaps import functional
-from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS, as_arrays, bag_of_words
 
@@ -70,7 +69,7 @@ def test_meteor_distances_give_trm_meteor_to_the_last_bit(trm, statistic):
     assert "|distance:meteor_distance|" in found["signature"]
 
 
-@each_case("statistic", ["per_side", "pooled"])
+@pytest.mark.parametrize("statistic", ["per_side", "pooled"])
 def test_embeddings_give_trm_bert_to_the_last_bit(trm, statistic):
     arrays, bert = as_arrays(bag_of_words), evaluate.load("trm_bert")
     expected = bert.compute(**arrays, **EVERYTHING, statistic=statistic)

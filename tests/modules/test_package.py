@@ -1,12 +1,17 @@
-"""No file of the package imports one that imports it, at once or within a function, nor large packages too early."""
+"""The package as a whole: imports without circles, types that are public, and examples in docstrings that run."""
 
 import ast
+import doctest
 import graphlib
+import importlib
+import inspect
+import re
 import subprocess
 import sys
 from importlib.util import resolve_name
 
-from tests.each_case import each_case
+import pytest
+
 from tests.module_folders import ROOT
 
 
@@ -41,7 +46,7 @@ def test_no_file_imports_one_that_imports_it():
     assert len([*graphlib.TopologicalSorter(graph).static_order()]) == len(FILES)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("names", "packages"),
     [
         ("manycaps.kit.clip_sets", "torch open_clip safetensors.torch"),
@@ -54,3 +59,40 @@ def test_large_packages_are_not_imported_before_they_are_needed(names, packages)
     program = f"import sys, {names}; print({set(packages.split())} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("entry", ["functional", "comparison", "decoding", "diversity", "rows", "scoring"])
+def test_what_a_public_function_returns_is_public_as_well(entry):
+    module = importlib.import_module(f"manycaps.{entry}")
+    functions = [function for name in module.__all__ if inspect.isfunction(function := getattr(module, name))]
+    assert functions
+    for function in functions:
+        returned = function.__annotations__["return"]
+        if isinstance(returned, str) or getattr(returned, "__module__", "").startswith("manycaps"):
+            name = returned if isinstance(returned, str) else returned.__name__
+            assert inspect.isclass(getattr(module, name))
+            assert name in module.__all__
+
+
+# Examples whose module stands in the template of a new module. Those of module folders, to which the kit has links,
+# run in the copy that evaluate loads.
+TEMPLATES = ROOT / "scripts" / "repository" / "module_template"
+
+WITH_EXAMPLES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for folder in ("manycaps", "scripts")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if TEMPLATES not in path.parents
+    and not path.is_symlink()
+    and re.search("^ +>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_run(name):
+    for package, start in (("gradio", "manycaps.pages."), ("mkdocs", "scripts.repository.site_")):
+        if name.startswith(start):  # packages that do not fit the oldest versions of others
+            pytest.importorskip(package, reason=f"{package} is not installed: pip install -r tests/requirements.txt")
+    failed, tried = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+    assert tried > 0
