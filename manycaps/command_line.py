@@ -7,7 +7,6 @@ It ends with 0; with 1 if the data, a package or the run is at fault; with 2 for
 import argparse
 import contextlib
 import importlib
-import io
 import logging
 import os
 import re
@@ -110,7 +109,6 @@ def _run(arguments: list[str]) -> int:
             command.add_arguments(own)
     given = parser.parse_args(arguments)
     try:
-        _drop_bad_progress_variables()
         if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
             os.environ["MPLBACKEND"] = "agg"
         with _plain_warnings(given.command):
@@ -237,39 +235,6 @@ def _plain_warnings(command: str) -> Iterator[None]:
             yield
     finally:
         handler.removeFilter(is_new_record)
-
-
-def _drop_bad_progress_variables() -> None:
-    """Drop the variables of tqdm if it shows no bar with them: they would end a command, some when tqdm is imported."""
-    names = [name for name in os.environ if name.startswith("TQDM_")]
-    if not names:
-        return
-    try:
-        with contextlib.redirect_stderr(io.TextIOWrapper(io.BytesIO(), "utf-8")):
-            _show_bars()
-    except ImportError:
-        return  # the command says what is missing
-    except Exception as error:
-        for name in names:
-            del os.environ[name]
-        for module in [module for module in sys.modules if module.partition(".")[0] == "tqdm"]:
-            del sys.modules[module]  # it would keep their values
-        print(
-            f"{', '.join(names)}: expected values with which tqdm shows a bar, got {type(error).__name__} "
-            f"({reason_of(error)}). Unset or correct them; without them, the command goes on.",
-            file=sys.stderr,
-        )
-
-
-def _show_bars() -> None:
-    """Show one bar with a total and one without, at every stage."""
-    from tqdm import tqdm
-
-    for total in (None, 100_000):
-        with tqdm(desc="bar", total=total, unit_scale=True, mininterval=0, miniters=0, delay=0) as bar:
-            for step in range(100):
-                bar.update(1_000)
-                bar.set_postfix(step=step)
 
 
 def _give_up_output() -> None:

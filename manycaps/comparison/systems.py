@@ -1,12 +1,9 @@
 """Systems before they are compared: their names, rows, captions and scores."""
 
 import contextlib
-import json
 import math
 import pathlib
 import re
-import subprocess
-import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,13 +19,6 @@ from manycaps.caption_tables.rows import random_key
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.sets_tails import KeptDistances
 from manycaps.kit.text_wording import WordingRows
-
-# Seconds that an expression may take for all ids, and the program that looks for it.
-PATTERN_SECONDS = 20
-MATCHER = (
-    "import json, re, sys; pattern, ids = json.load(sys.stdin); "
-    "json.dump([found and found[0] for found in map(re.compile(pattern).search, ids)], sys.stdout)"
-)
 
 # Name of the human captions in tables and results.
 PEOPLE = "people"
@@ -303,32 +293,10 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
         expression = re.compile(pattern)
     except re.error as error:
         raise ValueError(f"--clusters: expected a regular expression, got {pattern!r} ({error}). Fix it.") from None
-    labels = _matches(expression, [row.id for row in rows])
-    for row, label in zip(rows, labels, strict=True):
-        if label is None:
+    labels = []
+    for row in rows:
+        found = expression.search(row.id)
+        if found is None:
             raise ValueError(f"--clusters: expected {pattern!r} in every id, got {row.id!r}. Fix the expression.")
-    return [label for label in labels if label is not None]
-
-
-def _matches(expression: re.Pattern[str], ids: Sequence[str]) -> list[str | None]:
-    """What an expression finds in each id, or None; in a process of its own, since `re` cannot be stopped.
-
-    Some expressions need a time that doubles with each letter of an id.
-    """
-    given = json.dumps([expression.pattern, ids])
-    try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", MATCHER],
-            input=given,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=PATTERN_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise ValueError(
-            f"--clusters: expected an expression that is found in {len(ids):,} ids within {PATTERN_SECONDS} seconds, "
-            f"got {shown_value(expression.pattern)}, which takes longer. Write one without repeated repetitions."
-        ) from None
-    labels: list[str | None] = json.loads(done.stdout)
+        labels.append(found.group())
     return labels

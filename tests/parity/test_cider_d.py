@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from manycaps.kit.text_cider import cider_d_scores, document_frequencies, multi_reference_cider_d
 from manycaps.kit.text_ptb_tokenizer import tokenize
-from tests.each_case import each_case
 from tests.oracles import coco_cider
 
 TOKENS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=8)
 
 
-@each_case(("n_tokens", "score"), [(0, 0.0), (1, 2.5), (2, 5.0), (3, 7.5), (4, 10.0), (9, 10.0)])
+@pytest.mark.parametrize(("n_tokens", "score"), [(0, 0.0), (1, 2.5), (2, 5.0), (3, 7.5), (4, 10.0), (9, 10.0)])
 def test_a_text_against_itself(n_tokens, score):
     text = [f"w{i}" for i in range(n_tokens)]
     assert cider_d_scores([[text, text]], {}, 10)[0][0, 1] == pytest.approx(score)

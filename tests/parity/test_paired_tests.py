@@ -8,7 +8,6 @@ import pytest
 import scipy.stats
 
 from manycaps.functional import paired_corpus_bleu_test, paired_test
-from tests.each_case import each_case
 
 N_DRAWS = 10_000
 
@@ -23,8 +22,8 @@ def mean_difference(first, second, axis):
     return np.mean(first - second, axis=axis)
 
 
-@each_case("n_rows", [2, 3, 8, 12])
-@each_case("seed", range(5))
+@pytest.mark.parametrize("n_rows", [2, 3, 8, 12])
+@pytest.mark.parametrize("seed", range(5))
 def test_exact_p_value_is_that_of_scipy(n_rows, seed):
     first, second = two_systems(seed, n_rows)
     expected = scipy.stats.permutation_test(

@@ -10,7 +10,6 @@ from manycaps.comparison.parity_pairs import FAULTS, joint_sign_flip_tests
 from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_tails import corpus_tails
 from tests import simulated_people
-from tests.each_case import each_case
 
 M, N, N_ROWS = 5, 5, 40
 
@@ -130,7 +129,7 @@ def test_words_of_pairs_are_seldom_false():
 
 
 @pytest.mark.slow
-@each_case("name", list(PAIRS))
+@pytest.mark.parametrize("name", list(PAIRS))
 def test_words_of_pairs_are_seldom_false_in_300_trials(name):
     check_words(300, [name])
 

@@ -4,7 +4,6 @@ import os
 
 import pytest
 
-from tests.each_case import each_case
 from tests.hostile_inputs.bounded_process import BoundedProcess
 from tests.hostile_inputs.mutations import ATTEMPTS
 
@@ -24,7 +23,7 @@ def process():
     process.close()
 
 
-@each_case("kind", ATTEMPTS)
+@pytest.mark.parametrize("kind", ATTEMPTS)
 def test_mutations_are_answered_clearly(process, kind):
     for first in range(0, N_MUTATIONS, AT_ONCE):
         numbers = range(first, min(first + AT_ONCE, N_MUTATIONS))

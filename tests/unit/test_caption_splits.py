@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from manycaps.caption_splits import held_out, shared_out
 from manycaps.command_line import main
-from tests.each_case import each_case
 
 WORDS = "dog cat horse zebra kite train".split()
 
@@ -92,7 +91,7 @@ def test_the_concept_of_a_row_is_the_rarest(run):
     assert [line["concept"] for line in lines] == ["cat", "dog", "dog", "", ""]
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--by", "concept"], "--labels: expected a file, got None. Name a file with one label per line."),

@@ -21,7 +21,6 @@ from manycaps.command_line import COMMANDS, EXTRAS, main
 from manycaps.installed_modules import NO_LINKS, module_folders
 from manycaps.kit.base_messages import shown_path
 from manycaps.kit.clip_variants import VARIANTS
-from tests.each_case import each_case
 from tests.tools import ROOT, run_without_packages
 
 # What a command cannot do without on its command line.
@@ -82,7 +81,7 @@ def failed(monkeypatch, capsys):
     return run_failing
 
 
-@each_case("name", COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_help_needs_no_package_and_shows_how_the_command_is_called(name):
     done = without_packages(name, "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -96,7 +95,7 @@ def test_a_mistaken_command_line_ends_with_2(arguments):
     assert done.stderr.startswith("usage: manycaps")
 
 
-@each_case("name", sorted(set(COMMANDS) - BARE))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - BARE))
 def test_a_missing_package_is_one_line_with_its_extra(name):
     done = without_packages(name, *REQUIRED.get(name, []))
     assert (done.returncode, done.stdout) == (1, "")
@@ -150,7 +149,7 @@ AS_TEXT = (
 INTERNAL = r"doctor: Internal error: {} \(.*\)\. Please report it with --traceback\."
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("error", "status", "line"),
     [
         # What a user can mend.
@@ -182,21 +181,6 @@ def test_a_full_disk_behind_the_output_is_one_line():
         done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True)
     line = "list: expected files that can be read and written, got No space left on device. Check paths and disk.\n"
     assert (done.returncode, done.stderr) == (1, line)
-
-
-@each_case(
-    ("variable", "why"),
-    [("TQDM_DISABLE=1", None), ("TQDM_MININTERVAL=x", "ValueError (could not convert string to float: 'x')")],
-)
-def test_no_variable_of_tqdm_decides_whether_a_command_works(variable, why, tmp_path):
-    (tmp_path / "rows.json").write_text('[{"id": 1, "predictions": ["a dog"], "references": ["a dog", "dogs"]}]')
-    call = ["score", "-m", "bleu_rouge", "-i", str(tmp_path / "rows.json"), "-o", str(tmp_path / "out")]
-    name, value = variable.split("=")
-    done = run_program(*call, **{name: value})
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["n_rows"] == 1
-    line = f"{name}: expected values with which tqdm shows a bar, got {why}. Unset or correct them; without them, the "
-    assert done.stderr.startswith(f"{line}command goes on.\n" if why else "putting rows together by id\n")
 
 
 @pytest.mark.parametrize("arguments", [["--traceback", "doctor"], ["doctor", "--traceback"]])
@@ -431,8 +415,10 @@ def test_an_address_without_its_package_names_that_package(capsys, monkeypatch, 
     )
 
 
-@each_case("name", ["HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"])
-@each_case("arguments", [["doctor"], ["score", "-m", "bleu_rouge", "-i", "a.jsonl", "-o", "b"], ["compare", "a", "b"]])
+@pytest.mark.parametrize("name", ["HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"])
+@pytest.mark.parametrize(
+    "arguments", [["doctor"], ["score", "-m", "bleu_rouge", "-i", "a.jsonl", "-o", "b"], ["compare", "a", "b"]]
+)
 def test_a_file_in_place_of_a_cache_is_named_with_its_variable(capsys, monkeypatch, tmp_path, name, arguments):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(name, str(tmp_path / "file"))
@@ -455,8 +441,8 @@ def test_a_backend_of_windows_that_is_not_there_stops_no_command():
 LONG = "a" * 100_000
 
 
-@each_case("path", [LONG, "a/" * 50_000])
-@each_case(
+@pytest.mark.parametrize("path", [LONG, "a/" * 50_000])
+@pytest.mark.parametrize(
     "arguments",
     [
         ["compare", "a.csv", "b.csv", "-o", "PATH"],

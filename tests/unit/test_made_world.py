@@ -7,13 +7,13 @@ import datasets
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 
 from manycaps.command_line import main
 from manycaps.made_world import captions, scenes
 from manycaps.made_world.data_set import FEATURES, GRADES, N_REFERENCES, made_row
 from manycaps.made_world.pictures import CELL, CELLS, RGB, SIDE, draw_picture, draw_places, group_of_cells
 from manycaps.made_world.scenes import Group, Scene
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -21,7 +21,7 @@ RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "squar
 SCENE = Scene((RED, BLUE), "left", "white")
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("claim", "errors"),
     [
         (SCENE, 0),

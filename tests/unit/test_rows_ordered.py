@@ -16,7 +16,6 @@ from manycaps.report.rows_page import marked_ends, rows_page
 from manycaps.rows import RowsOptions, rows
 from manycaps.rows.chosen import ChosenRows
 from manycaps.rows.ordered import mean_distances, shown_rows, token_metric
-from tests.each_case import each_case
 
 PEOPLE = [
     ["a dog runs", "a dog runs", "a cat", "birds"],
@@ -94,7 +93,7 @@ def shown_ids(path):
 MANY = [[f"a dog {i}", "a dog", *([f"the {i} blue cars"] * (i % 3))] for i in range(20)]
 
 
-@each_case("choose", ["random", "first", "varied", "alike", "best", "worst"])
+@pytest.mark.parametrize("choose", ["random", "first", "varied", "alike", "best", "worst"])
 def test_choices(tmp_path, choose):
     path, page = write(tmp_path, MANY), tmp_path / "rows.html"
     arguments = (path, "-o", page, "--choose", choose, "--metric", "rouge_l", "--rows", 5)

@@ -3,6 +3,8 @@
 import os
 import stat
 
+import pytest
+
 from manycaps.saved_files import (
     check_can_be_written,
     made_folder,
@@ -10,7 +12,6 @@ from manycaps.saved_files import (
     write_folder_atomically,
     write_text_atomically,
 )
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 
 
@@ -37,7 +38,7 @@ def test_a_link_and_the_rights_of_its_target_stay(tmp_path):
     assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o640)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("name", "message"),
     [
         ("folder", "got a folder. Give the name of a file."),

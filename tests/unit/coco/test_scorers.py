@@ -1,9 +1,11 @@
-"""Errors of the scorers, the table of document frequencies, SPICE, and what is remembered."""
+"""The scorers: errors, warnings, tables of document frequencies, counted documents, and what is remembered."""
 
+import json
 import math
 import os
 import pickle
 import re
+import warnings
 from collections import defaultdict
 
 import numpy as np
@@ -11,15 +13,18 @@ import pytest
 from pycocoevalcap.bleu import bleu
 from pycocoevalcap.rouge import rouge
 
-from manycaps import catalog, coco, installed_modules
-from manycaps.coco import frequencies
-from tests.each_case import each_case
+from manycaps import coco
+from manycaps.coco import cider_counts, frequencies
+from manycaps.kit.text_cider import document_frequencies
+from scripts.benchmarks.cider_d_loop import cider_d
+from tests.golden_folders import OWN_GOLDEN
 from tests.modules.sample_inputs import small_meteor15_data
+from tests.oracles.self_cider_loop import cider
 
 GTS, RES = {1: ["a red dog"], 2: ["the cat"]}, {1: ["a red dog"], 2: ["a cat"]}
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("gts", "res", "error", "message"),
     [
         (
@@ -38,16 +43,6 @@ def test_bad_captions(gts, res, error, message):
     for scorer in (coco.Bleu(), coco.Cider(), coco.Rouge(), coco.Meteor(small_meteor15_data())):
         with pytest.raises(error, match=message):
             scorer.compute_score(gts, res)
-
-
-def test_examples_of_names_that_are_meant():
-    for advice in installed_modules.MEANT.values():
-        assert re.match(r"Take |It is not in this collection", advice)
-        assert all(
-            name in catalog.MODULES
-            for name in re.findall(r"\b[a-z]+_[a-z]+\b", advice)
-            if name not in ("cider_d", "ptb_tokenize")
-        )
 
 
 def write_pickle(path, n_documents=100):
@@ -86,7 +81,7 @@ class Malicious:
         return os.system, ("touch harmed",)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (pickle.dumps(Malicious()), "got .*system, which is no dict, tuple, string or number"),
@@ -118,7 +113,7 @@ def test_no_pickle_runs_code(content, message, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["bad.p"]
 
 
-@each_case("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles_of_all_protocols(protocol, tmp_path):
     counts = defaultdict(float, {("a",): 9.0, ("caf\u00e9",): 2.0, ("a", "dog", "runs", "\u2603"): 1.0, ("1",): 300.0})
     for n, given in enumerate((counts, dict(counts), defaultdict(int, {key: int(n) for key, n in counts.items()}))):
@@ -197,3 +192,146 @@ def test_what_callers_reach_for_in_meteor():
         with pytest.raises(NotImplementedError, match=r"^meteor_p\.\w+: expected compute_score, _stat or _score, got "):
             call()
     assert vars(pickle.loads(pickle.dumps(scorer))) == {"_data": scorer._data}
+
+
+# Input of which numbers say nothing is warned of, with the remedy; clean input is not.
+
+TWO = {1: ["a dog runs"], 2: ["the cat"]}
+
+
+def tokenized(captions):
+    return coco.PTBTokenizer().tokenize({key: [{"caption": text}] for key, text in captions.items()})
+
+
+def test_clean_captions_warn_of_nothing():
+    golden = json.loads((OWN_GOLDEN / "captions.json").read_text(encoding="utf-8"))["rows"]
+    rows = [row for row in golden if not row["_id"].startswith("nasty/")]
+    sides = [{row["_id"]: row[name] for row in rows} for name in ("references", "candidates")]
+    sides[1] = {key: texts[:1] for key, texts in sides[1].items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gts, res = (
+            coco.PTBTokenizer().tokenize({key: [{"caption": text} for text in texts] for key, texts in side.items()})
+            for side in sides
+        )
+        for scorer in (coco.Bleu(), coco.Rouge(), coco.Cider()):
+            scorer.compute_score(gts, res)
+        coco.Rouge().compute_score(*[{1: ["they meet at 5 p.m."], 2: ["the st. bernard lives in the u.s."]}] * 2)
+        # Rewards of training are numbers of words, and one image is enough where there is a table.
+        table = {"n_documents": 10, "document_frequency": {"12 7": 3}}
+        coco.CiderD(df=table).compute_score({0: ["12 7 0"]}, [{"image_id": 0, "caption": ["12 7 0"]}])
+
+
+@pytest.mark.parametrize(
+    ("compute", "message"),
+    [
+        (
+            lambda: coco.Cider().compute_score({1: ["a dog"]}, {1: ["a dog"]}),
+            r"^res: expected at least 2 images, in whose references document frequencies are counted, got 1: every "
+            r"weight is log\(1 / 1\) = 0, and so is CIDEr\. Score all images in one call",
+        ),
+        (
+            lambda: coco.Bleu().compute_score(TWO, {1: ["A dog runs"], 2: ["the cat"]}, verbose=0),
+            r"^captions: expected tokens of PTBTokenizer, got 1 of 4 captions with capitals or a final period \('A dog "
+            r"runs'\).*Call PTBTokenizer\(\)\.tokenize on candidates and references first\.$",
+        ),
+        (
+            lambda: coco.Cider().compute_score(TWO, {1: [" ".join(["a dog"] * 15)], 2: [" ".join(["the cat"] * 15)]}),
+            r"^res: expected candidates about as long as references, got 30\.0 words on average beside 2\.5: the "
+            r"length penalty of CIDEr-D leaves 2\.7e-05 of a score\. Ask the model for captions like the references",
+        ),
+        (
+            lambda: tokenized({1: "一只狗在海滩上奔跑", 2: "หมาวิ่งบนชายหาด"}),
+            r"^captions: expected words with spaces between them, got 2 of 2 in a script without .*Split them into",
+        ),
+        (
+            lambda: coco.Bleu().compute_score(TWO, {1: [""], 2: ["the cat"]}, verbose=0),
+            r"^res: expected a word in every candidate, got 1 of 2 without: they score 0 and count in the means\.",
+        ),
+    ],
+)
+def test_warnings(compute, message):
+    with pytest.warns(coco.CaptionWarning, match=message) as caught:
+        compute()
+    # At the caller's line, not in the package.
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+# What self-critical training code does with the scorer behind CIDEr: counted documents, and values of pairs.
+
+GTS_OF_COUNTS = [
+    ["a red dog runs", "the dog runs fast"],
+    ["a cat sleeps on a sofa", "the cat"],
+    ["two red kites", "a kite"],
+]
+SETS = [["a dog runs", "a red dog", "the cat"], ["a cat sleeps", "a kite", "a kite"]]
+
+
+def counted(scorer):
+    """As the evaluation of several captions counts them: references alone, then the logarithm of their number."""
+    for references in GTS_OF_COUNTS:
+        scorer.cider_scorer += (None, references)
+    scorer.cider_scorer.compute_doc_freq()
+    scorer.cider_scorer.ref_len = np.log(float(len(scorer.cider_scorer.crefs)))
+    return scorer
+
+
+def oracle(kind, first, second, table, n_documents):
+    first, second = first.split(), second.split()
+    if kind is coco.CiderD:
+        return cider_d(first, second, table, n_documents)
+    return 10 * cider(first, second, table, n_documents)
+
+
+@pytest.mark.parametrize("kind", [coco.CiderD, coco.PlainCider])
+def test_captions_against_each_other_and_against_references(kind):
+    table = document_frequencies([[text.split() for text in own] for own in GTS_OF_COUNTS])
+    scorer = counted(kind(df="corpus"))
+    assert {" ".join(ngram): n for ngram, n in scorer.cider_scorer.document_frequency.items()} == table
+    for own, found in zip(SETS, scorer.my_self_cider(SETS), strict=True):
+        assert found == pytest.approx(np.array([[oracle(kind, a, b, table, 3) for b in own] for a in own]), abs=1e-12)
+    mean, values = scorer.my_compute_score(GTS_OF_COUNTS[:2], SETS)
+    expected = [
+        [np.mean([oracle(kind, text, other, table, 3) for other in gts]) for text in own]
+        for gts, own in zip(GTS_OF_COUNTS, SETS, strict=False)
+    ]
+    assert values == pytest.approx(np.array(expected), abs=1e-12)
+    assert mean == pytest.approx(np.mean(expected))
+
+
+def test_a_scorer_by_itself_is_the_class_around_it():
+    texts = ["a red dog", "a cat", "kites"]
+    gts = dict(enumerate(GTS_OF_COUNTS))
+    expected = coco.CiderD().compute_score(gts, [{"image_id": i, "caption": [text]} for i, text in enumerate(texts)])
+    scorer = cider_counts.CiderScorer()
+    for text, references in zip(texts, GTS_OF_COUNTS, strict=True):
+        scorer += (text, references)
+    for _ in range(2):  # documents are counted afresh
+        mean, values = scorer.compute_score()
+        assert (mean, values.tolist()) == (expected[0], expected[1].tolist())
+    other = scorer.copy()
+    other += scorer
+    scorer.clear()
+    assert (other.size(), scorer.size(), scorer.copy_empty().ref_len) == (6, 0, pytest.approx(np.log(3)))
+
+
+def test_frequencies_that_were_set_are_used():
+    scorer = coco.CiderD(df={"n_documents": 9, "document_frequency": {"a": 9, "dog": 2}})
+    results = [{"image_id": 0, "caption": ["a red dog"]}]
+    before = scorer.compute_score(dict(enumerate(GTS_OF_COUNTS)), results)[0]
+    scorer.cider_scorer.document_frequency = defaultdict(float, {("red",): 8.0})
+    scorer.cider_scorer.ref_len = math.log(20)
+    expected = {"n_documents": 20, "document_frequency": {"red": 8}}
+    after = scorer.compute_score(dict(enumerate(GTS_OF_COUNTS)), results)[0]
+    assert after == coco.CiderD(df=expected).compute_score(dict(enumerate(GTS_OF_COUNTS)), results)[0] != before
+
+
+def test_messages():
+    with pytest.raises(
+        ValueError, match=r"^cider_scorer\.ref_len: expected the logarithm .*, got None\. Add references"
+    ):
+        coco.CiderD().my_self_cider(SETS)
+    with pytest.raises(TypeError, match=r"^gts: expected a list of strings for each image, got 'a dog'\. Give lists"):
+        counted(coco.CiderD()).my_self_cider(["a dog"])
+    with pytest.raises(ValueError, match=r"^cider_scorer: expected a candidate beside all references, got none for so"):
+        counted(coco.CiderD()).cider_scorer.compute_score()

@@ -8,7 +8,7 @@ import pytest
 from manycaps.comparison.mean_intervals import attainable_level, minimum_detectable_difference, rows_for_difference
 from manycaps.comparison.paired_tests import clustered_differences, sign_flip_tests
 from manycaps.functional import combined_p_value, holm_p_values, paired_test
-from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 
 def test_three_rows_by_hand():
@@ -117,7 +117,7 @@ def test_rows_needed_for_a_difference():
     assert paired_test([1.0, 2.0, 3.0], [0.0, 1.0, 2.0]).rows_to_detect == 2  # a constant one
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("call", "error", "message"),
     [
         (lambda: paired_test([[1.0]], [[1.0]]), ValueError, "first: expected an array of shape (n_rows,), got (1, 1)."),
@@ -132,6 +132,4 @@ def test_rows_needed_for_a_difference():
     ],
 )
 def test_messages(call, error, message):
-    with pytest.raises(error) as found:
-        call()
-    assert str(found.value).startswith(message)
+    assert_refused(error, message, call)

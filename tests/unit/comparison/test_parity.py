@@ -142,6 +142,7 @@ def test_regions_of_the_map_reach_to_the_intervals_of_the_table(faults, ordinary
     assert border.max() <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_faults_and_directions_of_rated_systems():
     """Ten samples in broken English have more faults than fluent captions; every verdict on E2E has a direction."""

@@ -1,20 +1,39 @@
-"""`compare` as a notebook calls it: what it returns, shows and saves, and what it refuses."""
+"""compare(): files of new users and of shared tasks, what is said, shown, saved and refused."""
 
 import json
+import logging
+import os
 import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import warnings
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from manycaps.command_line import main
-from manycaps.comparison import CompareOptions, compare, systems
+from manycaps.commands import list as list_command
+from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.caption_scores import CaptionScores
+from manycaps.comparison.compared_systems import AgainstPeople
+from manycaps.comparison.comparison_tables import people_table, system_table
 from manycaps.comparison.comparison_text import notes
+from manycaps.comparison.parity_scores import NOT_ENGLISH, looks_english, note_of_language
+from manycaps.comparison.systems import MOST_SYSTEMS, SystemRow, named_systems, read_systems
 from manycaps.kit.base_module import VERSION
+from manycaps.report.comparison_page import comparison_page
 from manycaps.saved_files import sole_output
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
-from tests.each_case import each_case
+from tests.language_captions import PARTS, segments
 from tests.modules.sample_inputs import small_meteor15_data
+from tests.refusals import assert_refused
+from tests.tools import ROOT
+from tests.user_files import IDS, PEOPLE, SYSTEM, faults, in_cells, layouts, people_and_system, write_lines, write_table
 
 
 def options_of(files, second="other", **more):
@@ -49,9 +68,7 @@ def test_what_a_notebook_gets(tmp_path):
     ],
 )
 def test_options_are_checked_before_a_file_is_read(options, message):
-    with pytest.raises((TypeError, ValueError)) as found:
-        CompareOptions(["a.jsonl", "b.jsonl"], **options)
-    assert str(found.value).startswith(message)
+    assert_refused((TypeError, ValueError), message, CompareOptions, ["a.jsonl", "b.jsonl"], **options)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +120,7 @@ def files_with_images(folder, image):
     return [str(path) for path in files.values()], [people["references"]]
 
 
-@each_case("image", ["COCO_1.jpg", 42, None, "\udc80"])
+@pytest.mark.parametrize("image", ["COCO_1.jpg", 42, None, "\udc80"])
 def test_a_column_of_images_that_nobody_asked_for_runs_no_network_and_refuses_no_row(image, tmp_path):
     systems, references = files_with_images(tmp_path, image)
     comparison = compare(CompareOptions(systems, references, n_resamples=99, distance="cider"))
@@ -114,24 +131,12 @@ def test_a_column_of_images_that_nobody_asked_for_runs_no_network_and_refuses_no
     assert "<img" not in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
 
 
-@each_case("options", [{"metrics": ["pac_score"]}, {"images": "photos"}])
+@pytest.mark.parametrize("options", [{"metrics": ["pac_score"]}, {"images": "photos"}])
 def test_a_column_of_images_that_is_asked_for_has_one_in_every_row(options, tmp_path):
     systems, references = files_with_images(tmp_path, 42)
     with pytest.raises(ValueError) as found:
         compare(CompareOptions(systems, references, **options))
     assert "image[0]: expected a path or the bytes of a file, got int (42)." in str(found.value)
-
-
-def test_clusters_that_never_end_are_stopped(monkeypatch):
-    monkeypatch.setattr(systems, "PATTERN_SECONDS", 1)
-    rows = [systems.SystemRow("a" * 60 + "b", {})]
-    with pytest.raises(ValueError) as found:
-        systems.clusters_of(rows, "(a+)+$")
-    assert str(found.value) == (
-        "--clusters: expected an expression that is found in 1 ids within 1 seconds, got '(a+)+$', which takes longer. "
-        "Write one without repeated repetitions."
-    )
-    assert systems.clusters_of([systems.SystemRow("\udc80 é#1", {})], "^[^#]+") == ["\udc80 é"]
 
 
 def test_two_comparisons_into_one_folder_at_a_time_are_refused(tmp_path, capsys):
@@ -167,3 +172,377 @@ def test_how_captions_were_sampled_is_in_signatures_and_page(tmp_path):
     assert [note for note in notes(compare(options_of(files, "repeating"))) if "equal" in note] == [
         "repeating: all 3 captions of a row are equal; `manycaps sample` draws different ones"
     ]
+
+
+# `manycaps compare` on the files of a new user: what is said of them, once, in the terminal and on the page.
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, with files of every layout and fault, and of systems that repeat themselves or are wrong."""
+    monkeypatch.chdir(tmp_path)
+    people_and_system(tmp_path)
+    layouts(tmp_path)
+    faults(tmp_path)
+    write_lines(tmp_path / "repeating.jsonl", [[row[0]] * 5 for row in SYSTEM])
+    write_lines(tmp_path / "mixed.jsonl", [[*SYSTEM[i][:1], *SYSTEM[i - 1][1:]] for i in range(len(SYSTEM))])
+    for name, rows in (("people", PEOPLE), ("system", SYSTEM), ("repeating", [SYSTEM[0]] * len(SYSTEM))):
+        write_lines(tmp_path / f"{name}_twice.jsonl", rows * 2, [f"{i}.wav" for i in range(2 * len(rows))])
+    return tmp_path
+
+
+def run(line):
+    """Compare files with those of people.jsonl, if the line names no others, by METEOR."""
+    people = "" if "-r " in line else " -r people.jsonl"
+    return main(["compare", *f"{line}{people} -o report --distance meteor --overwrite".split()])
+
+
+def page_of(folder):
+    return (folder / "report" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("system.jsonl empties.jsonl", "empties.jsonl: 6 of 70 captions are empty, in 3 rows."),
+        ("system.jsonl short.jsonl --common-rows", "4 of 14 rows are left out: not every file has them."),
+        (
+            "system.jsonl shifted.jsonl -r one_reference.jsonl -m trm_cider",
+            "Human parity is not tested: that takes two references or more in every row, and 14 of 14 have "
+            "one. Systems are compared with each other, by TRM-CIDEr, CIDEr-D.",
+        ),
+        (
+            "system.jsonl leak.jsonl",
+            "leak and system are not compared: captions of leak also occur among the references.",
+        ),
+    ],
+)
+def test_what_is_said_of_files_is_said_once_on_screen_and_page(folder, capsys, line, sentence):
+    assert run(line) == 0
+    said = capsys.readouterr()
+    # Lines break where the path of the folder makes them too long.
+    assert " ".join((said.out + said.err).split()).count(sentence) == 1
+    assert page_of(folder).count(sentence) == 1
+    if "short" in line:
+        numbers = json.loads((folder / "report" / "comparison.json").read_text(encoding="utf-8"))
+        assert (numbers["ids"], numbers["notes"]) == (IDS[:10], [sentence])
+    if "leak" in line:
+        assert re.search(r"leak: .*100 % also among the references\.", " ".join(said.out.split()))
+        assert "of its captions also occur among the references of their row (people 0 %)" in page_of(folder)
+
+
+@pytest.mark.parametrize("option", ["", "--common-rows"])
+def test_rows_that_differ_are_an_error_that_names_the_option(option, folder, capsys):
+    write_table(folder / "others.csv", ["id", "caption", "reference"], [["x", "a dog", "a cat"]])
+    write_table(folder / "mine.csv", ["id", "caption", "reference"], [[IDS[0], "a dog", PEOPLE[0][0]]])
+    assert main(["compare", "mine.csv", "others.csv", "-o", "report", *option.split()]) != 0
+    message = "--common-rows: expected ids that all files have, got none. Check the ids of the files."
+    assert (message if option else "or compare those that all have: --common-rows.") in capsys.readouterr().err
+
+
+def test_columns_may_be_named_for_one_file(folder):
+    mine = in_cells(folder / "mine.csv", json.dumps)
+    (folder / "odd.csv").write_text((folder / "mine.csv").read_text().replace("id,captions", "clip,answers"))
+    assert run(f"{mine} odd.csv --columns odd.csv:id=clip,odd.csv:predictions=answers") == 0
+    assert run(f"{mine} system.jsonl --columns nowhere.csv:id=clip") == 2
+
+
+def test_wrong_captions_are_never_painted_as_nearer_to_people():
+    """Four wrong captions of five have an excess nearer to 0 than five: that is no merit."""
+    options = CompareOptions(
+        ["shifted.jsonl", "mixed.jsonl"], references=["people.jsonl"], metrics=["trm_cider"], distance="meteor"
+    )
+    compared = compare(options)
+    excess, score = compared.metrics
+    is_unlike = excess.row_p_values["mixed"] <= 0.05
+    assert sum(is_unlike & (abs(excess.values["mixed"]) < abs(excess.values["shifted"]))) >= 5
+    gains = [[metric.row_gain("mixed", "shifted", i) for i in range(len(SYSTEM))] for metric in (excess, score)]
+    assert gains[0] == (1 * (excess.row_p_values["shifted"] <= 0.05) - is_unlike).tolist()
+    assert gains[1] == (1 * np.sign(score.values["mixed"] - score.values["shifted"])).tolist()
+    cells = re.findall(r'<span class="((?:above|below|equal)[^"]*)">', comparison_page(compared))
+    for of_metric, painted in zip(gains, (cells[::2], cells[1::2]), strict=True):
+        assert sum("nearer" in kinds for kinds in painted) == of_metric.count(1)
+        assert sum("farther" in kinds for kinds in painted) == of_metric.count(-1)
+
+
+def test_what_cannot_be_tested_has_no_p_value_of_1():
+    """Sets of one candidate and one reference have no test; beside a small p of the answer, 1 would contradict it."""
+    options = CompareOptions(["system.jsonl", "shifted.jsonl"], references=["people.jsonl"], metrics=["trm_cider"])
+    compared = compare(options)
+    untested = [AgainstPeople(*each[:-2], 1.0, 1.0) for each in compared.people]
+    compared = compared._replace(people=untested)
+    assert [row[-2].text for row in people_table(compared).rows] == ["not testable"] * 2
+    assert [row[2].text for row in system_table(compared).rows] == ["not testable"] * 2
+
+
+def test_one_system_is_compared_with_people(folder, capsys):
+    assert run("shifted.jsonl --full -m trm_cider,bleu_rouge") == 0
+    printed, page = capsys.readouterr().out, page_of(folder)
+    assert re.search(r"\n- shifted: p < 0\.001\. \d+ % unlike people's", printed)
+    for text in ("shifted (a)", "best one", "baseline", "Two systems differ", "difference to", "pairs-beside"):
+        assert text not in printed + page, text
+    assert "shifted on 14 rows." in page
+    assert '"first"' not in (folder / "report" / "comparison.json").read_text(encoding="utf-8")
+
+
+def test_screen_page_and_map_show_the_same_numbers_and_the_captions_behind_them(folder, capsys):
+    assert run("system.jsonl repeating.jsonl shifted.jsonl --full") == 0
+    printed, page = capsys.readouterr().out, page_of(folder)
+    # The answer has the table once, also with --full.
+    [table] = re.findall(r"(?m)^(?:system .*near-duplicates)\n(?:.+\n)+", printed)
+    described = page.partition('data-plot="map"')[0].rpartition("aria-label=")[2]
+    for line in table.splitlines()[1:4]:
+        name, faults, *_, duplicates = re.split(r"  +", line)
+        shares = [text.partition(" [")[0].rstrip("*") for text in (duplicates, faults)]
+        for text, share in ((duplicates, shares[0]), (faults, shares[1])):
+            assert re.search(rf">{share}</span> \[{text.partition('[')[2][:-1]}\]<", page), line
+        assert f"{name}: near-duplicates {shares[0]}, faults {shares[1]}" in described
+    screen = printed.partition("\n\nMeans over rows")[0]
+    assert max(map(len, screen.splitlines())) <= 100
+    of_systems = dict(re.findall(r"(?m)^- (\w+): .*\n((?:  .*\n)+)", screen))
+    wrong = re.findall(r'  (\S+): "(.*?)…?"; people: "(.*?)…?"\n', of_systems["shifted"])
+    assert len(wrong) == 3
+    for name, caption, reference in wrong:
+        row = IDS.index(name)
+        assert any(each.startswith(caption) for each in SYSTEM[(row + 1) % len(SYSTEM)])
+        assert PEOPLE[row][0].startswith(reference)
+    assert re.search(r'  \d+\.wav: ".*" twice\n', of_systems["repeating"])
+    for i in range(3):
+        for kind in ("unlike", "alike"):
+            rows = page.partition(f'<table id="table-{kind}-of-{i}">')[2].partition("</table>")[0]
+            # A caption that is said again counts once: of 100 places, 14 captions and ten pairs are left.
+            assert rows.count("<tr>") - 1 == {("unlike", 1): 14, ("alike", 1): 10}.get((kind, i), 20)
+            assert page.count(f'href="#{kind}-of-{i}"') == page.count(f'id="{kind}-of-{i}"') == 1
+    # Without --full it fits a terminal.
+    assert run("system.jsonl repeating.jsonl shifted.jsonl") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 26
+    assert max(map(len, lines)) <= 100
+    assert (lines[1].split()[0], lines[4].split()[0]) == ("system", "people")
+    assert sum('; people: "' in line or '" twice' in line for line in lines) >= 3
+
+
+def test_captions_on_the_page_have_their_images(folder):
+    ids = [f"{i}.png" for i in range(len(SYSTEM))]
+    (folder / "images").mkdir()
+    for i, name in enumerate(ids):
+        Image.new("RGB", (8, 8), (10 * i, 0, 0)).save(folder / "images" / name)
+    rows = {"people": PEOPLE, "system": SYSTEM, "shifted": [*SYSTEM[1:], SYSTEM[0]]}
+    people, *systems = [write_lines(folder / f"{name}.jsonl", rows[name], ids) for name in rows]
+    options = CompareOptions(systems, references=[people], images="images", metrics=["trm_cider"], distance="meteor")
+    table = comparison_page(compare(options)).partition('<table id="table-unlike-of-1">')[2].partition("</table>")[0]
+    shown = re.findall(r'<th scope="row">(\S+)<br><img src="(data:image/[^"]+)"', table)
+    assert len(shown) == 20
+    assert len(set(shown)) == len(dict(shown)) == len(set(dict(shown).values())), "a picture of its own for each row"
+
+
+def test_rows_that_are_equal_are_said_behind_the_answer(capsys):
+    assert run("system_twice.jsonl repeating_twice.jsonl -r people_twice.jsonl") == 0
+    lines = capsys.readouterr().out.splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("14 of 28 rows have the captions of an earlier"))
+    assert place > max(i for i, line in enumerate(lines) if line.startswith("- "))
+
+
+@pytest.mark.parametrize("language", [*PARTS])
+def test_captions_that_are_not_english_are_noticed(language):
+    assert not looks_english(caption for caption, _ in segments(language, 50))
+
+
+def test_english_captions_are_english():
+    assert looks_english(caption for row in PEOPLE for caption in row)
+    assert looks_english(["dog barking", "wind blowing hard"])
+    rows = [SystemRow("1", {}, ["ein Hund am Strand", "der Hund ist nass"])]
+    assert note_of_language(rows, "bert", None) == NOT_ENGLISH
+    assert [note_of_language(rows, *given) for given in (("meteor", None), ("bert", "mine"))] == ["", ""]
+
+
+def test_compare_names_an_encoder_for_captions_that_are_not_english(folder, capsys):
+    captions = [caption for caption, _ in segments("de", 60)]
+    rows = [captions[i : i + 2] for i in range(0, 60, 2)]
+    files = {"people": rows[:10], "a": rows[10:20], "b": rows[20:30]}
+    people, *systems = [write_lines(folder / f"{name}.jsonl", files[name], IDS[:10]) for name in files]
+    assert main(["compare", *systems, "-r", people, "-o", "report", "-m", "trm_cider"]) == 0
+    assert " ".join(capsys.readouterr().out.split()).count(NOT_ENGLISH) == 1
+
+
+def test_each_warning_is_one_line_and_said_once(monkeypatch, capsys):
+    def warn(_):
+        for number in (1, 1, 2):
+            warnings.warn(f"warning {number}", stacklevel=1)
+            logging.getLogger("manycaps.kit").warning("model %d", number)
+
+    monkeypatch.setattr(list_command, "run", warn)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # those of pytest
+    assert main(["list"]) == 0
+    expected = ["manycaps list: warning 1", "model 1", "manycaps list: warning 2", "model 2"]
+    assert capsys.readouterr().err.splitlines() == expected
+
+
+# What compare() does around the comparison: the state of other libraries, names, limits, and progress.
+
+# What a notebook may see of other libraries; FIRST runs before they are imported, and CALLS one after the other.
+STATE = """
+import importlib, json, os, sys
+import manycaps
+from manycaps.comparison import CompareOptions, compare
+from manycaps.parity_plan import PlanOptions, plan
+from manycaps.scoring import ScoreOptions, score
+FIRST
+import evaluate, nltk.classify, transformers
+from transformers.utils import import_utils
+evaluator = importlib.import_module("evaluate.evaluator")
+def state():
+    return {
+        "bars": evaluate.utils.logging.is_progress_bar_enabled(),
+        "evaluator": [evaluator.TRANSFORMERS_AVAILABLE, sorted(evaluator.SUPPORTED_EVALUATOR_TASKS)],
+        "sklearn": [import_utils.is_sklearn_available(), hasattr(nltk.classify, "SklearnClassifier")],
+        "hidden": [name for name, module in sys.modules.items() if module is None and "." not in name],
+        "variables": {name: value for name, value in os.environ.items() if name.startswith("HF_")},
+        "offline": evaluate.config.HF_EVALUATE_OFFLINE,
+    }
+states = [state()]
+for call in CALLS:
+    exec(call)
+    states.append(state())
+print(json.dumps(states))
+"""
+
+CALLS = {
+    "compare": (
+        'compare(CompareOptions(["base.jsonl", "other.jsonl"], ["references.jsonl"], metrics=["trm_meteor"], '
+        'distance="meteor"))'
+    ),
+    "plan": 'plan(PlanOptions(["base.jsonl"], ["references.jsonl"], distance="meteor"))',
+    "score": 'score(ScoreOptions(["trm_meteor"], ["base.jsonl"], "scores", ["references.jsonl"], processes=1))',
+    "load": 'manycaps.load("trm_meteor").compute(predictions=[["a dog"]], references=[["dogs", "a cat"]])',
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [None, "compare"])
+def test_nothing_called_from_python_changes_another_library(first, tmp_path):
+    write_captions(tmp_path, caption_rows(4))
+    code = STATE.replace("FIRST", CALLS.get(first, "")).replace("in CALLS", f"in {[*CALLS.values()]!r}")
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    variables |= {"PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    before, *after = json.loads(done.stdout.splitlines()[-1])
+    assert (before["bars"], before["evaluator"][0], before["offline"], before["hidden"]) == (True, True, False, [])
+    assert before["variables"] == {"HF_HOME": str(tmp_path / "cache")}
+    assert after == [before] * len(CALLS)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Files of 24 rows, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return write_captions(tmp_path, caption_rows(24))
+
+
+@pytest.mark.parametrize("name", ["people", "People", " people "])
+def test_no_system_is_called_people(name, files, capsys):
+    message = "which stands for the human captions in the answer"
+    with pytest.raises(ValueError, match=message):
+        CompareOptions(["a.jsonl", "b.jsonl"], names=["a", name])
+    with pytest.raises(ValueError, match=message):
+        named_systems([f"scores/{name}"], None, None)  # a folder of scores, or a file, of that name
+    scenes = [{"references": ["a dog", "a cat"], "systems": {name: ["a dog"]}}] * 2
+    pathlib.Path("scenes.json").write_text(json.dumps({"scenes": scenes}))
+    assert main(["quickstart", "--captions", "scenes.json"]) != 0
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n_systems", [17, *(pytest.param(n, marks=pytest.mark.slow) for n in (16, 40))])
+def test_the_systems_of_a_shared_task_are_compared(n_systems, files, capsys):
+    kinds = ["base", "other", "repeating"]
+    for i in range(n_systems):
+        shutil.copy(files[kinds[i % 3]], f"system_{i:02}.jsonl")
+    systems = [f"system_{i:02}.jsonl" for i in range(n_systems)]
+    line = ["compare", *systems, "-r", files["references"], "-m", "bleu_rouge", "--distance", "cider", "-o", "out"]
+    assert main([*line, "--full"]) == 0
+    answer, _, table = capsys.readouterr().out.partition("Means over rows")
+    table = table.partition("\n\nDifferences")[0]
+    assert ("how many systems that are significantly worse" in table) == (n_systems > 16)
+    assert max(map(len, [*answer.splitlines(), *table.splitlines()[2:]])) <= 100
+    numbers = json.loads(pathlib.Path("out/comparison.json").read_text())
+    n_pairs = n_systems * (n_systems - 1) // 2
+    pairs = numbers["human_parity"]["pairs"]
+    assert len(pairs) == n_pairs
+    # What differs is found after Holm's rule over hundreds of pairs, and copies are not distinguished.
+    are_alike = [(int(pair["first"][-2:]) - int(pair["second"][-2:])) % 3 == 0 for pair in pairs]
+    assert all(pair["adjusted_p_value"] == 1 for pair, alike in zip(pairs, are_alike, strict=True) if alike)
+    assert all(pair["adjusted_p_value"] <= 0.05 for pair, alike in zip(pairs, are_alike, strict=True) if not alike)
+    assert all(metric["smallest_p_value"] <= 0.05 for metric in numbers["metrics"].values())
+
+
+def test_more_systems_than_a_task_has_are_refused():
+    with pytest.raises(ValueError, match=f"^systems: expected 1 to {MOST_SYSTEMS}, got {MOST_SYSTEMS + 1}"):
+        named_systems([f"{i}.jsonl" for i in range(MOST_SYSTEMS + 1)], None, None)
+
+
+def test_a_limit_draws_rows_by_the_seed_and_not_by_the_order_of_the_file(files):
+    def drawn(seed, limit=8):
+        read = read_systems({"base": files["base"]}, [files["references"]], limit=limit, seed=seed)
+        return [row.id for row in read.rows], read.notes
+
+    ids, notes = drawn(0)
+    assert notes == ["--limit: 8 of 24 rows, drawn with the seed 0."]
+    assert len(ids) == 8
+    assert ids != drawn(0, None)[0][:8]
+    assert set(ids) != set(drawn(1)[0])
+    assert set(drawn(0, 4)[0]) < set(ids)
+    for path in files.values():
+        lines = pathlib.Path(path).read_text().splitlines(keepends=True)
+        pathlib.Path(path).write_text("".join(reversed(lines)))
+    assert drawn(0)[0] == ids[::-1]
+    assert drawn(0, 100) == (drawn(0, None)[0], [])
+
+
+@pytest.mark.parametrize("n_single", [1, 2])
+def test_rows_with_a_single_reference_are_named_and_left_out_on_request(n_single, files, capsys):
+    rows = [json.loads(line) for line in pathlib.Path("references.jsonl").read_text().splitlines()]
+    for row in rows[3 : 3 + n_single]:
+        del row["references"][1:]
+    pathlib.Path("references.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    line = ["compare", "base.jsonl", "-r", "references.jsonl", "-m", "bleu_rouge", "--distance", "cider", "-o", "out"]
+    more = ", ..." * (n_single > 1)
+    said = f"{n_single} of 24 rows have a single reference (references.jsonl, id 'image 3'{more}): "
+    for options, end in (([], "--common-rows leaves them out."), (["--common-rows"], "they are left out.")):
+        assert main([*line, *options, "--overwrite"]) == 0
+        assert f"{said}{end}" in " ".join(capsys.readouterr().out.split())
+        numbers = json.loads(pathlib.Path("out/comparison.json").read_text())
+        assert numbers["n_rows"] == 24 - n_single * len(options)
+        assert (numbers["human_parity"] is None) == (not options)
+
+
+def test_an_id_that_only_one_side_has_names_the_option_that_leaves_it_out(files, capsys):
+    lines = pathlib.Path("references.jsonl").read_text().splitlines(keepends=True)
+    pathlib.Path("references.jsonl").write_text("".join(lines[1:]))
+    line = ["compare", "base.jsonl", "-r", "references.jsonl", "-m", "bleu_rouge", "--distance", "cider", "-o", "out"]
+    assert main(line) != 0
+    assert "Or compare the rows that all files have: --common-rows." in capsys.readouterr().err
+    assert main([*line, "--common-rows"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "sizes", "metrics", "message"),
+    [
+        (2, (150, 60), "trm_cider", "trm_cider, mine, id '0': expected at most 200 captions in all for p-values with"),
+        (2, (1, 2), "fid_bert", "fid_bert, mine, id '0': expected at least two captions, got one (2 such rows in all"),
+        (1, (3, 3), "trm_cider", "trm_cider: expected at least 2 rows to count document frequencies in, got 1."),
+        (1, (3, 3), "bleu_rouge", "--distance cider: expected 2 rows to count words in, got 1."),
+    ],
+)
+def test_limits_are_said_before_the_work_with_options_of_the_command(
+    n_rows, sizes, metrics, message, files, monkeypatch, capsys
+):
+    monkeypatch.setattr(CaptionScores, "systems", None)  # no row is scored
+    for name, n, side in (("mine", sizes[0], "captions"), ("people", sizes[1], "references")):
+        rows = [{"id": str(i), side: [f"a dog {name} {k}" for k in range(n)]} for i in range(n_rows)]
+        pathlib.Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    line = f"compare mine.jsonl -r people.jsonl -o out --distance cider -m {metrics}"
+    assert main(line.split()) != 0
+    said = capsys.readouterr().err
+    assert message in said
+    assert not re.search(r"Use statistic|p_value=|document_frequency=|estimator=", said)

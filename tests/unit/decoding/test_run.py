@@ -11,7 +11,6 @@ from manycaps.decoding import DecodingOptions
 from manycaps.decoding.run import plan_of
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import RowError
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 from tests.tiny_models import save_pictures
 from tests.tiny_pipelines import WORDS, save_captioner
@@ -115,15 +114,12 @@ def test_every_combination_is_a_setting():
     ]
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"files": ["a.jsonl"]}, "settings: expected two or more that differ, got a.jsonl."),
         ({"settings": [Setting(), Setting()]}, "settings: expected two or more that differ, got t1, t1."),
-        (
-            {"files": ["a", "b"], "budget": 9},
-            "--budget: expected a model to sample, got files of samples. Leave it out.",
-        ),
+        ({"files": ["a", "b"], "budget": 9}, "--budget: expected a model to sample, got files of samples. Leave it o"),
         ({"files": ["a", "b"], "distance": "far"}, "--distance: expected one of bert, meteor"),
     ],
 )

@@ -5,7 +5,6 @@ import pytest
 import scipy.stats
 
 from manycaps.human_correlation.agreement import Agreement, difference, kendall, spearman
-from tests.each_case import each_case
 
 RNG = np.random.default_rng(5)
 
@@ -28,7 +27,7 @@ def agreed(scores, human, images):
     )
 
 
-@each_case("ties", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
 def test_values_are_those_of_scipy(ties):
     human, (scores,), _ = judged(30, 3, [1.0])
     scores = np.round(scores) if ties else scores
@@ -49,7 +48,7 @@ def test_what_is_not_defined():
     assert np.isnan(agreed(np.array([1.0, 2]), np.array([1.0, 2]), np.zeros(2)).interval("tau_b")).all()
 
 
-@each_case("name", ["tau_b", "tau_c", "rho"])
+@pytest.mark.parametrize("name", ["tau_b", "tau_c", "rho"])
 def test_the_influences_are_those_of_the_jackknife(name):
     human, (scores,), _ = judged(150, 2, [0.6])
     scores = np.round(2 * scores)

@@ -8,7 +8,6 @@ import pytest
 from manycaps import command_line
 from manycaps.human_correlation.benchmark_rows import without_judged_references
 from manycaps.human_correlation.benchmarks import BENCHMARKS
-from tests.each_case import each_case
 from tests.large_packages import OnFirstUse
 from tests.refusals import assert_refused
 
@@ -78,7 +77,7 @@ def test_flickr8k_cf_by_the_command(run):
     assert run(alone)[0] == 0, "composite has the references as they are"
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"refs": None}, "refs[0]: expected at least one reference for this metric, got None. Write them, leave"),

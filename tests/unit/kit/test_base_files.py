@@ -2,8 +2,9 @@
 
 import os
 
+import pytest
+
 from manycaps.kit.base_files import is_folder, is_path, is_regular_file, no_such_path, open_regular_file, path_state
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 
 
@@ -30,7 +31,9 @@ def test_what_is_no_file_is_never_opened(tmp_path):
 PATHS = "/a ./a ../a/b ~/a a/b/c a/ a\\b a.pth someone/a.safetensors checkpoints/a runs/a".split()
 
 
-@each_case("name", [*PATHS, *"minilm someone/minilm someone/checkpoints some.one/mini-lm_v2.1 models".split()])
+@pytest.mark.parametrize(
+    "name", [*PATHS, *"minilm someone/minilm someone/checkpoints some.one/mini-lm_v2.1 models".split()]
+)
 def test_a_path_and_what_the_hub_may_know(name):
     assert is_path(name) == (name in PATHS)
     assert not is_path(f"hub:{name}")

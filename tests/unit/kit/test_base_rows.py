@@ -12,6 +12,7 @@ from manycaps import coco
 from manycaps.caption_tables import columns
 from manycaps.kit.base_rows import as_caption_rows, looks_like_list
 from manycaps.rewards import BleuReward, CiderReward
+from tests.refusals import assert_refused
 
 LIST = ["a dog", "a cat's tail, wet"]
 
@@ -106,13 +107,10 @@ def test_the_coco_scorers_name_image_and_caption():
 def test_rewards_refuse_a_column_of_lists_as_text_but_not_an_odd_sample():
     text, corpus = str(LIST), [["a dog"], ["a cat"]]
     reward = BleuReward()
-    with pytest.raises(ValueError, match=r"^references\[0\]: expected a caption, got a list that became text"):
-        reward(corpus, [text, text])
+    assert_refused(ValueError, "references[0]: expected a caption, got a list that becam", reward, corpus, [text, text])
     with pytest.raises(ValueError, match=r"^references\[1\]: expected a caption"):
         reward(completions=["a dog", "a cat"], prompts=["p", "q"], references=["a dog", text])
-    with pytest.raises(ValueError, match=r"^candidates\[0\]: expected a caption"):
-        reward([text, text], corpus)
-    with pytest.raises(ValueError, match=r"^document_frequency\[1\]: expected a caption"):
-        CiderReward([["a dog"], text])
+    assert_refused(ValueError, "candidates[0]: expected a caption", reward, [text, text], corpus)
+    assert_refused(ValueError, "document_frequency[1]: expected a caption", CiderReward, [["a dog"], text])
     assert reward([["a dog", text]], corpus[:1]).shape == (1, 2)
     assert len(reward(completions=[text, text], prompts=["p", "q"], references=corpus)) == 2

@@ -11,7 +11,6 @@ import pytest
 from manycaps.kit.clip_model import ClipModel, ClipTokens, build_network, text_batches
 from manycaps.kit.clip_weights import LazyLibrary, merge_lora, read_weights
 from tests.clip_checkpoints import small_network, small_weights, with_lora
-from tests.each_case import each_case
 from tests.large_packages import open_clip, torch
 from tests.refusals import assert_refused
 
@@ -87,7 +86,7 @@ def test_text_batches_hold_every_text_once_and_are_not_too_large():
     assert all(len(batch) * lengths[batch].max() <= 200 for batch in batches)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("weights", "message"),
     [
         (lambda: small_weights() | {"ln_final.bias": torch.ones(3)}, ".*got 1 of another shape: ln_final.bias (3,)"),

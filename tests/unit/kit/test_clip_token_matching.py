@@ -13,7 +13,6 @@ from manycaps.kit.clip_token_matching import (
     match_reference,
     match_video,
 )
-from tests.each_case import each_case
 from tests.oracles.emscore_loop import reference_values, video_values, weights_by_document_frequency
 
 RNG = np.random.default_rng(0)
@@ -25,8 +24,8 @@ def text(n_tokens, d=6, rng=RNG):
     return Text(rng.standard_normal((n_tokens, d)), rng.random(n_tokens))
 
 
-@each_case("n_frames", [1, 2, 9, 40])
-@each_case("n_tokens", [2, 3, 77])
+@pytest.mark.parametrize("n_frames", [1, 2, 9, 40])
+@pytest.mark.parametrize("n_tokens", [2, 3, 77])
 def test_video_values_are_those_of_a_slow_loop(n_tokens, n_frames, monkeypatch):
     monkeypatch.setattr(clip_token_matching, "FRAMES_AT_ONCE", 8)
     caption, frames = text(n_tokens), RNG.standard_normal((n_frames, 6)).astype(np.float32)

@@ -13,7 +13,6 @@ from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options
 from manycaps.kit.media_images import as_model_pixels
 from tests.clip_checkpoints import save_checkpoint
-from tests.each_case import each_case
 from tests.large_packages import evaluate, torch, transformers
 from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE
 from tests.refusals import assert_refused
@@ -120,7 +119,7 @@ def test_training_a_model_further_changes_no_features():
     assert np.allclose(features_of(after)[0], 2 * before[0], atol=1e-4)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("given", "error", "message"),
     [
         ({"model": "a", "checkpoint": "b"}, ValueError, "model: expected no checkpoint beside it, got both."),

@@ -7,7 +7,6 @@ import pytest
 
 from manycaps.kit.diversity_kernels import SetNgrams, feature_eigenvalues, kernel_eigenvalues, unit_rows, vendi_scores
 from manycaps.kit.diversity_sets import LARGEST_ORDER
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 
 
@@ -29,7 +28,7 @@ class Unreadable:
         raise RuntimeError("not on this machine")
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("kernel", "error", "message"),
     [
         (np.ones((2, 3)), ValueError, "got shape (2, 3)."),

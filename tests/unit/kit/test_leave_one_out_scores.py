@@ -21,7 +21,6 @@ from manycaps.kit.leave_one_out_scores import Sources, scored_texts
 from manycaps.kit.meteor15_data import load_lexicon
 from manycaps.kit.text_cider_table import CiderTable
 from manycaps.kit.text_ngrams import RowTexts
-from tests.each_case import each_case
 from tests.meteor15_data import write_data
 from tests.oracles import triangle_rank_loop
 from tests.refusals import assert_refused
@@ -336,7 +335,7 @@ BAD_OPTIONS = {
 }  # fmt: skip
 
 
-@each_case(("message", "options"), BAD_OPTIONS.items(), ids=list(BAD_OPTIONS))
+@pytest.mark.parametrize(("message", "options"), BAD_OPTIONS.items(), ids=list(BAD_OPTIONS))
 def test_options_that_do_not_go_together(module, options, message):
     assert_refused(ValueError, message, module.compute, data=DATA, **options)
 
@@ -372,6 +371,8 @@ REFUSED = {
 }
 
 
-@each_case(("error", "call", "message"), [(error, *case) for error, cases in REFUSED.items() for case in cases])
+@pytest.mark.parametrize(
+    ("error", "call", "message"), [(error, *case) for error, cases in REFUSED.items() for case in cases]
+)
 def test_messages(error, call, message):
     assert_refused(error, message, call)

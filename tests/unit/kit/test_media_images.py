@@ -9,7 +9,6 @@ import PIL.Image
 import pytest
 
 from manycaps.kit.media_images import as_image_source, as_model_pixels, as_numpy, as_pixels, as_rgb_image
-from tests.each_case import each_case
 from tests.large_packages import torch, torchvision
 from tests.refusals import assert_refused
 
@@ -76,7 +75,7 @@ def test_sixteen_bits_are_scaled_not_cut():
         assert as_array(image)[0, :, 0].tolist() == [0, 1, 128, 255]
 
 
-@each_case(("width", "height"), [(1, 1), (640, 480), (333, 500), (3, 7), (224, 225), (7000, 100)])
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (640, 480), (333, 500), (3, 7), (224, 225), (7000, 100)])
 def test_model_pixels_are_those_of_torchvision(width, height):
     image = PIL.Image.fromarray(RNG.integers(0, 256, (height, width, 3), dtype=np.uint8))
     transforms = torchvision.transforms
@@ -131,7 +130,7 @@ def test_a_photograph_with_previews_is_its_first_picture():
 LEVELS = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
 
 
-@each_case("floats", [np.float16, np.float32, np.float64, np.longdouble, np.dtype(">f4")])
+@pytest.mark.parametrize("floats", [np.float16, np.float32, np.float64, np.longdouble, np.dtype(">f4")])
 def test_every_level_of_every_type_of_floats_is_exact(floats):
     assert (as_pixels((LEVELS / 255).astype(floats), "images[0]") == LEVELS[:, :, 0]).all()
     for tensor in (torch.from_numpy(LEVELS).float() / 255, torch.from_numpy(LEVELS).float().div(255).half()):

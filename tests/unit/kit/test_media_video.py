@@ -11,7 +11,6 @@ from manycaps.kit import media_video_decoder
 from manycaps.kit.media_images import as_model_pixels
 from manycaps.kit.media_video import EncodedVideo, FrameList, as_video_source, frame_places, video_key
 from manycaps.kit.media_video_decoder import is_cut_off, read_pixels, video_size
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 from tests.video_clips import LOSSLESS, noise, write_clip, write_sound
 
@@ -45,7 +44,7 @@ def mp4(folder):
     return write_clip(folder / "noise.mp4", noise(30), container_options=FRONT)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("size", "times"), [((49, 65), None), ((47, 33), None), ((1, 5), None), ((48, 64), [0, 10, 400, 410, 3000, 3001])]
 )
 def test_sizes_and_rates_change_nothing(folder, size, times):
@@ -84,15 +83,15 @@ def test_a_decoder_of_torchcodec(folder):
     assert as_video_source(Decoder([], {"path": str(path), "bytes": None}), WHERE) == EncodedVideo(str(path))
 
 
-@each_case("n_frames", [1, 2, 3, 7, 250])
-@each_case("frames", [1, 2, 5, 10, 300])
+@pytest.mark.parametrize("n_frames", [1, 2, 3, 7, 250])
+@pytest.mark.parametrize("frames", [1, 2, 5, 10, 300])
 def test_places_are_the_authors(n_frames, frames):
     authors = [int(index) for index in np.linspace(0, n_frames - 1, frames)]
     assert frame_places(n_frames, frames).tolist() == authors
 
 
-@each_case("frames", [1, 4, 30, 40])
-@each_case("n_expected", [None, 0, 7, 99])
+@pytest.mark.parametrize("frames", [1, 4, 30, 40])
+@pytest.mark.parametrize("n_expected", [None, 0, 7, 99])
 def test_some_frames_are_those_out_of_all(mp4, frames, n_expected, monkeypatch):
     """Also where the number of packets says little about the number of frames."""
     everything = read(mp4)
@@ -101,8 +100,8 @@ def test_some_frames_are_those_out_of_all(mp4, frames, n_expected, monkeypatch):
     assert_equal(read(mp4, frames), [everything[i] for i in np.unique(frame_places(30, frames))])
 
 
-@each_case("degrees", [0, 90, 180, 270])
-@each_case("mirrored", [False, True])
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+@pytest.mark.parametrize("mirrored", [False, True])
 def test_a_display_matrix_is_applied(folder, degrees, mirrored):
     frames = noise(2, 48, 64)
     path = write_clip(folder / "turned.mov", frames, codec="png", pixels="rgb24", display=(degrees, mirrored, False))
@@ -123,8 +122,8 @@ def test_no_frames(folder):
     assert_refused(ValueError, f"{NO_PICTURES} audio only", read, write_sound(folder / "sound.m4a"))
 
 
-@each_case(("frames", "share"), [("all", 0.4), (3, 0.9)])
-@each_case("name", ["front.mp4", "end.mp4", "a.mkv", "a.webm", "a.avi", "a.mov"])
+@pytest.mark.parametrize(("frames", "share"), [("all", 0.4), (3, 0.9)])
+@pytest.mark.parametrize("name", ["front.mp4", "end.mp4", "a.mkv", "a.webm", "a.avi", "a.mov"])
 def test_a_file_that_is_cut_off_is_an_error_with_its_frame(folder, name, share, frames):
     codec = {"webm": "libvpx", "avi": "mpeg4"}.get(name.split(".")[1], "libx264")
     path = folder / name
@@ -172,7 +171,7 @@ def test_rubbish_behind_a_video_is_no_damage(mp4):
     assert len(read(mp4.read_bytes() + bytes(100))) == 30
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("content", "expected"),
     [
         (b"", False),

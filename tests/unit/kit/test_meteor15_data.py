@@ -19,7 +19,6 @@ from manycaps.kit.meteor15_data import (
     table_folder,
 )
 from manycaps.kit.meteor15_table import compile_table
-from tests.each_case import each_case
 from tests.meteor15_data import PARAPHRASES, write_data, write_jar, write_paraphrases
 from tests.refusals import assert_refused
 
@@ -159,7 +158,7 @@ def test_files_of_another_form(tmp_path):
     assert_refused(ValueError, message, load_meteor15_data, jar, tqdm)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("function/english.words", b"the\n\xff\n", "the file function/english.words in .*, got none that can be read"),
@@ -176,7 +175,7 @@ def zipped(content):
     return gzip.compress(content, mtime=0)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"no gzip", "expected a whole gzip file, got table.gz"),

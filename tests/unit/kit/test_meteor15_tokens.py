@@ -1,11 +1,11 @@
 """Words, stems and hashes of METEOR 1.5: hand cases, and the slow version of its normalisation."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manycaps.kit.meteor15_stems import load_stemmer
 from manycaps.kit.meteor15_tokens import Prefixes, java_hash, meteor15_words
-from tests.each_case import each_case
 from tests.meteor15_data import small_lexicon
 from tests.oracles import meteor15_loop
 from tests.refusals import assert_refused
@@ -14,7 +14,7 @@ PREFIXES = Prefixes(frozenset({"Mr", "St"}), frozenset({"No", "pp"}))
 
 
 # The expected words are those of the Java program's Normalizer.
-@each_case(
+@pytest.mark.parametrize(
     ("language", "text", "words"),
     [
         ("en", "", ""),
@@ -72,7 +72,7 @@ STEMS = {
 }
 
 
-@each_case("language", STEMS)
+@pytest.mark.parametrize("language", STEMS)
 def test_stems(language):
     words = STEMS[language].split()
     stem = load_stemmer(language)

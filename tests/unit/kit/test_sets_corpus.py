@@ -10,7 +10,6 @@ import scipy.stats
 
 from manycaps.kit.sets_corpus import RowSplits, combined_p_value, harmonic_mean_p, survival_function
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
-from tests.each_case import each_case
 
 EXACT = {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}
 DRAWN = {**DISTRIBUTION_DEFAULTS, "p_value": "permutation"}
@@ -124,7 +123,7 @@ def test_smallest_p_values_and_splits_without_mirror_images():
     assert all(rows.n_splits[size] == sum(map(len, splits(4))) for size, splits in rows.splits.items())
 
 
-@each_case("hidden", [False, True])
+@pytest.mark.parametrize("hidden", [False, True])
 def test_tails_are_those_of_scipys_distributions(monkeypatch, hidden):
     if hidden:  # a release of SciPy with other names
         monkeypatch.setattr("scipy.special._ufuncs", object())

@@ -14,7 +14,6 @@ from manycaps.kit.sets_intervals import (
     mean_of_rows,
     one_sided_p_value,
 )
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 
 
@@ -89,7 +88,7 @@ def test_the_clustered_test_by_hand():
     assert result["trm_corpus_p_value"] == pytest.approx(scipy.stats.t.sf(1.5 / error, 2), rel=1e-12)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("clusters", "error", "message"),
     [
         ("abc", TypeError, "clusters: expected a label for each row, got str. Give a list."),

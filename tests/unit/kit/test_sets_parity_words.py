@@ -3,11 +3,11 @@
 import math
 
 import numpy as np
+import pytest
 
 from manycaps.kit.sets_parity import parity_result, row_columns
 from manycaps.kit.sets_parity_words import words_of
 from manycaps.kit.sets_tails import corpus_tails
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 from tests.simulated_people import drawn_distances, kept_distances
 
@@ -88,7 +88,7 @@ SENTENCES = [
 ]
 
 
-@each_case(("given", "expected"), SENTENCES)
+@pytest.mark.parametrize(("given", "expected"), SENTENCES)
 def test_a_result_has_this_sentence_alone(given, expected):
     assert sentences(result_with(**given)) == [expected]
 
@@ -175,7 +175,7 @@ def bland(_, candidates):
     return 0.15 * candidates
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("damage", "deserved"),
     [
         (lambda _, candidates: candidates, {"alike", "different"}),

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from manycaps.kit.sets_splits import exact_splits, random_splits, row_keys, split_p_values
-from tests.each_case import each_case
 
 
-@each_case(("n", "m"), [(1, 2), (3, 2), (4, 4)])
-@each_case("block", [1, 7, 1000])
+@pytest.mark.parametrize(("n", "m"), [(1, 2), (3, 2), (4, 4)])
+@pytest.mark.parametrize("block", [1, 7, 1000])
 def test_every_split_once_the_observed_one_first(n, m, block):
     labels = np.concatenate(list(exact_splits(n, m, 100)(block)))
     chosen = [tuple(np.flatnonzero(row)) for row in labels]

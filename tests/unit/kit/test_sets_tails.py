@@ -10,7 +10,6 @@ import scipy.stats
 from manycaps.functional import human_parity_test, human_tails
 from manycaps.kit.sets_parity import conformal_p_values, distance_histogram
 from manycaps.kit.sets_tails import TAILS, TESTED, PeopleDistances, SplitTails, corpus_tails, tail_distances
-from tests.each_case import each_case
 from tests.oracles.tails_loop import split_share, tail_shares
 from tests.refusals import assert_refused
 from tests.simulated_people import distances_of, drawn_distances, kept_distances
@@ -238,7 +237,7 @@ def test_texts_that_are_all_equal_are_on_no_side():
     assert tails.low < (0.05,) * 4 < tails.high
 
 
-@each_case("scale", [1e155, 1e-200])
+@pytest.mark.parametrize("scale", [1e155, 1e-200])
 def test_distances_whose_squares_leave_the_range_are_refused(scale):
     distances = drawn_distances(np.random.default_rng(1), 5, 2, 3) * scale
     message = (

@@ -19,6 +19,7 @@ from manycaps.kit.text_chair import (
     singular_words,
 )
 from tests.oracles import chair_loop
+from tests.refusals import assert_refused
 
 
 @pytest.mark.parametrize(
@@ -121,9 +122,7 @@ def test_own_vocabulary_and_another_language():
     ],
 )
 def test_refuses_a_vocabulary(vocabulary, message):
-    with pytest.raises((TypeError, ValueError)) as caught:
-        own_vocabulary(vocabulary)
-    assert message in str(caught.value)
+    assert_refused((TypeError, ValueError), f".*{message}", own_vocabulary, vocabulary)
 
 
 @pytest.mark.parametrize(

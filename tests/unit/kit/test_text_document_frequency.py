@@ -10,7 +10,6 @@ from manycaps.command_line import main
 from manycaps.kit.clip_token_matching import TokenFrequency, check_idf, load_token_frequency
 from manycaps.kit.text_document_frequency import DocumentFrequency, check_document_frequency, load_document_frequency
 from manycaps.rewards import CiderReward, EnergyReward
-from tests.each_case import each_case
 from tests.meteor15_data import write_data
 from tests.refusals import assert_refused
 
@@ -50,7 +49,7 @@ def test_a_file_and_a_mapping_give_the_same(name, tmp_path):
 
 
 # Tables of n-grams and of tokens are read by one function.
-@each_case(
+@pytest.mark.parametrize(
     "table",
     [
         {"a": 3},
@@ -65,7 +64,7 @@ def test_another_layout_is_refused(table):
     assert_refused(ValueError, message, load_document_frequency, table)
 
 
-@each_case("count", [0, 4, 1.5, "2", True])
+@pytest.mark.parametrize("count", [0, 4, 1.5, "2", True])
 def test_impossible_counts_are_named(count):
     message = "document_frequency['a dog']: expected a whole number from 1 to n_documents=3, got"
     table = {"n_documents": 3, "document_frequency": {"a dog": count}}

@@ -9,9 +9,10 @@ import re
 import unicodedata
 import urllib.error
 
+import pytest
+
 from manycaps import functional
 from manycaps.kit.text_named_tokenizers import SOURCES, check_named, is_named, named_tokenizer, versioned_name
-from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
 from tests.language_captions import SENTENCES
 from tests.refusals import assert_refused
@@ -20,7 +21,7 @@ from tests.refusals import assert_refused
 NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
-@each_case("name", ["char", "13a", "intl", "zh", "ja-mecab", "ko-mecab"])
+@pytest.mark.parametrize("name", ["char", "13a", "intl", "zh", "ja-mecab", "ko-mecab"])
 def test_under_sacrebleus_names_the_tokens_are_its_own(name):
     """On captions in all languages, and on the project's own, hard ones among them: as its corpus BLEU makes them."""
     from sacrebleu.metrics import BLEU
@@ -44,7 +45,7 @@ def test_under_sacrebleus_names_the_tokens_are_its_own(name):
 
 
 # Written down from what the libraries print.
-@each_case(
+@pytest.mark.parametrize(
     ("name", "caption", "tokens"),
     [
         ("zh-jieba", "一只棕色的狗，在沙滩上跑！", "一只 棕色 的 狗 在 沙滩 上 跑"),

@@ -3,12 +3,12 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from manycaps.kit import text_ptb_tokenizer
 from manycaps.kit.text_ptb_tokenizer import REMOVED_TOKENS, tokenize, tokenize_captions
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 
 # Pieces whose order and neighbours matter: random text alone would rarely put two of them together.
@@ -69,7 +69,7 @@ def test_threads_agree(monkeypatch):
 
 
 # Repeated, each of these makes some shape look far ahead and fail.
-@each_case(
+@pytest.mark.parametrize(
     "unit", ["a", "a.", "a,", "a-", "a@", "%.", "<a ", '<a b="', "(555) ", "no. ", "n't", "www.", "!", "'", "é", "🐶"]
 )
 def test_time_grows_with_the_length_and_no_faster(unit, monkeypatch):

@@ -21,7 +21,6 @@ from manycaps.kit.text_sentence_encoder import (
     load_model,
     model_folder,
 )
-from tests.each_case import each_case
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.refusals import assert_refused
@@ -185,7 +184,7 @@ def test_the_accelerator_gives_the_same_vectors():
 NO_FOLDER = "encoder: expected a folder with a sentence-transformers model, got"
 
 
-@each_case("name", ["/no/such/folder", "~/model", "checkpoints/minilm"])
+@pytest.mark.parametrize("name", ["/no/such/folder", "~/model", "checkpoints/minilm"])
 def test_a_path_that_does_not_exist(name, no_hub):
     refused(FileNotFoundError, f"{NO_FOLDER} '{name}': no such folder or file", encoder=name)
     assert no_hub == []

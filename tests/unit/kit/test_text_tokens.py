@@ -5,7 +5,6 @@ import pytest
 from manycaps.kit import text_named_tokenizers, text_tokens
 from manycaps.kit.text_named_tokenizers import TokenizerSource
 from manycaps.kit.text_tokens import tokenize_rows
-from tests.each_case import each_case
 from tests.language_captions import SENTENCES
 
 
@@ -31,7 +30,7 @@ IN_WORDS = ["一只 棕色 的 狗 在 沙滩 上 奔跑", "茶色 の 犬 が �
 SPACED = [*SENTENCES["ko"], *SENTENCES["hi"], *IN_WORDS, "A café — “naïve” 😀", "a sign that says 出口处停车", ""]
 
 
-@each_case("caption", UNSPACED)
+@pytest.mark.parametrize("caption", UNSPACED)
 def test_scripts_without_blanks_warn_with_the_list(caption):
     for tokenizer in ("ptb", "13a", "intl-caption"):
         expected = f"^tokenizer: expected captions with spaces between words for '{tokenizer}'.*'zh-jieba'.*'th'"

@@ -1,10 +1,11 @@
 """Sentences, windows of them, and what a caption of several windows is."""
 
+import pytest
+
 from manycaps.kit.text_windows import sentence_windows, sentences
-from tests.each_case import each_case
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("caption", "expected"),
     [
         ("A dog", ["A dog"]),
@@ -25,7 +26,7 @@ def fits(text):
     return len(text.split()) <= 4
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("caption", "windows"),
     [
         ("a b. c d.", ["a b. c d."]),

@@ -7,6 +7,7 @@ import pytest
 
 import manycaps
 from manycaps.kit.text_word_vectors import read_word_vectors
+from tests.refusals import assert_refused
 
 VECTORS = {"a": (1.0, 0.0, 0.5), "dog": (0.0, 2.0, -0.5), "Dog": (9.0, 9.0, 9.0), "été": (0.25, 0.0, 0.0)}
 LINES = [f"{word} {' '.join(map(str, numbers))}" for word, numbers in VECTORS.items()]
@@ -66,8 +67,7 @@ def test_refuses_files(tmp_path, lines, message):
 
 def test_refuses_what_is_no_gzip_file(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(b"a 1 2\n")
-    with pytest.raises(ValueError, match="expected a gzip file"):
-        read_word_vectors(tmp_path / "a.txt.gz")
+    assert_refused(ValueError, ".*expected a gzip file", read_word_vectors, tmp_path / "a.txt.gz")
 
 
 @pytest.mark.parametrize("name", ["trm_bert", "human_parity", "mmd_bert"])

@@ -113,10 +113,7 @@ def len_distance(first, second):
     ("table", "message"),
     [
         ({"trigrams": {}}, "language_model: expected the layout"),
-        (
-            {"n_captions": 1, "trigrams": {"a dog": 1}},
-            "language_model['a dog']: expected three tokens joined by blanks",
-        ),
+        ({"n_captions": 1, "trigrams": {"a dog": 1}}, "language_model['a dog']: expected three tokens joined by blan"),
         ({"n_captions": 1, "trigrams": {"  a": 0}}, "language_model[' a']: .* from 1 on, got 0"),
     ],
 )

@@ -12,12 +12,11 @@ from manycaps.kit.vectors_distance import (
     nearest_reference_distance,
     vector_distances,
 )
-from tests.each_case import each_case
 
 ROW = np.array([[[1.0, 2.0, 2.0], [4.0, 0.0, 3.0], [2.0, 4.0, 4.0]]])
 
 
-@each_case("name", DISTANCE_NAMES)
+@pytest.mark.parametrize("name", DISTANCE_NAMES)
 def test_every_name_is_one_of_scipy(name):
     distances = vector_distances(ROW, name)
     expected = getattr(scipy.spatial.distance, name)(*ROW[0, :2])
@@ -57,7 +56,7 @@ def test_a_text_is_at_distance_zero_from_itself_and_all_distances_lie_in_the_ran
     assert 0 <= distances.min() <= distances.max() <= 2
 
 
-@each_case("name", DISTANCE_NAMES)
+@pytest.mark.parametrize("name", DISTANCE_NAMES)
 @pytest.mark.parametrize("d", [2, 3, 384, 768])
 def test_equal_vectors_have_no_distance(name, d):
     vectors = np.random.default_rng(d).uniform(0.1, 1, size=(100, 1, d))

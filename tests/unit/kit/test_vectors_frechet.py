@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from manycaps.kit.vectors_frechet import Moments
-from tests.each_case import each_case
 
 
 def moments_of(vectors, counts=None, **options):
@@ -44,7 +43,7 @@ CASES = {
 }
 
 
-@each_case("case", CASES)
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("block_size", [2, 100])
 def test_moments_are_those_of_fractions(case, block_size):
     vectors, counts = CASES[case], np.array([1, 0, 2, 1, 3, 1, 1, 0, 2])

@@ -7,7 +7,6 @@ import manycaps.kit.vectors_pairs as pair_averages
 import manycaps.kit.vectors_pooled_mmd as pooled
 from manycaps.kit.vectors_kernels import squared_distances
 from manycaps.kit.vectors_mmd import mmd_squared
-from tests.each_case import each_case
 
 N_VECTORS = 300
 
@@ -46,9 +45,9 @@ def n_visits(monkeypatch):
     return visits
 
 
-@each_case("estimator", ["unbiased", "biased", "authors"])
-@each_case("rule", ["median", "mean"])
-@each_case("most", [1, 3])
+@pytest.mark.parametrize("estimator", ["unbiased", "biased", "authors"])
+@pytest.mark.parametrize("rule", ["median", "mean"])
+@pytest.mark.parametrize("most", [1, 3])
 def test_one_visit_gives_the_value_of_one_row(monkeypatch, most, rule, estimator):
     monkeypatch.setattr(pooled, "SERIES_TOLERANCE", 1e-4)  # a sample of 300 vectors is a poor one
     monkeypatch.setattr(pooled, "N_TERMS", 14)

@@ -1,9 +1,9 @@
 """Ready embeddings and embedded captions: numbering, stacking, and messages."""
 
 import numpy as np
+import pytest
 
 from manycaps.kit.vectors_rows import as_embedding_rows, embed_caption_rows, joint_vectors
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 
 PAIR = np.eye(2)
@@ -66,7 +66,7 @@ TYPE_ERRORS = {
 }  # fmt: skip
 
 
-@each_case(("message", "columns"), [*VALUE_ERRORS.items(), *TYPE_ERRORS.items()])
+@pytest.mark.parametrize(("message", "columns"), [*VALUE_ERRORS.items(), *TYPE_ERRORS.items()])
 def test_bad_arrays_are_named(message, columns):
     error = TypeError if message in TYPE_ERRORS else ValueError
     assert_refused(error, f"{message}.*.$", as_embedding_rows, *columns)

@@ -17,7 +17,6 @@ from manycaps.made_world.speakers import (
     speak,
     zipf_probabilities,
 )
-from tests.each_case import each_case
 from tests.oracles.speaker_loop import one_group_probabilities
 from tests.refusals import assert_refused
 
@@ -45,7 +44,9 @@ def assert_drawn_from(captions, probabilities):
     assert np.all(np.abs(shares_of_words(captions, np.ones(len(captions))) - expected) <= 4.5 * error + 1e-9)
 
 
-@each_case("speaker", [Speaker(), Speaker(0.5), Speaker(2.0), Speaker(exponent=0.0), Speaker(0.0, wrong=0.25)])
+@pytest.mark.parametrize(
+    "speaker", [Speaker(), Speaker(0.5), Speaker(2.0), Speaker(exponent=0.0), Speaker(0.0, wrong=0.25)]
+)
 def test_draws_follow_the_probabilities(speaker):
     captions = draw_captions(speaker, ALONE, 4_000, np.random.default_rng(0))
     assert_drawn_from(captions, caption_probabilities(speaker, ALONE))
@@ -106,7 +107,7 @@ def test_messages(speaker, message):
     assert_refused(ValueError, f"{message}$", caption_probabilities, speaker, ALONE)
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("scene", "temperature", "wrong"),
     [*((STARS, temperature, 0.0) for temperature in (0.0, 0.5, 3.0)), (STAR, 1.0, 0.2)],
     ids=lambda value: f"{len(value.groups)} groups" if isinstance(value, Scene) else str(value),

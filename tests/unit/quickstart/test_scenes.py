@@ -13,7 +13,6 @@ from manycaps.commands.quickstart import SAMPLE
 from manycaps.kit.base_messages import shown_path
 from manycaps.quickstart import comparison
 from manycaps.quickstart.scenes import read_scenes
-from tests.each_case import each_case
 from tests.tools import ROOT
 
 GOOD = {"references": ["a dog", "the dog"], "systems": {"mine": ["a puppy"], "other": ["a cat", "an animal"]}}
@@ -42,7 +41,7 @@ def scenes(*given):
     return json.dumps({"scenes": given}).encode()
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (None, ": expected a JSON file, got PATH (No such file or directory). Write {"),
@@ -50,10 +49,7 @@ def scenes(*given):
         (b'{"scenes": {}}', ", scenes: expected a list of scenes, got an empty object. Write {"),
         (scenes(GOOD), ", scenes: expected at least 2 scenes, got 1. Add images with captions."),
         (scenes(GOOD, "beach"), ", scenes[1]: expected an object with references and systems, got str (beach)."),
-        (
-            scenes(GOOD, {"scene": "beach", "systems": {}}),
-            ', scenes[1] (beach): expected the key "references", got an object with the keys scene, systems. Write {',
-        ),
+        (scenes(GOOD, {"scene": "beach", "systems": {}}), ', scenes[1] (beach): expected the key "references", got a'),
         (
             scenes(GOOD, scene(scene="beach", systems={"mine": ["a puppy"], "theirs": ["a cat"]})),
             ", scenes[1] (beach), systems: expected those of the first scene, mine, other, got mine, theirs. Give",
@@ -73,10 +69,7 @@ WRONG = {
     ],
     ValueError: [
         ({"systems": {}}, "systems: expected at least one system, got none. Add the"),
-        (
-            {"systems": {"mine": [], "other": ["a cat"]}},
-            "systems.mine: expected at least one caption, got an empty list. Add captions.",
-        ),
+        ({"systems": {"mine": [], "other": ["a cat"]}}, "systems.mine: expected at least one caption, got an empty l"),
         ({"references": ["a dog"]}, "systems.mine: expected at least 3 captions with the references, got 2. Add"),
         (
             {"references": ["a dog"] * 13, "systems": {"mine": ["a puppy"] * 13, "other": ["a cat"]}},
@@ -87,7 +80,9 @@ WRONG = {
 }
 
 
-@each_case(("kind", "changes", "message"), [(kind, *case) for kind, cases in WRONG.items() for case in cases])
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"), [(kind, *case) for kind, cases in WRONG.items() for case in cases]
+)
 def test_a_wrong_scene_is_named_with_its_key(tmp_path, kind, changes, message):
     for place, given in enumerate(((scene(**changes), GOOD), (GOOD, scene(**changes)))):
         assert_refused(tmp_path / "a.json", scenes(*given), f", scenes[{place}], {message}", kind)

@@ -17,7 +17,7 @@ from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.rewards import HumanParityCallback
-from manycaps.rewards.callback import nearness
+from manycaps.rewards.callback import LOGGED, nearness
 from scripts.toy.small_captioner import MAX_TOKENS, as_pixel_values, as_text, as_tokens, new_captioner
 from tests.refusals import assert_refused
 from tests.simulated_people import distances_of, drawn_distances
@@ -110,25 +110,32 @@ def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("rows_needed", "statistics"),
+    ("rows_needed", "statistics", "trains"),
     [
-        ([5, 9, 9, 20], [30.0, 20.0, 20.0, 10.0]),
-        ([5, 9, 7, 20], [30.0, 20.0, 1.0, 0.0]),  # T2 falls where faults cancel in it
-        ([1, 1, 1, 20], [900.0, 700.0, 800.0, 10.0]),  # it has learned little: T2 orders equal numbers of rows
-        ([5, math.inf, math.inf, math.inf], [30.0, 3.0, 2.0, 1.0]),
+        ([5, 9, 9, 20], [30.0, 20.0, 20.0, 10.0], True),
+        ([5, 9, 7, 20], [30.0, 20.0, 1.0, 0.0], False),  # T2 falls where faults cancel in it
+        ([1, 1, 1, 20], [900.0, 700.0, 800.0, 10.0], False),  # it has learned little: T2 orders equal numbers of rows
+        ([5, math.inf, math.inf, math.inf], [30.0, 3.0, 2.0, 1.0], False),
     ],
 )
-def test_it_stops_where_captions_come_no_nearer_to_people(tmp_path, rows_needed, statistics):
+def test_it_stops_where_captions_come_no_nearer_to_people(tmp_path, monkeypatch, rows_needed, statistics, trains):
     watch = callback(patience=1)
-    values = zip(rows_needed, statistics, strict=True)
-    compute = watch._module.compute
+    monkeypatch.setattr(watch, "_captions", lambda *_: None)
+    results = zip(rows_needed, statistics, strict=True)
+    names = ("rows_needed", "human_parity_statistic")
     watch._module = types.SimpleNamespace(
-        compute=lambda **columns: {
-            **compute(**columns),
-            **dict(zip(("rows_needed", "human_parity_statistic"), next(values), strict=True)),
-        }
+        compute=lambda **_: {**dict.fromkeys(LOGGED, 0.0), **dict(zip(names, next(results), strict=True))}
     )
-    assert train(tmp_path, watch, n_steps=8).state.global_step == 4
+    if trains:
+        assert train(tmp_path, watch, n_steps=8).state.global_step == 4
+        return
+    state, control = transformers.TrainerState(), transformers.TrainerControl()
+    watch.on_train_begin(None, state, control, model=None)
+    for step in range(1, 9):
+        state.global_step = step
+        if watch.on_step_end(None, state, control, model=None).should_training_stop:
+            break
+    assert step == 4
 
 
 def bland_distances(rng, share):

@@ -11,7 +11,6 @@ import pytest
 
 from manycaps.sampling import SampleOptions
 from manycaps.sampling.items import read_items
-from tests.each_case import each_case
 from tests.refusals import assert_refused
 from tests.tiny_models import save_pictures
 
@@ -72,7 +71,7 @@ def test_prompts(tmp_path):
     assert [(item.id, item.prompt, item.image) for item in read(rows)] == [("0", "a dog", None), ("1", "a cat", None)]
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("rows", "changed", "message"),
     [
         ([{"id": 1, "prompt": "a"}, {"id": 1, "prompt": "b"}], {}, "expected ids that differ, got '1' also at "),

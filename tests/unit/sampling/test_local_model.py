@@ -1,18 +1,21 @@
-"""Samples of models of every kind: equal in every batch, shard and order, resumed, and with clear messages."""
+"""Samples of models of every kind: probabilities, batches, shards, resumed runs, and clear messages."""
 
+import collections
+import itertools
 import json
 import os
 import re
 import shutil
 
+import numpy as np
 import pytest
+import scipy.stats
 
 from manycaps.command_line import main
 from manycaps.sampling import SampleOptions, sample
 from manycaps.sampling.captions_file import CaptionsFile, sampling_settings
 from manycaps.sampling.decoding_setting import Setting
-from tests.each_case import each_case
-from tests.large_packages import OnFirstUse, torch
+from tests.large_packages import OnFirstUse, torch, transformers
 from tests.refusals import assert_refused
 from tests.tiny_models import KINDS, save_chat, save_pictures, save_prompts
 
@@ -37,7 +40,7 @@ def options_for(folder, kind, output, **changed):
         save(folder / kind)
     asked = {"prompt": "what is the thing"} if takes_images and takes_prompts else {}
     source = folder / ("photos" if takes_images else "prompts.jsonl")
-    setting = changed.pop("setting", Setting(max_new_tokens=8))
+    setting = changed.pop("setting", Setting(max_new_tokens=6))
     return SampleOptions(str(folder / kind), [str(source)], output, n=4, setting=setting, **{**asked, **changed})
 
 
@@ -46,7 +49,7 @@ def rows_of(path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_samples_are_equal_in_every_batch_shard_and_order_and_after_a_stop(folder, kind, tmp_path, monkeypatch):
+def test_samples_are_equal_in_every_batch(folder, kind, tmp_path):
     whole = sample(options_for(folder, kind, tmp_path / "1.jsonl", batch_size=1))
     takes_images = KINDS[kind][1]
     assert [row["id"] for row in rows_of(whole)] == [f"{i}.png" if takes_images else f"q{i}" for i in range(N_ROWS)]
@@ -54,6 +57,11 @@ def test_samples_are_equal_in_every_batch_shard_and_order_and_after_a_stop(folde
     assert len({caption for row in rows_of(whole) for caption in row["captions"]}) > 2 * N_ROWS
     other = sample(options_for(folder, kind, tmp_path / "3.jsonl", batch_size=3))
     assert other.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "blip"])
+def test_samples_are_equal_in_shards_and_after_a_stop(folder, kind, tmp_path, monkeypatch):
+    whole = sample(options_for(folder, kind, tmp_path / "1.jsonl"))
     shards = [sample(options_for(folder, kind, tmp_path / f"s{k}.jsonl", shard=(k, 2))) for k in (1, 2)]
     together = b"".join(path.read_bytes() for path in shards)
     assert sorted(together.splitlines()) == sorted(whole.read_bytes().splitlines())
@@ -84,10 +92,12 @@ def stop_after(n_batches, monkeypatch):
     monkeypatch.setattr(CaptionsFile, "add", stopping)
 
 
-@each_case(("setting", "n_distinct"), [(Setting(greedy=True), 1), (Setting(num_beams=4), 4), (Setting(diverse=2.0), 4)])
+@pytest.mark.parametrize(
+    ("setting", "n_distinct"), [({"greedy": True}, 1), ({"num_beams": 4}, 4), ({"diverse": 2.0}, 4)]
+)
 def test_searches(folder, tmp_path, setting, n_distinct):
-    path = tmp_path / f"{setting.name}.jsonl"
-    rows = rows_of(sample(options_for(folder, "blip", path, setting=setting)))
+    options = options_for(folder, "blip", tmp_path / "a.jsonl", setting=Setting(**setting, max_new_tokens=6))
+    rows = rows_of(sample(options))
     assert all(len(row["captions"]) == 4 for row in rows)
     assert max(len(set(row["captions"])) for row in rows) == n_distinct
 
@@ -149,7 +159,7 @@ def test_other_rows_are_not_added_to_a_stopped_run(folder, tmp_path, monkeypatch
     assert_refused(ValueError, message, sample, SampleOptions(**options))
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("kind", "changed", "message"),
     [
         ("gpt2", {"system": "a"}, "--system: expected none, got one. This model has no chat template."),
@@ -372,3 +382,124 @@ def test_the_command(folder, tmp_path, capsys):
     assert "source: expected images or prompts after the model 'model', got none" in capsys.readouterr().err
     assert main(["sample", "photos", "-o", "a.jsonl", "--url", "http://localhost:1/v1"]) == 2
     assert "--model: expected the name of a model at the server, got none." in capsys.readouterr().err
+
+
+# Drawn tokens have the probabilities that were asked for; options of decoding and their messages.
+
+tokenizers = OnFirstUse("tokenizers")
+token_choice = OnFirstUse("manycaps.sampling.token_choice")
+
+# Next-token probabilities of the model, whatever came before.
+KNOWN = {"a": 0.5, "b": 0.3, "c": 0.2}
+
+
+@pytest.fixture(scope="module")
+def known_model(tmp_path_factory):
+    """A GPT-2 whose next token is always a, b or c with known probabilities, and whose own settings would be greedy."""
+    folder = tmp_path_factory.mktemp("known")
+    words = {"[PAD]": 0, **{word: k + 1 for k, word in enumerate(KNOWN)}}
+    kept = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[PAD]"))
+    kept.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    transformers.PreTrainedTokenizerFast(tokenizer_object=kept, pad_token="[PAD]").save_pretrained(folder)
+    config = transformers.GPT2Config(
+        vocab_size=4, n_embd=2, n_layer=1, n_head=1, n_positions=64, bos_token_id=0, eos_token_id=None, pad_token_id=0
+    )
+    model = transformers.GPT2LMHeadModel(config)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.zero_()
+        # The last state is (1, 0) everywhere, so that the logits are the first column.
+        model.transformer.ln_f.bias[0] = 1.0
+        model.transformer.wte.weight[:, 0] = torch.tensor([-1e4, *np.log(list(KNOWN.values()))])
+    model.generation_config.update(do_sample=True, top_k=1, temperature=0.1, repetition_penalty=2.0)
+    model.save_pretrained(folder)
+    (folder / "prompts.jsonl").write_text("".join(f'{{"id": "{i}", "prompt": "a b"}}\n' for i in range(10)))
+    return folder
+
+
+def samples_of(model, folder, setting):
+    """Tokens of 20 samples for each prompt."""
+    setting = Setting(**{**setting.to_dict(), "max_new_tokens": 20})
+    path = sample(SampleOptions(str(model), [str(model / "prompts.jsonl")], folder / "a.jsonl", n=20, setting=setting))
+    return [text.split() for line in path.read_text().splitlines() for text in json.loads(line)["captions"]]
+
+
+def expected(setting):
+    """Probabilities of the three tokens, worked out by hand."""
+    p = np.array(list(KNOWN.values())) ** (1 / setting.temperature)
+    p /= p.sum()
+    if setting.top_k:
+        p[setting.top_k :] = 0
+    p[np.cumsum(p) - p >= setting.top_p] = 0
+    p[p < setting.min_p * p.max()] = 0
+    return p / p.sum()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [Setting(0.5), Setting(top_p=0.6), Setting(1.5, top_k=2), Setting(0.5, top_p=0.9), Setting(2.0, min_p=0.7)],
+)
+def test_frequencies_are_those_of_softmax(known_model, tmp_path, setting):
+    counts = collections.Counter(itertools.chain.from_iterable(samples_of(known_model, tmp_path, setting)))
+    assert counts.total() == 10 * 20 * 20
+    p = expected(setting)
+    drawn = np.array([counts[word] for word in KNOWN])
+    assert (drawn[p == 0] == 0).all()
+    assert scipy.stats.chisquare(drawn[p > 0], p[p > 0] * counts.total()).pvalue > 1e-3
+
+
+def test_samples_are_independent_of_each_other(known_model, tmp_path):
+    texts = samples_of(known_model, tmp_path, Setting())
+    assert len({tuple(text) for text in texts}) == len(texts)
+    # Pairs of steps, and pairs of samples of a row: as often equal as independent ones, 0.25 + 0.09 + 0.04.
+    steps = np.mean([text[k] == text[k + 1] for text in texts for k in range(19)])
+    samples = np.mean([texts[i][k] == texts[i + 1][k] for i in range(0, len(texts), 2) for k in range(20)])
+    assert steps == pytest.approx(0.38, abs=0.03)
+    assert samples == pytest.approx(0.38, abs=0.04)
+
+
+def test_a_token_without_probability_is_never_chosen():
+    scores = torch.tensor([[-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf]] * 3)
+    numbers = np.array([[0.0], [0.5], [np.nextafter(1, 0)]])
+    choice = token_choice.SampledTokens(Setting(), numbers, torch.device("cpu"))
+    assert choice.chosen(None, scores).tolist() == [[1], [3], [3]]
+    assert not choice.has_overflowed
+
+
+def test_probabilities_that_are_no_numbers_are_seen():
+    choice = token_choice.SampledTokens(Setting(), np.zeros((1, 1)), torch.device("cpu"))
+    choice.chosen(None, torch.full((1, 3), torch.nan))
+    assert choice.has_overflowed
+
+
+def test_groups_avoid_what_earlier_ones_chose():
+    # The two first tokens are 0.1 apart in log-probability, less than the penalty of 0.5.
+    choice = token_choice.DiverseTokens(3, 0.5)
+    assert choice.chosen(None, torch.tensor([[2.0, 1.9, 0.0]] * 6)).tolist() == [[0], [1], [0]] * 2
+    left = choice(None, torch.tensor([[2.0, 1.9, 0.0]] * 3))
+    assert left.argmax(dim=-1).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"min_p": 1}, "--min-p: expected a number from 0 to below 1, got 1. 0 keeps all tokens."),
+        ({"greedy": True, "num_beams": 2}, "--greedy: expected one search, got --num-beams as well."),
+        ({"greedy": True, "top_k": 5}, "--greedy: expected no sampling option beside a search, got one."),
+    ],
+)
+def test_messages_of_settings(given, message):
+    assert_refused(ValueError, message, Setting, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n": 0}, "-n: expected a whole number of at least 1, got 0."),
+        ({"dtype": "int8"}, "--dtype: expected one of 'float32', 'bfloat16', 'float16', got 'int8'."),
+        ({"shard": (0, 4)}, "--shard: expected i/n with i from 1 to n, got 0/4. The first is 1/n."),
+        ({"setting": Setting(num_beams=3)}, "--num-beams: expected at least 10 for as many samples, got 3."),
+    ],
+)
+def test_messages_of_options(tmp_path, given, message):
+    assert_refused(ValueError, message, SampleOptions, "model", ["photos"], tmp_path / "a.jsonl", **given)

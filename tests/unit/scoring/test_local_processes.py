@@ -8,7 +8,6 @@ import pytest
 
 from manycaps.scoring import local_processes
 from manycaps.scoring.local_processes import THREAD_VARIABLES, start_early, threads_for
-from tests.each_case import each_case
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux alone")
 
@@ -44,7 +43,7 @@ def test_a_large_input_starts_the_server_with_its_share_of_threads(tmp_path, sta
 
 
 @linux
-@each_case(
+@pytest.mark.parametrize(
     ("source", "metric", "n_processes"),
     [
         ("large", "trm_meteor", 1),

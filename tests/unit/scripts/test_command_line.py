@@ -10,7 +10,6 @@ import pytest
 
 from scripts.command_line import missing_package, report, start_tool
 from scripts.studies.study_options import requirements_of
-from tests.each_case import each_case
 from tests.modules.test_every_module import PIP_NAMES
 from tests.tools import ROOT, SOURCES, TOOLS_WITH_PACKAGES, name_of
 
@@ -25,7 +24,7 @@ def raised(source):
     return error.value
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("source", "line"),
     [
         ("import no_such_package.part", "no_such_package: expected this package, got none."),
@@ -48,7 +47,7 @@ def test_a_missing_package_is_one_line(source, line):
     assert "\n" not in found
 
 
-@each_case(
+@pytest.mark.parametrize(
     "source",
     ["import scripts.no_such_tool", "from manycaps.kit.base_module import no_such_name", "{}['key']", "int('x')"],
 )
@@ -61,7 +60,7 @@ def test_other_errors_keep_their_traceback(source, capsys):
     assert type(error).__name__ in printed
 
 
-@each_case(
+@pytest.mark.parametrize(
     ("source", "line"),
     [
         ("open('/no/such/file')", "'/no/such/file': expected files that can be read and written, got No such file"),
@@ -137,7 +136,7 @@ def brought_by(requirements):
 
 
 @pytest.mark.slow
-@each_case("path", TOOLS_WITH_PACKAGES, ids=name_of)
+@pytest.mark.parametrize("path", TOOLS_WITH_PACKAGES, ids=name_of)
 def test_the_requirements_bring_what_the_tool_imports(path):
     [call] = [
         node

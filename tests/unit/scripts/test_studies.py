@@ -20,7 +20,6 @@ from scripts.studies.paired_test_study import Setting as PairSetting
 from scripts.studies.sensitivity import first_rejecting, needed, parsed
 from scripts.studies.split_tests import PLAIN_SCORES, best_reference, mean_reference
 from scripts.studies.study_options import DAMAGES
-from tests.each_case import each_case
 
 IMAGES = [[f"{image} dog number {caption}" for caption in range(15)] for image in "abcd"]
 
@@ -143,7 +142,7 @@ def test_systems_without_damage_are_of_the_image_and_of_the_size():
 
 
 # A quarter is replaced, by one of the four images: a quarter of them by the image itself.
-@each_case(
+@pytest.mark.parametrize(
     ("damage", "expected"),
     [("repetition", (0.25, 0, 0)), ("wrong captions", (0, 0.1875, 0.01)), ("other image", (0, 0.1875, 0.1875))],
 )
@@ -164,8 +163,8 @@ def naive(scores, candidates, reduce):
     return np.mean([reduce([scores[i, j] for j in references]) for i in candidates])
 
 
-@each_case(("aggregate", "reduce"), [(best_reference, max), (mean_reference, np.mean)])
-@each_case("size", [(1, 4), (3, 2), (3, 3)])
+@pytest.mark.parametrize(("aggregate", "reduce"), [(best_reference, max), (mean_reference, np.mean)])
+@pytest.mark.parametrize("size", [(1, 4), (3, 2), (3, 3)])
 def test_every_split_is_aggregated_as_a_loop_does_it(aggregate, reduce, size):
     scores = np.random.default_rng(0).random((2, sum(size), sum(size))).round(1)  # with ties
     found = aggregate(scores, exact_splits(*size, 100))

@@ -18,7 +18,6 @@ from scripts.studies.parity_pools import (
     taken,
 )
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, draw_points, drawn_rows
-from tests.each_case import each_case
 
 N_PEOPLE = 6
 IMAGES = [
@@ -47,7 +46,7 @@ def test_a_pool_holds_every_caption_in_every_kind():
     assert OBJECT.findall("people play the") == []
 
 
-@each_case("name", DAMAGES)
+@pytest.mark.parametrize("name", DAMAGES)
 def test_references_are_peoples_and_the_same_whatever_the_damage(name):
     places = drawn(DAMAGES[name])
     assert (places[:, 3:] == drawn(DAMAGES["human"])[:, 3:]).all()

@@ -1,4 +1,4 @@
-"""Hand-computed cases of every figure of vdtk_diversity, edge cases, and every message."""
+"""Measurements by hand and by plain loops: every figure of vdtk_diversity, and concept overlap."""
 
 import math
 import re
@@ -8,13 +8,19 @@ import tracemalloc
 import numpy as np
 import pytest
 
+import manycaps
+from manycaps.kit import diversity_concepts
 from manycaps.kit.diversity_captions import CaptionDiversity, PartOfSpeechCount
+from manycaps.kit.diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, load_labels, row_matches
 from manycaps.kit.diversity_counts import CountDistribution, NumberTable, RunningMean
 from manycaps.kit.diversity_ngram_model import NgramModel
 from manycaps.kit.diversity_redundancy import SemanticRedundancy
 from manycaps.kit.diversity_vocabulary import CaptionNovelty, WordNumbers, coded_captions, row_chunks
+from manycaps.kit.text_ptb_tokenizer import tokenize
 from manycaps.kit.text_spacy import as_tagger, load_spacy_tokenizer
-from tests.each_case import each_case
+from tests.modules.sample_inputs import CAPTION_ROWS
+from tests.oracles import concept_overlap_loop
+from tests.refusals import assert_refused
 
 
 def figures(rows, **options):
@@ -195,8 +201,7 @@ def test_spacy_pipelines_count_lemmas_or_words(tmp_path):
     # By its name.
     pipeline.to_disk(tmp_path / "tagger")
     assert list(as_tagger(str(tmp_path / "tagger"))(["a dog"])) == [[("a", "DET"), ("dog", "NOUN")]]
-    with pytest.raises(ValueError, match="^pos: expected the name of an installed spaCy pipeline, got 'no_such_pi"):
-        as_tagger("no_such_pipeline")
+    assert_refused(ValueError, "pos: expected the name of an installed spaCy pipeline, ", as_tagger, "no_such_pipeline")
     assert load_spacy_tokenizer()("A  Dog.") == ["a", " ", "dog", "."]
 
 
@@ -205,12 +210,85 @@ def test_without_spacy_the_message_has_the_pip_line(monkeypatch):
     message = r"tokenizer='spacy': expected the package spacy, got none\. Run `pip install sp"
     with pytest.raises(ImportError, match=message):
         CaptionDiversity("spacy")
-    with pytest.raises(ImportError, match="pos='en_core_web_sm': expected the package spacy"):
-        as_tagger("en_core_web_sm")
+    assert_refused(ImportError, ".*pos='en_core_web_sm': expected the package spacy", as_tagger, "en_core_web_sm")
 
 
-@each_case("tags", [3, ["dog"], [("dog",)], [("dog", 3)], "dog"])
+@pytest.mark.parametrize("tags", [3, ["dog"], [("dog",)], [("dog", 3)], "dog"])
 def test_bad_tags_are_named(tags):
     with pytest.raises(TypeError) as error:
         list(as_tagger(lambda _: tags)(["a dog"]))
     assert str(error.value).startswith("pos: expected a list of (word, tag) pairs for the caption 'a dog', got ")
+
+
+# Concept overlap by hand and by a plain loop: ways to match, files of labels, the best transfer, messages.
+
+LABELS = ["dog", "pancake", "red kite", "running dog", "train, railroad train", "platforms", "cat", "s", "the station"]
+ROWS = CAPTION_ROWS["references"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_shares_equal_a_plain_loop(way):
+    labels = load_labels("x", LABELS)
+    found = row_matches(ROWS, labels, way).sum(axis=1) > 0
+    assert found.mean() == concept_overlap_loop.share(ROWS, labels, way)
+    each = [concept_overlap_loop.share(ROWS, [names], way) > 0 for names in labels]
+    assert (row_matches(ROWS, labels, way).sum(axis=0) > 0).tolist() == each
+
+
+@pytest.mark.parametrize("training", [None, CAPTION_ROWS["predictions"] + ROWS[:1]], ids=["own", "training"])
+def test_the_transfer_equals_a_plain_loop(training):
+    module = manycaps.load("vdtk_concept_overlap", labels={"x": LABELS}, transfer=True, details=True)
+    result = module.compute(data=ROWS, training=training)
+    expected = concept_overlap_loop.transfer(ROWS, training or ROWS, load_labels("x", LABELS))
+    best = [np.nan if pair is None else pair[0] for pair in expected]
+    assert result["x_transfer_bleu_4_per_row"] == pytest.approx(best, abs=1e-12, nan_ok=True)
+    assert result["x_transfer_n_rows"] == sum(pair is not None for pair in expected)
+    some = [pair for pair in expected if pair]
+    assert result["x_transfer_bleu_4"] == pytest.approx(np.mean([pair[0] for pair in some]), abs=1e-12)
+    assert result["x_transfer_mean_bleu_4"] == pytest.approx(np.mean([pair[1] for pair in some]), abs=1e-12)
+
+
+def test_parts_do_not_matter(monkeypatch):
+    rows = [[tokenize(caption) for caption in row] for row in ROWS]
+    captions = [caption for row in ROWS for caption in row]
+    labels = load_labels("x", LABELS)
+    given = [tokenize(c) for c in captions], rows, concept_matches(captions, labels, "exact")
+    whole = best_transfer(*given, row_matches(ROWS, labels, "exact"))
+    monkeypatch.setattr(diversity_concepts, "MAX_CELLS", 1)
+    parts = best_transfer(*given, row_matches(ROWS, labels, "exact"))
+    assert np.array_equal(whole.best, parts.best, equal_nan=True)
+    assert whole.n_candidates.tolist() == parts.n_candidates.tolist()
+
+
+def test_files_are_read_as_they_are_published(tmp_path):
+    path = tmp_path / "labels.txt"
+    path.write_text("n01440764 tench, Tinca tinca\n\n/b/bus_station/indoor 68\nplaying guitar\nPerson\nperson\n")
+    assert load_labels("x", path) == [("tench", "tinca tinca"), ("bus station",), ("playing guitar",), ("person",)]
+    assert load_labels("x", str(path)) == load_labels("x", path.read_text().splitlines())
+
+
+def test_no_row_with_a_candidate():
+    module = manycaps.load("vdtk_concept_overlap", labels={"x": ["zebra"]})
+    result = module.compute(data=ROWS, transfer=True)
+    assert (result["x_exact"], result["x_transfer_n_rows"]) == (0.0, 0)
+    assert np.isnan(result["x_transfer_bleu_4"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "message"),
+    [
+        (None, TypeError, "labels: expected a mapping from names to lists of labels or to files, got NoneType. Give"),
+        ({}, ValueError, "labels: expected at least one list, got none. Give for example"),
+        ({"a b": ["x"]}, ValueError, "labels: expected names of letters, digits and _, got 'a b'. Rename it"),
+        ({"a": 3}, TypeError, "labels['a']: expected a list of texts, or the path of a file, got 3. Write one text"),
+        ({"a": [" "]}, ValueError, "labels['a']: expected at least one label, got none. Give texts that are not bl"),
+        ({"a": "/no/such"}, ValueError, "labels['a']: expected a text file, one label per line, got '/no/such"),
+        ({"a": ["x"], "a_labels": ["y"]}, ValueError, "labels: expected names whose keys differ, got 'a_labels' besi"),
+        ({"a": [","]}, ValueError, "labels['a']: expected at least one label, got none. Write one per line."),
+    ],
+    ids=["none", "empty", "name", "number", "blank", "file", "keys", "commas"],
+)
+def test_messages(labels, error, message):
+    with pytest.raises(error) as found:
+        [load_labels(*item) for item in (check_labels(labels), *labels.items())[1:]]
+    assert str(found.value).startswith(message)
