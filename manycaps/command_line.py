@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
 from manycaps.kit.base_module import VERSION
 
-# Each command and its summary; `make-world` is manycaps/commands/make_world.py.
+# Each command and its summary; `core-set` is manycaps/commands/core_set.py.
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on your own captions",
     "compare": "compare captioning systems: which one has fewer faults, and how does each differ from people",
@@ -39,7 +39,6 @@ COMMANDS = {
     "count-document-frequency": "count n-grams, for trm_cider",
     "count-ngrams": "count the n-grams of a training corpus, for wording and human_parity",
     "count-token-frequency": "count the tokens of CLIP, for emscore_pac",
-    "make-world": "draw a data set of scenes with coloured shapes, for experiments",
     "export": "write a module as a folder that stands alone, for evaluate.load",
     "install-wordnet": "get WordNet, which NLTK's METEOR needs",
     "list": "list the modules, their variants and what is installed for them",
@@ -194,8 +193,8 @@ def one_line(error: Exception, command: str) -> str:
 
     >>> one_line(ModuleNotFoundError("No module named 'av'", name="av"), "quickstart")
     "av: expected this package, got none. Run `pip install 'manycaps[video]'`."
-    >>> one_line(OSError(28, "No space left on device"), "make-world")
-    'make-world: expected files that can be read and written, got No space left on device. Check paths and disk.'
+    >>> one_line(OSError(28, "No space left on device"), "core-set")
+    'core-set: expected files that can be read and written, got No space left on device. Check paths and disk.'
     """
     if isinstance(error, ImportError) and (line := _missing_package(error, command)):
         return line

@@ -3,7 +3,7 @@
 import numpy as np
 import PIL.Image
 
-from manycaps.made_world.pictures import RGB
+from scripts.toy.pictures import RGB
 from tests.large_packages import datasets
 
 COLORS = "red green blue yellow black white orange purple".split()

@@ -66,10 +66,6 @@ N_DRAWN_MEANS = 20_000
 # How a cell begins that spreadsheet programs take for a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
-# Scenes of the made world, and their seed: the checkpoint has seen none of them.
-N_TOY_SCENES = 60
-TOY_SEED = 2_000_000
-
 # What the image and video metrics need beside the rest.
 IMAGE_PACKAGES = ("torch", "open_clip", "av")
 
@@ -252,18 +248,18 @@ def missing_image_packages() -> list[str]:
 def compare_image_metrics(output: pathlib.Path) -> SystemsReport:
     """Score scenes of the made world by the image and video metrics, and write table and picture."""
     # torch is loaded only where these are asked for.
-    from manycaps.made_world.toy_scores import (
-        draw_toy_scene,
+    from manycaps.quickstart.image_metrics import (
         draw_toy_scenes,
+        read_toy_scenes,
         score_toy_scenes,
         toy_table,
         write_toy_csv,
     )
 
-    scenes = [draw_toy_scene(TOY_SEED, i) for i in tqdm(range(N_TOY_SCENES), desc="made scenes", unit="scene")]
+    scenes = read_toy_scenes()
     scores = score_toy_scenes(scenes)
     text = (
-        f"\n{N_TOY_SCENES} scenes of a made world with tiny-pac, a toy that knows only this world\n"
+        f"\n{len(scenes)} scenes of a made world with tiny-pac, a toy that knows only this world\n"
         f"\n{table_text(toy_table(scores))}"
     )
     files = [output / "made_world.csv", output / "made_world.png"]

@@ -13,10 +13,10 @@ from pycocoevalcap.cider.cider import Cider
 from tqdm import tqdm
 
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.made_world.scenes import draw_scene
-from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.rewards import CiderReward, EnergyReward
 from scripts.benchmarks.timing import Comparison, Work
+from scripts.toy.scenes import draw_scene
+from scripts.toy.speakers import Speaker, draw_captions
 
 N_IMAGES, N_CANDIDATES, N_REFERENCES, N_STEPS = 64, 5, 5, 8
 

@@ -1,12 +1,12 @@
 """Train a small causal language model towards people with GRPOTrainer of TRL: energy score, and human parity watched.
 
 python -m scripts.examples.grpo_captions --output trained/
-torchrun --nproc_per_node 2 scripts/examples/grpo_captions.py --output trained/
+torchrun --nproc_per_node 2 -m scripts.examples.grpo_captions --output trained/
 
-Needs `pip install 'manycaps[rl]'`; a copy of this file runs from any folder. Prompts are scenes of the made world in
-words, references are what people say of them, and the model is made from a configuration and learns from them first:
-put your own in place of `scenes`, `word_tokenizer` and `small_model`. What is after the line "The training" is what
-you keep.
+Needs `pip install 'manycaps[rl]'`, and runs from the repository's folder. Prompts are scenes of the made world in words,
+references are what people say of them, and the model is made from a configuration and learns from them first: put your
+own in place of `scenes`, `word_tokenizer` and `small_model`, and a copy runs from any folder. What is after the line
+"The training" is what you keep.
 """
 
 import argparse
@@ -33,10 +33,10 @@ import transformers
 import trl
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from manycaps.made_world.captions import every_word
-from manycaps.made_world.scenes import draw_scene
-from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.rewards import EnergyReward, HumanParityCallback
+from scripts.toy.captions import every_word
+from scripts.toy.scenes import draw_scene
+from scripts.toy.speakers import Speaker, draw_captions
 
 N_REFERENCES = 5
 MAX_TOKENS = 40

@@ -39,7 +39,7 @@ import manycaps
 from manycaps.catalog import MODULES
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.made_world.toy_scores import CHECKPOINT, draw_toy_scene
+from manycaps.quickstart.image_metrics import CHECKPOINT, draw_toy_scene
 from scripts.benchmarks.kernels import authors_frechet, authors_mmd
 from scripts.benchmarks.triangle_rank import authors_statistic, nltk_distances
 from scripts.studies.caption_rows import bundled_images, draw_rows

@@ -37,7 +37,7 @@ from manycaps.kit.clip_options import CLIP_LOAD_DEFAULTS
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.text_word_vectors import read_word_vectors
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import distinct_captions, read_captions
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells
 from scripts.studies.study_frame import StudyTable, study_settings

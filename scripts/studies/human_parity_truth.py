@@ -40,13 +40,13 @@ import numpy as np
 from manycaps.kit.sets_intervals import interval_of_rows
 from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_parity_words import words_of
-from manycaps.made_world.scenes import draw_scene
-from manycaps.made_world.speakers import Speaker, draw_captions
 from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, Damage, ParityCorpus, parity_of, read_pool, tails_of
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
+from scripts.toy.scenes import draw_scene
+from scripts.toy.speakers import Speaker, draw_captions
 
 NAME = "human_parity_truth"
 KEY = ("kind", "n_candidates", "n_references", "n_rows", "distance", "setting")

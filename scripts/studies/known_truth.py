@@ -3,7 +3,7 @@
 python -m scripts.studies.known_truth [--scenes 500] [--seeds 5] [--output FOLDER]
 
 People of the made world choose among wordings by Zipf's law; a speaker makes the same choices, sharpened or flattened
-by a temperature (`manycaps/made_world/speakers.py`): 1 is the people exactly, 0 says the likeliest caption every time.
+by a temperature (`scripts/toy/speakers.py`): 1 is the people exactly, 0 says the likeliest caption every time.
 A metric that measures the distance to people is best at 1. Candidates of two temperatures come from the same random
 numbers, so that a curve is smooth; each seed has scenes, people and pictures of its own. "wrong": people who get a
 share of the attributes wrong. The measures, and z, are those of `speaker_measures.py`.
@@ -34,11 +34,11 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.made_world.speakers import Speaker
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world, said
 from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import label_axes, new_picture
+from scripts.toy.speakers import Speaker
 
 NAME = "known_truth"
 KEY = ("speaker", "setting", "n_candidates", "seed")

@@ -19,7 +19,7 @@ from manycaps.kit.sets_tails import CorpusTails, KeptDistances, corpus_tails
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import bundled_images, distinct_captions, read_images
 from scripts.studies.study_options import CORPORA, EMBEDDINGS, Options, data_folder
 

@@ -55,12 +55,11 @@ import transformers
 from tqdm import tqdm
 
 import manycaps
-from manycaps.made_world.caption_probabilities import caption_probability
-from manycaps.made_world.speakers import Speaker
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import CiderReward, EnergyReward, MeteorReward, PacReward
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
+from scripts.toy.caption_probabilities import caption_probability
 from scripts.toy.captioner_rewards import (
     Advantages,
     CaptionedScenes,
@@ -71,6 +70,7 @@ from scripts.toy.captioner_rewards import (
     train_with_rewards,
 )
 from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, load_captioner
+from scripts.toy.speakers import Speaker
 
 NAME = "rewards"
 KEY = ("start", "reward", "seed")

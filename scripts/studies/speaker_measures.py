@@ -18,13 +18,13 @@ from tqdm import tqdm
 import manycaps
 from manycaps.kit.sets_splits import random_splits
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import Scene, draw_scene
-from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import PLAIN, Captions, compared_with_nulls
 from scripts.studies.study_options import MODULES
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import Scene, draw_scene
+from scripts.toy.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
 
 # Rows compared at once: 500 null values each of 20 captions take 40 MB.
 BATCH = 50

@@ -38,14 +38,14 @@ import torch
 import transformers
 from tqdm import tqdm
 
-from manycaps.made_world.caption_probabilities import caption_probability
-from manycaps.made_world.speakers import Speaker
 from manycaps.sampling.token_choice import DiverseTokens
 from scripts.studies.best_temperatures import best_temperature, interval
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, World, draw_world
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import label_axes, new_picture
+from scripts.toy.caption_probabilities import caption_probability
 from scripts.toy.small_captioner import CaptionerRecipe, as_pixel_values, as_text, draw_held_out, load_captioner
+from scripts.toy.speakers import Speaker
 
 NAME = "trained_speaker"
 KEY = ("search", "setting", "seed")

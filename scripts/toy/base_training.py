@@ -17,10 +17,10 @@ import torch
 
 from manycaps.kit.clip_options import with_prompt
 from manycaps.kit.media_images import as_model_pixels
-from manycaps.made_world.captions import LABEL_HABITS, PERSON_HABITS, Habits, as_caption, draw_claim, draw_wording
-from manycaps.made_world.pictures import draw_picture, draw_places, group_of_cells
-from manycaps.made_world.scenes import OPPOSITE, Scene, draw_scene, neighbour, pick
+from scripts.toy.captions import LABEL_HABITS, PERSON_HABITS, Habits, as_caption, draw_claim, draw_wording
+from scripts.toy.pictures import draw_picture, draw_places, group_of_cells
 from scripts.toy.questions import CELL_ANSWERS, PART_ANSWERS, Questions, answers, cell_answers, word_answers
+from scripts.toy.scenes import OPPOSITE, Scene, draw_scene, neighbour, pick
 from scripts.toy.small_clip import IMAGE_SIZE, PROMPTS, SmallClip
 
 # Share of the steps in which the learning rate rises, and where it falls to at the end, of its largest value.

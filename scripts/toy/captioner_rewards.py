@@ -9,10 +9,10 @@ import torch
 import transformers
 from transformers.modeling_outputs import BaseModelOutput
 
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import Scene, draw_scene
-from manycaps.made_world.speakers import Speaker, draw_captions
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import Scene, draw_scene
 from scripts.toy.small_captioner import NUMBERS, PADDING, as_pixel_values, as_text, encode_pictures, next_word_logits
+from scripts.toy.speakers import Speaker, draw_captions
 
 
 class RewardRecipe(NamedTuple):

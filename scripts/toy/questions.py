@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from manycaps.made_world.captions import Habits, caption_parts
-from manycaps.made_world.scenes import OPPOSITE, VALUES, Group, Scene
+from scripts.toy.captions import Habits, caption_parts
+from scripts.toy.scenes import OPPOSITE, VALUES, Group, Scene
 from scripts.toy.small_clip import TEXT_WIDTH, VISION_WIDTH, SmallClip
 
 # Where a group can be: alone, or on one side of the other.
@@ -92,7 +92,7 @@ def word_answers(claim: Scene, wording: np.ndarray, habits: Habits) -> list[tupl
     about the group before it; after the second group, about that one.
 
     >>> claim = Scene((Group(1, None, "red", "star"), Group(1, None, "blue", "ring")), "left", None)
-    >>> from manycaps.made_world.captions import LABEL_HABITS
+    >>> from scripts.toy.captions import LABEL_HABITS
     >>> [beginning for beginning, _ in word_answers(claim, np.zeros(12), LABEL_HABITS)]
     ['a red star left of', 'a red star left of a blue ring']
     """

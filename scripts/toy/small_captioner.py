@@ -20,12 +20,12 @@ from transformers.modeling_outputs import BaseModelOutput
 from manycaps.kit.base_files import check_loaded_tensors
 from manycaps.kit.clip_weights import Weights, read_weights
 from manycaps.kit.media_images import as_model_pixels
-from manycaps.made_world.caption_probabilities import caption_probability
-from manycaps.made_world.captions import every_word
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import Scene, draw_scene
-from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
+from scripts.toy.caption_probabilities import caption_probability
+from scripts.toy.captions import every_word
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import Scene, draw_scene
+from scripts.toy.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
 
 # Tokens that are no words.
 PADDING, BEGIN, END = "<pad>", "<begin>", "<end>"

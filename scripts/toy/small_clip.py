@@ -12,8 +12,8 @@ from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.clip_pac_scores import PAC_PROMPT
 from manycaps.kit.clip_variants import Treatment
 from manycaps.kit.clip_weights import Weights
-from manycaps.made_world.captions import every_word
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
+from scripts.toy.captions import every_word
 
 # Side of the pixels that the image encoder takes, of a patch, and of the cells of the world in these pixels.
 IMAGE_SIZE = 32

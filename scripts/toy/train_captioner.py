@@ -33,7 +33,7 @@ import torch
 import tqdm
 
 from manycaps.kit.base_files import file_sha256
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.saved_files import made_folder, write_text_atomically
 from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner
 

@@ -16,7 +16,8 @@ from manycaps.kit.clip_cosines import paired_cosines
 from manycaps.kit.clip_options import with_prompt
 from manycaps.kit.clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, pac_s, ref_pac_s
 from manycaps.kit.media_images import as_model_pixels
-from manycaps.made_world.captions import (
+from manycaps.pac_training.losses import retrieval_recall
+from scripts.toy.captions import (
     N_DRAWS,
     as_caption,
     draw_caption,
@@ -26,10 +27,9 @@ from manycaps.made_world.captions import (
     draw_wording,
     wrong_claim,
 )
-from manycaps.made_world.data_set import GRADES, N_REFERENCES
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import Scene, draw_scene, said_attributes
-from manycaps.pac_training.losses import retrieval_recall
+from scripts.toy.make_world import GRADES, N_REFERENCES
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import Scene, draw_scene, said_attributes
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 
 # Seed of the held-out scenes: the same for all checkpoints.

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.kit.media_images import as_model_pixels
-from manycaps.made_world.captions import PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording, wrong_claim
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import VALUES, Scene, draw_scene, is_possible, neighbour, pick, with_value
 from manycaps.pac_training.projections import CachedFeatures, TunedProjections, tune_projections
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, Recipe
+from scripts.toy.captions import PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording, wrong_claim
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import VALUES, Scene, draw_scene, is_possible, neighbour, pick, with_value
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 from scripts.toy.trials import encode
 

@@ -7,7 +7,7 @@ import pytest
 
 from manycaps import command_line
 from manycaps.installed_modules import data_folder
-from manycaps.made_world.toy_scores import draw_toy_scene
+from scripts.toy.toy_scenes import draw_toy_scene
 from tests.comparison_cases import caption_rows, write_captions
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.video_clips import write_clip

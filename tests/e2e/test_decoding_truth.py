@@ -8,12 +8,12 @@ import torch
 import tqdm
 
 from manycaps.command_line import main
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import draw_scene
-from manycaps.made_world.speakers import Speaker, draw_captions
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.best_temperatures import best_temperature
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import draw_scene
 from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner
+from scripts.toy.speakers import Speaker, draw_captions
 
 pytestmark = pytest.mark.slow
 

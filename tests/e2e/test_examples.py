@@ -264,7 +264,7 @@ def captioner(tmp_path_factory):
     """A folder with a captioner of the made world that has hardly learned."""
     from tqdm import tqdm
 
-    from manycaps.made_world.toy_scores import CHECKPOINT
+    from manycaps.quickstart.image_metrics import CHECKPOINT
     from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, save_captioner, train_captioner
 
     folder = tmp_path_factory.mktemp("captioner")

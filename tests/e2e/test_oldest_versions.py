@@ -33,7 +33,6 @@ COMMANDS = (
     "manycaps splits people.jsonl --by length --output splits.json",
     "manycaps core-set people.jsonl --test people.jsonl --output core.json",
     "manycaps plan people.jsonl --distance meteor",
-    "manycaps make-world world.parquet --rows 4",
     "manycaps export trm exported",
 )
 

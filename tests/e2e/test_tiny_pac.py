@@ -16,12 +16,12 @@ from manycaps.command_line import main
 from manycaps.kit.base_files import file_sha256
 from manycaps.kit.clip_variants import WEIGHTS_NAME
 from manycaps.kit.clip_weights import read_weights, write_safetensors
-from manycaps.made_world.data_set import GRADES, made_row
-from manycaps.made_world.toy_scores import COLUMNS, KINDS, mistake
 from manycaps.quickstart import comparison
+from manycaps.quickstart.image_metrics import COLUMNS, KINDS, mistake
 from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
 from scripts.toy.base_training import BaseRecipe
+from scripts.toy.make_world import GRADES, made_row
 from scripts.toy.positives_study import SETTINGS, recipe_of
 from scripts.toy.small_clip import UNTUNED_NAME
 from scripts.toy.tables import (
@@ -109,7 +109,7 @@ def test_the_quickstart_shows_the_toy_and_calls_it_one(quickstart_images):
     assert "tiny-pac, a toy that knows only this world" in printed
     with (folder / "made_world.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) > comparison.N_TOY_SCENES * (len(KINDS) + 3)  # the foils by kind
+    assert len(rows) > 60 * (len(KINDS) + 3)  # the foils by kind
     assert "- wrong relation (" in printed
     for _, name in COLUMNS:
         means = [np.mean([float(row[name]) for row in rows if row["kind"] == kind]) for kind in KINDS]

@@ -132,7 +132,6 @@ TOOLS: dict[str, Tool] = {
     "convert-checkpoint-folder": Tool("convert-checkpoint {checkpoint} {folder}/out", outputs="out"),
     "train-pac": Tool("train-pac {folder}/{input} {folder}/trained --checkpoint {checkpoint} --device cpu", ".parquet"),
     "make-positives": Tool("make-positives {folder}/{input} {folder}/positives --device cpu", ".parquet"),
-    "make-world": Tool("make-world {folder}/out.parquet --rows 2", outputs="out.parquet"),
 }  # fmt: skip
 
 # Contents of a file that holds no captions.
@@ -223,7 +222,6 @@ MISTAKES: dict[str, dict[str, str]] = {
 
 # Command lines that share little with a good one.
 OTHER_LINES: dict[str, str] = {
-    "make-world/long_name": "make-world {folder}/" + "w" * 300 + ".parquet --rows 2",
     "diversity/long_name": "diversity " + "a" * 5000 + " --output {folder}/o.html",
     "convert-checkpoint/folder_with_files": "convert-checkpoint {checkpoint} {folder}",
     "convert-checkpoint/folder_is_a_file": "convert-checkpoint {checkpoint} {folder}/rows.jsonl",

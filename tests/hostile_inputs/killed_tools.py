@@ -28,7 +28,6 @@ TOOLS: dict[str, tuple[str, str]] = {
     "count-ngrams": ("captions.jsonl --output out.json", "out.json"),
     "count-token-frequency": ("captions.jsonl --output out.json", "out.json"),
     "diversity": ("captions.jsonl --column references --output out.html --json out.json", "out.html out.json"),
-    "make-world": ("out.parquet --rows 30", "out.parquet"),
     "quickstart": ("--captions scenes.json --output . --no-images", "table.csv null_distributions.png"),
     "convert-checkpoint": ("{checkpoint} out", "out"),
     "compare": (

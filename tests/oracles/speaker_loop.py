@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from manycaps.made_world.captions import COUNT_WORDS, GROUNDS, WORDS, as_caption
-from manycaps.made_world.scenes import VALUES, Group, Scene
+from scripts.toy.captions import COUNT_WORDS, GROUNDS, WORDS, as_caption
+from scripts.toy.scenes import VALUES, Group, Scene
 
 
 def tempered(weights, temperature):

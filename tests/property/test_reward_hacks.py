@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from manycaps.made_world.scenes import draw_scene
-from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.rewards import EnergyReward
+from scripts.toy.scenes import draw_scene
+from scripts.toy.speakers import Speaker, draw_captions
 
 N_ROWS, N_CANDIDATES, N_REFERENCES = 200, 4, 5
 

@@ -38,7 +38,6 @@ REQUIRED = {
     "rows": ["captions.jsonl"],
     "human-correlation": ["--benchmark", "composite", "--metric", "pac_score"],
     "make-positives": ["data", "output"],
-    "make-world": ["world.parquet"],
     "splits": ["captions.jsonl", "--by", "length"],
     "sample": ["model", "photos", "-o", "samples.jsonl"],
     "score": ["-m", "trm_meteor", "-i", "rows.jsonl", "-o", "scores"],

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from manycaps.made_world.data_set import made_rows
+from scripts.toy.make_world import made_rows
 from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
 
 BUNDLED = GOLDEN.parents[2] / "manycaps" / "quickstart" / "captions.json"

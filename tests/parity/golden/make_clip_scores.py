@@ -12,9 +12,9 @@ import numpy as np
 import PIL.Image
 import torch
 
-from manycaps.made_world.captions import draw_caption
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import draw_scene
+from scripts.toy.captions import draw_caption
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import draw_scene
 from tests.clip_checkpoints import SMALL, seeded_weights, weights_sha256
 from tests.oracles import emscore_loop
 from tests.oracles.open_clip_encoders import FACTOR, PROMPT, Encoders, pac_scores

@@ -12,13 +12,13 @@ import torch
 import transformers
 
 from manycaps.installed_modules import load
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import draw_scene
-from manycaps.made_world.speakers import Speaker, draw_captions
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import HumanParityCallback
 from manycaps.rewards.callback import LOGGED, nearness
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import draw_scene
 from scripts.toy.small_captioner import MAX_TOKENS, as_pixel_values, as_text, as_tokens, new_captioner
+from scripts.toy.speakers import Speaker, draw_captions
 from tests.refusals import assert_refused
 from tests.simulated_people import distances_of, drawn_distances
 

@@ -10,11 +10,11 @@ import pytest
 
 from manycaps import functional
 from manycaps.kit.text_cider import document_frequencies
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import draw_scene
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import BleuReward, ChairReward, CiderReward, EnergyReward, MeteorReward, PacReward, RefPacReward
 from manycaps.rewards.distances import row_distances
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import draw_scene
 from tests.large_packages import datasets, torch
 from tests.refusals import refusals
 

@@ -9,9 +9,9 @@ import torch
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.clip_weights import read_weights
 from manycaps.kit.media_images import as_model_pixels
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import draw_scene
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.quickstart.image_metrics import CHECKPOINT
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import draw_scene
 from scripts.toy.small_captioner import HeldOut, as_pixel_values, encode_pictures, new_captioner
 
 pytestmark = pytest.mark.slow

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from manycaps.kit.clip_model import ClipModel
-from manycaps.made_world.captions import LABEL_HABITS, PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording
-from manycaps.made_world.pictures import draw_places, group_of_cells
-from manycaps.made_world.scenes import OPPOSITE, Scene, draw_scene, is_possible, n_errors, neighbour
 from scripts.toy.base_training import label_contrast, worded_family
+from scripts.toy.captions import LABEL_HABITS, PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording
+from scripts.toy.pictures import draw_places, group_of_cells
 from scripts.toy.questions import (
     ANSWERS,
     CELL_ANSWERS,
@@ -25,6 +24,7 @@ from scripts.toy.questions import (
     sides_of,
     word_answers,
 )
+from scripts.toy.scenes import OPPOSITE, Scene, draw_scene, is_possible, n_errors, neighbour
 from scripts.toy.small_clip import IMAGE_SIZE, TREATMENT, SmallClip
 from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
 from scripts.toy.trials import PAIRS, Choices, Trials, draw_trials, measure

@@ -9,11 +9,12 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from manycaps.command_line import main
-from manycaps.made_world import captions, scenes
-from manycaps.made_world.data_set import FEATURES, GRADES, N_REFERENCES, made_row
-from manycaps.made_world.pictures import CELL, CELLS, RGB, SIDE, draw_picture, draw_places, group_of_cells
-from manycaps.made_world.scenes import Group, Scene
+from manycaps.quickstart import image_metrics
+from scripts.toy import captions, scenes
+from scripts.toy.make_world import FEATURES, GRADES, N_REFERENCES, made_row, make_world
+from scripts.toy.pictures import CELL, CELLS, RGB, SIDE, draw_picture, draw_places, group_of_cells
+from scripts.toy.scenes import Group, Scene
+from scripts.toy.toy_scenes import N_SCENES, SEED, draw_toy_scene
 from tests.refusals import assert_refused
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -160,17 +161,24 @@ def test_a_row_depends_on_seed_and_number_alone():
     assert len(first["graded_captions"]) == len(GRADES)
 
 
-def test_the_script_writes_what_datasets_reads(tmp_path, capsys):
+def test_make_world_writes_what_datasets_reads(tmp_path):
     for name in ("a.parquet", "b.parquet"):
-        assert main(["make-world", str(tmp_path / name), "--rows", "12", "--seed", "5"]) == 0
+        make_world(tmp_path / name, rows=12, seed=5)
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
     rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train")
     assert rows.features == FEATURES
     assert len(rows) == 12
     assert np.asarray(rows[4]["image"]).tolist() == np.asarray(made_row(5, 4)["image"]).tolist()
-    assert main(["make-world", str(tmp_path / "a.csv")]) == 1
-    assert main(["make-world", str(tmp_path / "a.parquet"), "--rows", "0"]) == 2
-    errors = capsys.readouterr().err
-    assert "output: expected a name ending in .parquet, got " in errors
-    assert "--rows: expected 1 or more, got 0." in errors
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet"]
+    assert_refused(ValueError, "output: expected a name ending in .parquet", make_world, tmp_path / "a.csv", 1)
+    assert_refused(ValueError, "--rows: expected 1 or more, got 0.", make_world, tmp_path / "a.parquet", 0)
+
+
+def test_the_quickstart_bundles_scenes_of_the_made_world():
+    bundled = image_metrics.read_toy_scenes()
+    assert len(bundled) == N_SCENES
+    for number in (0, N_SCENES - 1):
+        bundle, drawn = bundled[number], draw_toy_scene(SEED, number)
+        assert bundle[2:] == drawn[2:]
+        # JPEG smooths the noise of the pictures, whose standard deviation is 4, and nothing else.
+        for shown, picture in zip((bundle.picture, *bundle.frames), (drawn.picture, *drawn.frames), strict=True):
+            assert np.abs(np.subtract(shown, picture, dtype=float)).mean() < 6

@@ -6,17 +6,10 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from manycaps.made_world.caption_probabilities import caption_probabilities, caption_probability
-from manycaps.made_world.captions import ONE_GROUP, TWO_GROUPS, Habits, draw_caption, every_word
-from manycaps.made_world.scenes import Group, Scene, draw_scene, n_errors
-from manycaps.made_world.speakers import (
-    N_SPEAKER_DRAWS,
-    Speaker,
-    at_temperature,
-    draw_captions,
-    speak,
-    zipf_probabilities,
-)
+from scripts.toy.caption_probabilities import caption_probabilities, caption_probability
+from scripts.toy.captions import ONE_GROUP, TWO_GROUPS, Habits, draw_caption, every_word
+from scripts.toy.scenes import Group, Scene, draw_scene, n_errors
+from scripts.toy.speakers import N_SPEAKER_DRAWS, Speaker, at_temperature, draw_captions, speak, zipf_probabilities
 from tests.oracles.speaker_loop import one_group_probabilities
 from tests.refusals import assert_refused
 

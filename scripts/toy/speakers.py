@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .captions import COUNT_WORDS, GROUNDS, N_DRAWS, PERSON_HABITS, WORDS, Habits, as_caption
-from .scenes import (
+from scripts.toy.captions import COUNT_WORDS, GROUNDS, N_DRAWS, PERSON_HABITS, WORDS, Habits, as_caption
+from scripts.toy.scenes import (
     OPPOSITE,
     VALUES,
     Attribute,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scenes import (
+from scripts.toy.scenes import (
     OPPOSITE,
     SHAPES,
     VALUES,

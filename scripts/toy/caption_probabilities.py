@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from .captions import GROUNDS, N_DRAWS, SIDES, as_caption
-from .scenes import OPPOSITE, Group, Scene
-from .speakers import Speaker, check_speaker, preferences, said_values, share_not_done, words_for
+from scripts.toy.captions import GROUNDS, N_DRAWS, SIDES, as_caption
+from scripts.toy.scenes import OPPOSITE, Group, Scene
+from scripts.toy.speakers import Speaker, check_speaker, preferences, said_values, share_not_done, words_for
 
 # A part of a sentence: its texts and their probabilities.
 PartProbabilities = Mapping[str, float]

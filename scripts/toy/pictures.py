@@ -7,7 +7,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageDraw
 
-from .scenes import OPPOSITE, Group, Scene, stated_value
+from scripts.toy.scenes import OPPOSITE, Group, Scene, stated_value
 
 # Side of a picture in pixels, and how many times larger it is drawn before it is scaled down.
 SIDE = 64

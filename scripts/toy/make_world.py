@@ -1,19 +1,36 @@
-"""A data set of the made world as a parquet file: scenes with right captions, positives, foils and graded captions."""
+"""Draw a data set of the made world: pictures of coloured shapes with captions, positives, foils and graded captions.
+
+python -m scripts.toy.make_world world.parquet                      10,000 scenes
+python -m scripts.toy.make_world test.parquet --rows 1000 --seed 1  other scenes
+
+Columns: image, caption, generated_image (the same scene, drawn a second time) and generated_caption (in other words),
+which `manycaps train-pac` reads; references (4 more right captions), foil (the caption with one wrong word), foil_kind,
+and graded_captions (with 0, 1, 2, 3 and 4 wrong attributes). The same seed gives the same rows.
+"""
 
 import functools
 import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+from scripts.command_line import start_tool
+from scripts.studies.study_options import tool_parser
+
+parser = tool_parser(__doc__)
+parser.add_argument("output", type=pathlib.Path, help="the new parquet file")
+parser.add_argument("--rows", type=int, default=10_000, help="scenes (default %(default)s)")
+parser.add_argument("--seed", type=int, default=0, help="seed of all choices (default %(default)s)")
+start_tool(__name__, parser.parse_args, "scripts/requirements.txt")
+
 import datasets
 import numpy as np
 import tqdm
 
-from ..kit.base_messages import shown_path
-from ..saved_files import check_can_be_written, write_atomically
-from .captions import as_caption, draw_claim, draw_foil, draw_wording, other_caption, wrong_claim
-from .pictures import draw_picture
-from .scenes import draw_scene
+from manycaps.kit.base_messages import shown_path
+from manycaps.saved_files import check_can_be_written, write_atomically
+from scripts.toy.captions import as_caption, draw_claim, draw_foil, draw_wording, other_caption, wrong_claim
+from scripts.toy.pictures import draw_picture
+from scripts.toy.scenes import draw_scene
 
 # Right captions of a scene beside its own one.
 N_REFERENCES = 4
@@ -66,7 +83,7 @@ def made_rows(seed: int, n_rows: int) -> Iterator[dict[str, Any]]:
     return map(functools.partial(made_row, seed), range(n_rows))
 
 
-def make_world(output: pathlib.Path, *, rows: int, seed: int = 0) -> None:
+def make_world(output: pathlib.Path, rows: int, seed: int = 0) -> None:
     """Write a data set of the made world, atomically."""
     if rows < 1:
         raise ValueError(f"--rows: expected 1 or more, got {rows}. Leave it out for 10,000.")
@@ -84,3 +101,7 @@ def make_world(output: pathlib.Path, *, rows: int, seed: int = 0) -> None:
             writer.finalize()
 
     write_atomically(output, write)
+
+
+if __name__ == "__main__":
+    make_world(**vars(parser.parse_args()))

@@ -1,8 +1,13 @@
-"""The image and video metrics on scenes of the made world, with the small checkpoint that knows only those: a toy."""
+"""The image and video metrics on bundled scenes of coloured shapes, with tiny-pac, a toy that knows only such scenes.
+
+`python -m scripts.toy.toy_scenes` draws the scenes: made_scenes.json has their captions, and every row of
+made_scenes.jpg a scene's picture and the frames of its clip.
+"""
 
 import csv
 import functools
 import io
+import json
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,14 +16,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import PIL.Image
 
-from ..catalog import MODULES
-from ..installed_modules import data_folder, load
-from ..saved_files import write_atomically, write_text_atomically
-from .captions import as_caption, draw_claim, draw_foils, draw_wording, other_caption, wrong_claim
-from .pictures import draw_picture
-from .scenes import VALUES, Scene, draw_scene, n_errors
+from manycaps.catalog import MODULES
+from manycaps.installed_modules import data_folder, load
+from manycaps.saved_files import write_atomically, write_text_atomically
 
-# Weights that know only the made world.
+# Weights that know only such scenes.
 CHECKPOINT = data_folder("checkpoints/tiny-pac")
 
 # Title of each column, and its module.
@@ -27,13 +29,12 @@ COLUMNS = tuple((MODULES[name].values[0].title, name) for name in ("pac_score", 
 # Captions of each scene, in this order.
 KINDS = ("right caption", "one wrong word", "another scene")
 
-# Least number of errors of the caption of another scene.
-LEAST_ERRORS = 2
+# What the one wrong word of a caption is about.
+MISTAKES = ("count", "size", "colour", "shape", "relation", "background")
 
-N_REFERENCES = 3
-
-# Frames of a clip: the same shapes, which move from place to place.
-N_FRAMES = 6
+# Captions of the scenes, and their pictures, side by side.
+CAPTIONS = pathlib.Path(__file__).with_name("made_scenes.json")
+PICTURES = CAPTIONS.with_suffix(".jpg")
 
 # Scenes in the picture.
 N_SHOWN = 6
@@ -61,18 +62,16 @@ class ToyScene(NamedTuple):
 ToyScores = list[dict[str, float]]
 
 
-def draw_toy_scene(seed: int, number: int) -> ToyScene:
-    """Draw one scene; it depends on the seed and its number alone."""
-    rng = np.random.default_rng([seed, number])
-    scene, wording = draw_scene(rng), draw_wording(rng)
-    claim = draw_claim(rng, scene)
-    right = as_caption(claim, wording)
-    foil = as_caption(wrong_claim(rng, scene, claim, 1), wording)
-    pictures = [draw_picture(rng, scene) for _ in range(1 + N_FRAMES)]
-    references = [other_caption(rng, scene, right) for _ in range(N_REFERENCES)]
-    captions = [right, foil, _foreign_caption(rng, scene)]
-    foils = {drawn.kind: drawn.foil for drawn in draw_foils(rng, scene, claim, wording)}
-    return ToyScene(pictures[0], pictures[1:], captions, references, foils)
+def read_toy_scenes() -> list[ToyScene]:
+    """Return the bundled scenes."""
+    rows = json.loads(CAPTIONS.read_text(encoding="utf-8"))
+    with PIL.Image.open(PICTURES) as sheet:
+        side = sheet.height // len(rows)
+        cells = [
+            [sheet.crop((x, y, x + side, y + side)) for x in range(0, sheet.width, side)]
+            for y in range(0, sheet.height, side)
+        ]
+    return [ToyScene(pictures[0], pictures[1:], **row) for row, pictures in zip(rows, cells, strict=True)]
 
 
 def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, ToyScores]:
@@ -104,7 +103,7 @@ def toy_table(scores: dict[str, ToyScores]) -> list[list[str]]:
     for kind in KINDS:
         rows.append([kind, *(f"{np.mean([row[kind] for row in scores[name]]):.3f}" for _, name in COLUMNS)])
     rows.append(["right above wrong", *(_wins(scores[name], KINDS[1]) for _, name in COLUMNS)])
-    for kind in VALUES:
+    for kind in MISTAKES:
         wrong = f"wrong {kind}"
         n_scenes = sum(wrong in row for row in scores[COLUMNS[0][1]])
         if n_scenes:
@@ -156,11 +155,3 @@ def mistake(rows: Mapping[str, Mapping[str, float]], kind: str) -> str:
 def _wins(rows: ToyScores, wrong: str) -> str:
     """Share of the scenes with such a wrong caption in which the right one has the higher score."""
     return f"{np.mean([row[KINDS[0]] > row[wrong] for row in rows if wrong in row]):.0%}"
-
-
-def _foreign_caption(rng: np.random.Generator, scene: Scene) -> str:
-    """A right caption of another scene that is wrong here."""
-    while True:
-        claim = draw_claim(rng, draw_scene(rng))
-        if n_errors(claim, scene) >= LEAST_ERRORS:
-            return as_caption(claim, draw_wording(rng))

@@ -1,1 +1,0 @@
-"""A made world: scenes of coloured shapes, their pictures and captions."""
