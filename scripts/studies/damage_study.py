@@ -22,28 +22,10 @@ rows' null values and s the standard deviation of the rows' excesses; "nan" wher
 errors of 0, "inf" where it is further below. The tables for the cards are printed at the end.
 """
 
-import pathlib
-
-from scripts.studies.study_options import (
-    DAMAGES,
-    MODULES,
-    TRIANGLE_RANK_MODULES,
-    Options,
-    add_output,
-    start_study,
-    tool_parser,
-)
-
-parser = tool_parser(__doc__)
-parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
-add_output(parser)
-parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
-parser.add_argument("--rows", type=int, default=6_000, metavar="N", help="rows of each kind, at least 60")
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", needs_wordnet=True)
-
 import functools
 import itertools
 import math
+import pathlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -55,6 +37,14 @@ from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from scripts.studies.caption_rows import CaptionMeasures, compared_with_nulls, draw_rows, read_images
 from scripts.studies.split_tests import LEVEL, Nulls
 from scripts.studies.study_frame import Line, StudyTable, matching, print_table
+from scripts.studies.study_options import DAMAGES, MODULES, TRIANGLE_RANK_MODULES, Options, add_output, tool_parser
+
+parser = tool_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
+add_output(parser)
+parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
+parser.add_argument("--rows", type=int, default=6_000, metavar="N", help="rows of each kind, at least 60")
+parsed = parser.parse_args
 
 KEY = ("module", "data", "n_candidates", "n_references", "captions", "n_rows")
 COLUMNS = ("value", "value_pooled", "excess", "excess_error", "found", "found_by_harmonic_mean", "rows_needed")

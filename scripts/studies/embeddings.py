@@ -12,17 +12,6 @@ are those of the study `sensitivity`, exact too. "human" should not be rejected.
 Written: embeddings.csv, a line for each system, number of candidates, trial and embedding; and the picture.
 """
 
-from scripts.studies.study_options import DAMAGES, Options, add_caption_options, start_study, study_parser
-
-parser = study_parser(__doc__)
-add_caption_options(parser, n_rows=50)
-parser.add_argument("--clip", metavar="FOLDER", help="checkpoint, as the option checkpoint of pac_score takes it")
-parser.add_argument("--vectors", nargs="+", default=[], metavar="NAME=FILE", help="text files of GloVe or fastText")
-parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
-parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
-parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
-parsed = start_study(__name__, parser, "scripts", "metrics/mmd_bert", "metrics/pac_score")
-
 import collections
 import functools
 from collections.abc import Iterator, Sequence
@@ -41,7 +30,17 @@ from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import distinct_captions, read_captions
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells
 from scripts.studies.study_frame import StudyTable, study_settings
+from scripts.studies.study_options import DAMAGES, Options, add_caption_options, study_parser
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, SKY
+
+parser = study_parser(__doc__)
+add_caption_options(parser, n_rows=50)
+parser.add_argument("--clip", metavar="FOLDER", help="checkpoint, as the option checkpoint of pac_score takes it")
+parser.add_argument("--vectors", nargs="+", default=[], metavar="NAME=FILE", help="text files of GloVe or fastText")
+parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
+parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
+parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
+parsed = parser.parse_args
 
 NAME = "embeddings"
 KEY = ("system", "n_candidates", "trial", "embedding")

@@ -9,15 +9,6 @@ corpus p-value of at most 0.05, which has a standard error of up to 8 percentage
 those of the modules' default encoder. Two minutes on one core.
 """
 
-from scripts.studies.study_options import DAMAGES, Options, start_study, tool_parser
-
-MODULES = ("trm", "mmd")
-
-parser = tool_parser(__doc__)
-parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
-parser.add_argument("--trials", type=int, default=40, metavar="N", help="calls for each cell, at least 1")
-parsed = start_study(__name__, parser, "scripts", "metrics/trm", "metrics/mmd")
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +17,14 @@ import numpy as np
 import manycaps
 from scripts.studies.caption_rows import Captions, bundled_images, caption_vectors, distinct_captions, draw_rows
 from scripts.studies.study_frame import print_table
+from scripts.studies.study_options import DAMAGES, Options, tool_parser
+
+MODULES = ("trm", "mmd")
+
+parser = tool_parser(__doc__)
+parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
+parser.add_argument("--trials", type=int, default=40, metavar="N", help="calls for each cell, at least 1")
+parsed = parser.parse_args
 
 # Candidates and references of a row, and draws of the corpus test.
 SIZE = (5, 5)

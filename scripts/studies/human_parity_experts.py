@@ -16,19 +16,6 @@ the references with the single ratings, in percent, as `manycaps human-correlati
 --lower-is-better` gives them; and the picture. The encoder MiniLM was trained on captions of Flickr30k, among others.
 """
 
-from scripts.studies.study_options import (
-    EMBEDDINGS,
-    Options,
-    add_parity_options,
-    data_folder,
-    start_study,
-    study_parser,
-)
-
-parser = study_parser(__doc__)
-add_parity_options(parser, ("meteor", "MiniLM"))
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", "metrics/pac_score", needs_wordnet=True)
-
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +34,12 @@ from manycaps.kit.sets_tails import TAIL
 from scripts.studies.caption_rows import bundled_images
 from scripts.studies.parity_pools import KINDS, embedded, make_pool, symmetric, vector_distances
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings
+from scripts.studies.study_options import EMBEDDINGS, Options, add_parity_options, data_folder, study_parser
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
+
+parser = study_parser(__doc__)
+add_parity_options(parser, ("meteor", "MiniLM"))
+parsed = parser.parse_args
 
 NAME = "human_parity_experts"
 KEY = ("distance",)

@@ -21,15 +21,6 @@ human_parity_power_below.csv: cells in which another test finds more than T2 by 
 over 0.02.
 """
 
-from scripts.studies.study_options import EMBEDDINGS, Options, add_parity_options, start_study, study_parser
-
-parser = study_parser(__doc__)
-add_parity_options(parser)
-parser.add_argument("--simulations", type=int, default=500, metavar="N", help="trials of a cell, default 500")
-parsed = start_study(
-    *(__name__, parser, "scripts", "metrics/trm_bert", "metrics/meteor15", "metrics/pac_score"), needs_wordnet=True
-)
-
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -50,7 +41,13 @@ from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, PoolRows, ke
 from scripts.studies.parity_speakers import draw_points
 from scripts.studies.split_tests import LEVEL, two_sided
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_options import EMBEDDINGS, Options, add_parity_options, study_parser
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
+
+parser = study_parser(__doc__)
+add_parity_options(parser)
+parser.add_argument("--simulations", type=int, default=500, metavar="N", help="trials of a cell, default 500")
+parsed = parser.parse_args
 
 NAME = "human_parity_power"
 KEY = ("kind", "n_candidates", "n_references", "n_rows", "distance", "damage")

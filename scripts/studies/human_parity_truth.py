@@ -21,14 +21,6 @@ Written: human_parity_truth.csv, human_parity_truth_moves.csv (how far each shar
 from step to step, and how far it moves with the other, at most), and the pictures.
 """
 
-from scripts.studies.study_options import Options, add_parity_options, start_study, study_parser
-
-parser = study_parser(__doc__)
-add_parity_options(parser, ("meteor", "MiniLM"))
-parser.add_argument("--simulations", type=int, default=1_000, metavar="N", help="corpora of a cell, default 1000")
-parser.add_argument("--scenes", type=int, default=100, metavar="N", help="of the made world, default 100")
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", "metrics/pac_score", needs_wordnet=True)
-
 import functools
 import itertools
 from collections import Counter
@@ -44,9 +36,16 @@ from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, Damage, Pari
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_options import Options, add_parity_options, study_parser
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
 from scripts.toy.scenes import draw_scene
 from scripts.toy.speakers import Speaker, draw_captions
+
+parser = study_parser(__doc__)
+add_parity_options(parser, ("meteor", "MiniLM"))
+parser.add_argument("--simulations", type=int, default=1_000, metavar="N", help="corpora of a cell, default 1000")
+parser.add_argument("--scenes", type=int, default=100, metavar="N", help="of the made world, default 100")
+parsed = parser.parse_args
 
 NAME = "human_parity_truth"
 KEY = ("kind", "n_candidates", "n_references", "n_rows", "distance", "setting")

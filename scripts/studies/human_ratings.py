@@ -13,22 +13,10 @@ Spearman's rho and Kendall's tau_b of each number with each scale, with interval
 --ratings` gives them; and the picture, in which the grey band is what unrelated numbers reach in 95 % of cases.
 """
 
-import pathlib
-
-from scripts.studies.study_options import Options, data_folder, start_study, study_parser
-
-# The distances of human_parity, and the numbers of coco_caption.
-MEASURES = ("meteor", "MiniLM", "metrics")
-
-parser = study_parser(__doc__)
-parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
-parser.add_argument("--corpus", choices=["E2E"], help="which of them; default: bundled scenes")
-parser.add_argument("--measures", nargs="+", choices=MEASURES, default=MEASURES)
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", "metrics/coco_caption", needs_wordnet=True)
-
 import functools
 import gzip
 import json
+import pathlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -46,7 +34,17 @@ from manycaps.human_correlation.ratings import (
 )
 from scripts.studies.caption_rows import bundled_images
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, print_table, study_settings
+from scripts.studies.study_options import Options, data_folder, study_parser
 from scripts.studies.study_pictures import BLUE, ORANGE, new_picture
+
+# The distances of human_parity, and the numbers of coco_caption.
+MEASURES = ("meteor", "MiniLM", "metrics")
+
+parser = study_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
+parser.add_argument("--corpus", choices=["E2E"], help="which of them; default: bundled scenes")
+parser.add_argument("--measures", nargs="+", choices=MEASURES, default=MEASURES)
+parsed = parser.parse_args
 
 NAME = "human_ratings"
 KEY = ("measure",)

@@ -18,12 +18,6 @@ of the baseline's pairs that are found where nothing differs.
 Written: inference.csv, and the picture.
 """
 
-from scripts.studies.study_options import Options, start_study, study_parser
-
-parser = study_parser(__doc__)
-parser.add_argument("--simulations", type=int, default=2_000, metavar="N", help="trials of a cell, default 2000")
-parsed = start_study(__name__, parser, "scripts")
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -37,7 +31,12 @@ from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, clustered_differe
 from manycaps.kit.sets_intervals import interval_of_rows
 from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
 from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings
+from scripts.studies.study_options import Options, study_parser
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
+
+parser = study_parser(__doc__)
+parser.add_argument("--simulations", type=int, default=2_000, metavar="N", help="trials of a cell, default 2000")
+parsed = parser.parse_args
 
 NAME = "inference"
 KEY = ("kind", "setting", "n_rows")

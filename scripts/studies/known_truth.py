@@ -14,18 +14,6 @@ known_truth_needed.csv, scenes that a paired test at 5 % needs to tell temperatu
 the number of candidates; and the picture.
 """
 
-from scripts.studies.study_options import Options, add_world_options, start_study, study_parser
-
-parser = study_parser(__doc__)
-add_world_options(parser, 500, (0.0, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0))
-parser.add_argument("--wrong", nargs="+", type=float, default=(0.1,), help="shares, default: %(default)s")
-parser.add_argument("--fewer", nargs="*", type=int, default=(5,), help="candidates, default: %(default)s")
-parsed = start_study(
-    *(__name__, parser, "scripts", "metrics/trm_bert", "metrics/emscore_pac", "metrics/meteor15"),
-    *("metrics/bleu_rouge", "measurements/vdtk_diversity", "measurements/set_diversity"),
-    needs_wordnet=True,
-)
-
 import functools
 import itertools
 import math
@@ -37,8 +25,15 @@ import numpy as np
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world, said
 from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings, write_lines
+from scripts.studies.study_options import Options, add_world_options, study_parser
 from scripts.studies.study_pictures import label_axes, new_picture
 from scripts.toy.speakers import Speaker
+
+parser = study_parser(__doc__)
+add_world_options(parser, 500, (0.0, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0))
+parser.add_argument("--wrong", nargs="+", type=float, default=(0.1,), help="shares, default: %(default)s")
+parser.add_argument("--fewer", nargs="*", type=int, default=(5,), help="candidates, default: %(default)s")
+parsed = parser.parse_args
 
 NAME = "known_truth"
 KEY = ("speaker", "setting", "n_candidates", "seed")

@@ -10,18 +10,6 @@ pipeline. Needs the data of METEOR 1.5 and of WordNet, too.
 """
 
 import pathlib
-
-from scripts.studies.study_options import Options, start_study, tool_parser
-
-SETS = ("Flickr8k", "COCO", "MSVD")
-
-parser = tool_parser(__doc__)
-parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
-parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
-parser.add_argument("--iterations", type=int, default=750)
-parser.add_argument("--pos", metavar="PIPELINE", help="mask nouns, proper nouns and verbs as well")
-parsed = start_study(__name__, parser, "scripts", needs_wordnet=True)
-
 import time
 from collections.abc import Iterator
 
@@ -30,6 +18,16 @@ import evaluate
 import manycaps
 from scripts.studies.caption_rows import read_all_images
 from scripts.studies.study_frame import print_table
+from scripts.studies.study_options import Options, tool_parser
+
+SETS = ("Flickr8k", "COCO", "MSVD")
+
+parser = tool_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
+parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
+parser.add_argument("--iterations", type=int, default=750)
+parser.add_argument("--pos", metavar="PIPELINE", help="mask nouns, proper nouns and verbs as well")
+parsed = parser.parse_args
 
 # What is measured: all that the paper reports, and NLTK's METEOR.
 METRICS = ("bleu", "rouge_l", "cider_d", "meteor15", "meteor")

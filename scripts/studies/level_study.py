@@ -15,9 +15,18 @@ Written: level_study.csv, for each module, size and number of rows how many corp
 Printed beside it is the binomial interval that holds 99.9 % of such counts. Exits with 1 if a count is outside.
 """
 
+import functools
+import itertools
 import pathlib
+import sys
 
-from scripts.studies.study_options import MODULES, Options, add_output, start_study, tool_parser
+import numpy as np
+import scipy.stats
+
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
+from scripts.studies.caption_rows import CaptionMeasures, draw_rows, read_images
+from scripts.studies.study_frame import Line, StudyTable
+from scripts.studies.study_options import MODULES, Options, add_output, tool_parser
 
 parser = tool_parser(__doc__)
 parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
@@ -27,18 +36,7 @@ size_help = "candidates and references on MSVD alone, not the four sizes"
 parser.add_argument("--size", nargs=2, type=int, metavar=("N", "M"), help=size_help)
 parser.add_argument("--rows", nargs="+", type=int, default=(20, 200), metavar="N", help="rows of a corpus: 20 and 200")
 parser.add_argument("--corpora", type=int, default=1000, metavar="N")
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert")
-
-import functools
-import itertools
-import sys
-
-import numpy as np
-import scipy.stats
-
-from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
-from scripts.studies.caption_rows import CaptionMeasures, draw_rows, read_images
-from scripts.studies.study_frame import Line, StudyTable
+parsed = parser.parse_args
 
 KEY = ("module", "n_candidates", "n_references", "n_rows", "n_corpora")
 COLUMNS = ("rejected_0.01", "rejected_0.05")

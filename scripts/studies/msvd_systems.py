@@ -8,8 +8,13 @@ the best plain score repeated ten times, and ten captions of another clip.
 """
 
 import pathlib
+from typing import Any
 
-from scripts.studies.study_options import Options, start_study, tool_parser
+import numpy as np
+
+import manycaps
+from scripts.studies.caption_rows import read_clips
+from scripts.studies.study_options import Options, tool_parser
 
 # Result key of the plain metric behind each module.
 PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d", "trm_bert": "cosine"}
@@ -18,14 +23,7 @@ parser = tool_parser(__doc__)
 parser.add_argument("file", type=pathlib.Path)
 parser.add_argument("--module", choices=PLAIN, default="trm_meteor")
 parser.add_argument("--clips", type=int, default=25)
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert")
-
-from typing import Any
-
-import numpy as np
-
-import manycaps
-from scripts.studies.caption_rows import read_clips
+parsed = parser.parse_args
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10

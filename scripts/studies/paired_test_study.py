@@ -16,18 +16,8 @@ alone, with as many pairs as `--pairs` says. Standard output gets the tables. Ex
 interval in which all 16 lie together with a probability of 99.9 %.
 """
 
-import pathlib
-
-from scripts.studies.study_options import Options, add_output, start_study, tool_parser
-
-parser = tool_parser(__doc__)
-parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
-add_output(parser)
-parser.add_argument("--pairs", type=int, default=1000, metavar="N", help="pairs of systems of a setting")
-parser.add_argument("--level", type=int, nargs=3, metavar="N", help="candidates, rows and rows of a clip")
-parsed = start_study(__name__, parser, "scripts", needs_wordnet=True)
-
 import functools
+import pathlib
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -41,6 +31,14 @@ from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from scripts.studies.caption_rows import Captions, distinct_captions, read_images
 from scripts.studies.study_frame import Line, StudyTable, print_table
+from scripts.studies.study_options import Options, add_output, tool_parser
+
+parser = tool_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
+add_output(parser)
+parser.add_argument("--pairs", type=int, default=1000, metavar="N", help="pairs of systems of a setting")
+parser.add_argument("--level", type=int, nargs=3, metavar="N", help="candidates, rows and rows of a clip")
+parsed = parser.parse_args
 
 KEY = ("n_candidates", "n_references", "n_rows", "rows_a_cluster", "damage", "share", "n_pairs")
 COLUMNS = ("metric", "rejected", "rejected_unclustered", "rejected_by_t_test")

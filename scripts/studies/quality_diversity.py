@@ -10,14 +10,6 @@ larger than k, captions are repeated in turn.
 Written: quality_diversity.csv, a line for each k, m and measure with a 95 % interval over images; and the picture.
 """
 
-from scripts.studies.study_options import MODULES, Options, add_caption_options, start_study, study_parser
-
-parser = study_parser(__doc__)
-add_caption_options(parser, n_rows=100)
-parser.add_argument("--unique", nargs="+", type=int, default=[1, 2, 3, 5, 7, 10], metavar="K")
-parser.add_argument("--correct", nargs="+", type=int, default=[0, 2, 4, 5, 6, 8, 10], metavar="M")
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", needs_wordnet=True)
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,7 +17,14 @@ import numpy as np
 
 from scripts.studies.caption_rows import PLAIN, CaptionMeasures, bootstrap_interval, draw_systems, read_captions
 from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings
+from scripts.studies.study_options import MODULES, Options, add_caption_options, study_parser
 from scripts.studies.study_pictures import new_picture
+
+parser = study_parser(__doc__)
+add_caption_options(parser, n_rows=100)
+parser.add_argument("--unique", nargs="+", type=int, default=[1, 2, 3, 5, 7, 10], metavar="K")
+parser.add_argument("--correct", nargs="+", type=int, default=[0, 2, 4, 5, 6, 8, 10], metavar="M")
+parsed = parser.parse_args
 
 NAME = "quality_diversity"
 KEY = ("unique", "correct")

@@ -13,20 +13,10 @@ Written: real_systems.csv, the numbers of human parity by MiniLM with 95 % inter
 `manycaps compare --full` prints above its tables; and the picture of the shares, of which people give 5 % each.
 """
 
-import pathlib
-
-from scripts.studies.study_options import Options, data_folder, start_study, study_parser
-
-parser = study_parser(__doc__)
-parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
-parser.add_argument("--corpus", choices=["COCO"], help="which of them; default: bundled scenes")
-parser.add_argument("--rows", type=int, default=1_000, metavar="N", help="images to draw, default %(default)s")
-parser.add_argument("--distance", default="bert", help="of human_parity, default %(default)s, which is MiniLM")
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", needs_wordnet=True)
-
 import functools
 import gzip
 import json
+import pathlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -41,7 +31,15 @@ from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import write_text_atomically
 from scripts.studies.caption_rows import BUNDLED
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, print_table, study_settings
+from scripts.studies.study_options import Options, data_folder, study_parser
 from scripts.studies.study_pictures import BLUE, ORANGE, new_picture
+
+parser = study_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
+parser.add_argument("--corpus", choices=["COCO"], help="which of them; default: bundled scenes")
+parser.add_argument("--rows", type=int, default=1_000, metavar="N", help="images to draw, default %(default)s")
+parser.add_argument("--distance", default="bert", help="of human_parity, default %(default)s, which is MiniLM")
+parsed = parser.parse_args
 
 NAME = "real_systems"
 KEY = ("images",)

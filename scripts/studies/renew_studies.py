@@ -4,8 +4,8 @@ python -m scripts.studies.renew_studies [--data FOLDER] [--only STUDY ...] [--ou
 
 Each study runs on the bundled scenes, and with --data, a folder of public data sets, on MSVD, Flickr8k and COCO as
 well, as far as `study_list.py` names them. A study that is interrupted resumes at the next call with the same --output;
-a finished one is only drawn again. Delete the folder to compute all of them from scratch. Tables and pictures are then
-copied into docs/studies.
+a finished one is only drawn again. Delete the folder to compute all of them from scratch. What docs/studies.md shows is
+then copied into docs/studies; the tables stay in the folder.
 """
 
 import pathlib
@@ -16,18 +16,15 @@ import sys
 from collections.abc import Iterator
 
 from scripts.studies.study_list import BUNDLED, STUDIES
-from scripts.studies.study_options import ROOT, Options, add_output, start_study, tool_parser
+from scripts.studies.study_options import ROOT, Options, add_output, tool_parser
 
-SHOWN = ROOT / "docs" / "studies"
+SHOWN, PAGE = ROOT / "docs" / "studies", ROOT / "docs" / "studies.md"
 
 parser = tool_parser(__doc__)
 parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
 parser.add_argument("--only", nargs="+", choices=STUDIES, default=list(STUDIES), metavar="STUDY")
 add_output(parser)
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert")
-
-# Nothing is computed where the packages of the studies are missing.
-import matplotlib  # noqa: F401
+parsed = parser.parse_args
 
 
 def commands(options: Options) -> Iterator[tuple[str, list[str]]]:
@@ -47,7 +44,10 @@ def main(options: Options) -> int:
         done = subprocess.run([sys.executable, *arguments, "--output", str(folder)], check=False, cwd=ROOT)
         if done.returncode:
             return done.returncode
-        shutil.copytree(folder, SHOWN / corpus, ignore=shutil.ignore_patterns("*.json", ".*"), dirs_exist_ok=True)
+        for path in folder.iterdir():
+            if f"(studies/{corpus}/{path.name})" in PAGE.read_text(encoding="utf-8"):
+                (SHOWN / corpus).mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, SHOWN / corpus)
     return 0
 
 

@@ -12,9 +12,35 @@ Written: rewards.csv, a line for each start, reward, seed, step and measure; rew
 range over seeds; and the picture.
 """
 
+import copy
+import functools
 import pathlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from scripts.studies.study_options import Options, start_study, study_parser
+import numpy as np
+import torch
+import transformers
+from tqdm import tqdm
+
+import manycaps
+from manycaps.quickstart.image_metrics import CHECKPOINT
+from manycaps.rewards import CiderReward, EnergyReward, MeteorReward, PacReward
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_options import Options, study_parser
+from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
+from scripts.toy.caption_probabilities import caption_probability
+from scripts.toy.captioner_rewards import (
+    Advantages,
+    CaptionedScenes,
+    RewardRecipe,
+    draw_captioned_scenes,
+    less_others,
+    sample_captions,
+    train_with_rewards,
+)
+from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, load_captioner
+from scripts.toy.speakers import Speaker
 
 # Rewards and their weights, which give the parts of a sum about equal spreads.
 REWARDS = {
@@ -42,35 +68,7 @@ parser.add_argument(
     *("--rewards", "--settings"), dest="settings", nargs="+", choices=REWARDS, default=list(REWARDS), metavar="NAME"
 )
 parser.add_argument("--starts", nargs="+", choices=(LIKELIHOOD, COLLAPSED), default=[LIKELIHOOD, COLLAPSED])
-parsed = start_study(__name__, parser, "scripts", "scripts/requirements-training.txt", "metrics/human_parity")
-
-import copy
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
-
-import numpy as np
-import torch
-import transformers
-from tqdm import tqdm
-
-import manycaps
-from manycaps.quickstart.image_metrics import CHECKPOINT
-from manycaps.rewards import CiderReward, EnergyReward, MeteorReward, PacReward
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
-from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
-from scripts.toy.caption_probabilities import caption_probability
-from scripts.toy.captioner_rewards import (
-    Advantages,
-    CaptionedScenes,
-    RewardRecipe,
-    draw_captioned_scenes,
-    less_others,
-    sample_captions,
-    train_with_rewards,
-)
-from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, load_captioner
-from scripts.toy.speakers import Speaker
+parsed = parser.parse_args
 
 NAME = "rewards"
 KEY = ("start", "reward", "seed")

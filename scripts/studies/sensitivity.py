@@ -12,19 +12,6 @@ sensitivity_needed.csv, the least number of candidates from which on a test reje
 every trial; and the picture.
 """
 
-from scripts.studies.study_options import DAMAGES, MODULES, Options, add_caption_options, start_study, study_parser
-
-# What candidates of people are made of, where no systems are given.
-SYSTEMS = ("human", "w = 0.2", "w = 0.5", "repeated")
-
-parser = study_parser(__doc__)
-add_caption_options(parser, n_rows=50)
-parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=SYSTEMS, help="candidates written by people")
-parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES)
-parser.add_argument("--trials", type=int, default=1, metavar="N", help="draws of images and captions, default 1")
-parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", needs_wordnet=True)
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +28,19 @@ from scripts.studies.split_tests import (
     trial_cells,
 )
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, study_settings, write_lines
+from scripts.studies.study_options import DAMAGES, MODULES, Options, add_caption_options, study_parser
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE
+
+# What candidates of people are made of, where no systems are given.
+SYSTEMS = ("human", "w = 0.2", "w = 0.5", "repeated")
+
+parser = study_parser(__doc__)
+add_caption_options(parser, n_rows=50)
+parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=SYSTEMS, help="candidates written by people")
+parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES)
+parser.add_argument("--trials", type=int, default=1, metavar="N", help="draws of images and captions, default 1")
+parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
+parsed = parser.parse_args
 
 NAME = "sensitivity"
 KEY = ("system", "n_candidates", "trial")

@@ -1,4 +1,4 @@
-"""The frame of the studies in docs/studies.md: a table that resumes, and further tables; needs no package."""
+"""The frame of the studies in docs/studies.md: a table that resumes, and further tables."""
 
 import argparse
 import csv
@@ -7,6 +7,8 @@ import json
 import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+from tqdm import tqdm
 
 from manycaps.kit.base_messages import shown_path
 from manycaps.saved_files import made_folder, write_text_atomically
@@ -71,8 +73,6 @@ class StudyTable:
             cells: values of the key's columns; strings or whole numbers.
             study: called with a cell's values; returns the lines of the cell, each with the values of the columns.
         """
-        from tqdm import tqdm
-
         keys = {tuple(map(str, cell)): cell for cell in cells}
         for key, cell in tqdm(keys.items(), desc=self._name, unit="cell"):
             if key not in self._lines:

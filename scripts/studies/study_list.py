@@ -1,4 +1,4 @@
-"""The studies of docs/studies.md, and the captions that each runs on; needs no package."""
+"""The studies of docs/studies.md, and the captions that each runs on."""
 
 from collections.abc import Mapping
 
@@ -19,15 +19,12 @@ STUDIES: Mapping[str, Mapping[str, str]] = {
     "central_captions": {BUNDLED: "", "MSVD": ""},
     "efficiency": {BUNDLED: ""},
     "embeddings": {BUNDLED: "--trials 1 --sizes 5 5 --systems human 'w = 0.5' repeated", "MSVD": "--rows 25"},
-    "mauve_small_samples": {BUNDLED: "", "MSVD": "--rows 50"},
     "known_truth": {BUNDLED: ""},
-    "trained_speaker": {BUNDLED: ""},
     # Five seeds of all rewards: three hours.
     "rewards": {BUNDLED: "--scenes 100"},
     "inference": {BUNDLED: ""},
     "human_parity_power": {BUNDLED: "", "MSVD": "", "Flickr8k": ""},
     "human_parity_truth": dict.fromkeys((BUNDLED, "MSVD", "Flickr8k"), "--simulations 1000"),
-    "human_parity_pairs": dict.fromkeys((BUNDLED, "MSVD", "Flickr8k"), "--simulations 150"),
     "human_parity_experts": {BUNDLED: "", "Flickr8k": ""},
     "human_ratings": {BUNDLED: "", "E2E": ""},
     "real_systems": {BUNDLED: "", "COCO": ""},
@@ -42,16 +39,12 @@ SMALL: Mapping[str, str] = {
     "central_captions": "--rows 6",
     "efficiency": "--rows 2 --scenes 1 --repeats 1 --no-encoder",
     "embeddings": "--rows 4 --sizes 4 4 --systems human repeated --trials 1 --draws 199",
-    "mauve_small_samples": "--rows 2 --counts 3 --splits 4 --systems human repeated",
     "known_truth": "--scenes 6 --seeds 2 --sizes 3 3 --temperatures 0 0.9 1 1.1 --fewer 2 --splits 19",
-    "trained_speaker": """--train-scenes 64 --train-steps 4 --scenes 4 --seeds 2 --sizes 3 3 --temperatures 0.5 1 2
-        --splits 19""",
     "rewards": """--likelihood-steps 4 --train-scenes 20 --scenes 12 --seeds 1 --steps 2 --collapse-steps 1 --every 1
         --rewards CIDEr-D 'energy, n-grams + PAC-S'""",
     "inference": "--simulations 20",
     "human_parity_power": "--simulations 10 --drawn 140 --distances meteor MiniLM",
     "human_parity_truth": "--simulations 5 --scenes 12 --drawn 120 --distances meteor",
-    "human_parity_pairs": "--simulations 3",
     "human_parity_experts": "--distances meteor",
     "human_ratings": "--measures meteor metrics",
     "real_systems": "--distance meteor",

@@ -1,15 +1,13 @@
-"""How a study starts: its command line, what it needs, and the names of what it compares; needs no package.
+"""Command lines of the studies, and the names of what they compare.
 
-A study is written in this order: docstring, `study_parser` and its options, `start_study`, packages, and
-`main(options)`, which fills a `StudyTable` cell by cell and draws a picture from the lines of that table alone.
-`renew_studies.py` and the tests find a study by its call of `study_parser`.
+A study is a docstring, a parser from `study_parser`, and `main(options)`, which fills a `StudyTable` cell by cell and
+draws a picture from the lines of that table alone. Tests find a study by its call of `study_parser`. The requirements
+of all studies are in tests/requirements.txt.
 """
 
 import argparse
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
-
-from scripts.command_line import start_tool
+from collections.abc import Mapping, Sequence
 
 Options = argparse.Namespace
 
@@ -106,25 +104,3 @@ def add_world_options(parser: argparse.ArgumentParser, n_scenes: int, temperatur
     parser.add_argument("--sizes", nargs=2, type=int, default=(10, 10), metavar=("N", "M"), help=sizes_help)
     parser.add_argument("--temperatures", nargs="+", type=float, default=temperatures, help="default: %(default)s")
     parser.add_argument("--splits", type=int, default=99, metavar="N", help="of a row, default %(default)s")
-
-
-def start_study(
-    name: str, parser: argparse.ArgumentParser, *needs: str, needs_wordnet: bool = False
-) -> Callable[..., Options]:
-    """Start a program as `start_tool` does, and return what parses its command line.
-
-    It needs folders' requirements.txt, requirements files, and packages; the help says which.
-    """
-    requirements = requirements_of(needs)
-    parser.epilog = f"Needs {', '.join(requirements)}."
-    start_tool(name, parser.parse_args, *requirements, needs_wordnet=needs_wordnet)
-    return parser.parse_args
-
-
-def requirements_of(needs: Sequence[str]) -> list[str]:
-    """Name the requirements files of folders.
-
-    >>> requirements_of(["scripts", "metrics/trm", "scikit-learn"])
-    ['scripts/requirements.txt', 'metrics/trm/requirements.txt', 'scikit-learn']
-    """
-    return [f"{item}/requirements.txt" if (ROOT / item).is_dir() else item for item in needs]

@@ -11,14 +11,13 @@ Written: temperature.csv, a line for each speaker, setting, trial and measure, w
 temperature_best.csv, the best setting by each measure; and the picture.
 """
 
-from scripts.studies.study_options import Options, decoding_parser, start_study
-
-parser = decoding_parser(__doc__, (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0))
-parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", needs_wordnet=True)
-
 from manycaps.sampling.decoding_setting import Setting
 from scripts.studies.decoding_study import MISTAKES, Curve, run_decoding_study
+from scripts.studies.study_options import Options, decoding_parser
 from scripts.studies.study_pictures import BLUE, ORANGE
+
+parser = decoding_parser(__doc__, (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0))
+parsed = parser.parse_args
 
 PANELS = (
     *("energy_distance", "unlike_people_share", "ordinary_share", "near_duplicate_share"),

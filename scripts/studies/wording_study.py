@@ -14,18 +14,8 @@ named. Printed beside it is the interval that 99.9 % of such shares lie in if th
 a cell of people is above it.
 """
 
-import pathlib
-
-from scripts.studies.study_options import Options, add_output, start_study, tool_parser
-
-parser = tool_parser(__doc__)
-parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
-add_output(parser)
-parser.add_argument("--trials", type=int, default=400, metavar="N", help="of people's captions; a quarter of damaged")
-parser.add_argument("--most-rows", type=int, default=1000, metavar="N", help="cells of more rows are left out")
-parsed = start_study(__name__, parser, "scripts", "metrics/wording")
-
 import functools
+import pathlib
 import sys
 from collections.abc import Sequence
 
@@ -38,6 +28,14 @@ from manycaps.kit.text_tokens import tokenize_rows
 from manycaps.kit.text_wording import coded_texts, wording_of, wording_test
 from scripts.studies.caption_rows import read_images
 from scripts.studies.study_frame import Line, StudyTable
+from scripts.studies.study_options import Options, add_output, tool_parser
+
+parser = tool_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
+add_output(parser)
+parser.add_argument("--trials", type=int, default=400, metavar="N", help="of people's captions; a quarter of damaged")
+parser.add_argument("--most-rows", type=int, default=1000, metavar="N", help="cells of more rows are left out")
+parsed = parser.parse_args
 
 KEY = ("corpus", "n_candidates", "n_references", "n_rows", "damage", "percent", "n_trials")
 COLUMNS = ("share", "mean_z", "sd_z", "covered", "named")

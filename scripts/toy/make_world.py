@@ -13,24 +13,21 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from scripts.command_line import start_tool
-from scripts.studies.study_options import tool_parser
-
-parser = tool_parser(__doc__)
-parser.add_argument("output", type=pathlib.Path, help="the new parquet file")
-parser.add_argument("--rows", type=int, default=10_000, help="scenes (default %(default)s)")
-parser.add_argument("--seed", type=int, default=0, help="seed of all choices (default %(default)s)")
-start_tool(__name__, parser.parse_args, "scripts/requirements.txt")
-
 import datasets
 import numpy as np
 import tqdm
 
 from manycaps.kit.base_messages import shown_path
 from manycaps.saved_files import check_can_be_written, write_atomically
+from scripts.studies.study_options import tool_parser
 from scripts.toy.captions import as_caption, draw_claim, draw_foil, draw_wording, other_caption, wrong_claim
 from scripts.toy.pictures import draw_picture
 from scripts.toy.scenes import draw_scene
+
+parser = tool_parser(__doc__)
+parser.add_argument("output", type=pathlib.Path, help="the new parquet file")
+parser.add_argument("--rows", type=int, default=10_000, help="scenes (default %(default)s)")
+parser.add_argument("--seed", type=int, default=0, help="seed of all choices (default %(default)s)")
 
 # Right captions of a scene beside its own one.
 N_REFERENCES = 4

@@ -1,4 +1,4 @@
-"""Tables of the trials over seeds, after Tables 1, 4 and 6 of Sarto et al. (2023), and of the study of positives."""
+"""Tables of the trials over seeds, after Tables 1, 4 and 6 of Sarto et al. (2023)."""
 
 import csv
 import io
@@ -9,8 +9,6 @@ import numpy as np
 import scipy.stats
 
 from manycaps.saved_files import write_text_atomically
-from scripts.studies.study_frame import Line, matching, numbers, read_lines
-from scripts.toy.tuning import Lambdas
 
 # Share of samples whose interval holds the true mean.
 CONFIDENCE = 0.95
@@ -60,15 +58,6 @@ VERDICT_COLUMNS = (
     ("foils with PAC-S", "foil accuracy"),
     ("foils with RefPAC-S", "foil accuracy ref"),
 )
-
-# Name of the files of the study of positives.
-STUDY_NAME = "positives"
-
-# Without positives, the paper's weights, and larger ones.
-LAMBDAS = (Lambdas(0.0, 0.0), Lambdas(0.05, 0.1), Lambdas(0.2, 0.2), Lambdas(0.4, 0.4))
-
-# A gain counts if it is larger than this many standard errors.
-N_ERRORS = 2
 
 
 def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
@@ -151,69 +140,6 @@ def read_csv(path: pathlib.Path) -> dict[str, list[dict[str, float]]]:
             by_seed = found.setdefault(row["variant"], {})
             by_seed.setdefault(row["seed"], {})[row["measurement"]] = float(row["percent"])
     return {name: list(by_seed.values()) for name, by_seed in found.items()}
-
-
-def values(lines: Sequence[Line], setting: str, lambdas: Lambdas, column: str) -> np.ndarray:
-    """Return a column of the lines of one setting and pair of lambdas, by seeds, shape (n_seeds,)."""
-    where = {"setting": setting, "lambda_v": f"{lambdas.v:g}", "lambda_t": f"{lambdas.t:g}"}
-    seeds = [int(line["seed"]) for line in matching(lines, **where)]
-    return np.array(numbers(lines, column, **where))[np.argsort(seeds)]
-
-
-def gain(lines: Sequence[Line], setting: str, lambdas: Lambdas, column: str) -> tuple[float, float]:
-    """Return what positives add to the same tuning without them: the mean over seeds, and its standard error.
-
-    >>> def line(seed, v, tau):
-    ...     return {"setting": "a", "seed": seed, "lambda_v": v, "lambda_t": v, "tau_b": tau}
-    >>> lines = [line("0", "0", "60"), line("1", "0", "61"), line("0", "0.2", "61"), line("1", "0.2", "64")]
-    >>> gain(lines, "a", Lambdas(0.2, 0.2), "tau_b")  # 1 and 3
-    (2.0, 1.0)
-    """
-    differences = values(lines, setting, lambdas, column) - values(lines, setting, LAMBDAS[0], column)
-    return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
-
-
-def gain_table(lines: Sequence[Line], column: str = "tau_b") -> str:
-    """Write for each setting the measurement without positives, and what each pair of lambdas adds, as Markdown."""
-    rows = [["setting", "without", *(f"lambda_v {x.v:g}, lambda_t {x.t:g}" for x in LAMBDAS[1:])]]
-    for setting in dict.fromkeys(line["setting"] for line in lines):
-        rows.append([setting, f"{values(lines, setting, LAMBDAS[0], column).mean():.1f}"])
-        for lambdas in LAMBDAS[1:]:
-            mean, error = gain(lines, setting, lambdas, column)
-            text = f"{mean:+.2f} ({error:.2f})"
-            rows[-1].append(f"**{text}**" if mean > N_ERRORS * error else text)
-    return _table(rows)
-
-
-def gain_words(lines: Sequence[Line], column: str = "tau_b") -> str:
-    """Say where positives help beyond two standard errors, where they harm, and where nothing was learnt without."""
-    helped, harmed, idle = [], [], []
-    names = list(dict.fromkeys(line["setting"] for line in lines))
-    for setting in names:
-        gains = [gain(lines, setting, lambdas, column) for lambdas in LAMBDAS[1:]]
-        if any(mean > N_ERRORS * error for mean, error in gains):
-            helped.append(f"{setting} ({max(gains)[0]:+.2f})")
-        if any(mean < -N_ERRORS * error for mean, error in gains):
-            harmed.append(f"{setting} ({min(gains)[0]:+.2f})")
-        if not values(lines, setting, LAMBDAS[0], "iterations").any():
-            idle.append(setting)
-    text = (
-        f"Positives help beyond two standard errors, with one of the weights at least, in {len(helped)} of "
-        f"{len(names)} settings: {', '.join(helped) or 'none of the settings'}; they harm in: "
-        f"{', '.join(harmed) or 'none'}."
-    )
-    stopped = " Without positives, no step lowered the validation loss for any seed in: "
-    return text + (f"{stopped}{', '.join(idle)}." if idle else "")
-
-
-def study_section(folder: pathlib.Path) -> str:
-    """Return what a card says of the study in a folder; a sentence where it has not run there."""
-    path = folder / f"{STUDY_NAME}.csv"
-    if not path.is_file():
-        return "Not measured for this checkpoint; `scripts/toy/positives_study.py` does it.\n"
-    lines = read_lines(path)
-    n_seeds = len({line["seed"] for line in lines})
-    return f"{gain_words(lines)}\n\n![Gains by setting]({STUDY_NAME}.png)\n\n{n_seeds} seeds.\n\n{gain_table(lines)}"
 
 
 def _compared(measurements: Measurements, name: str, other: str) -> str:

@@ -8,11 +8,6 @@ The same scenes each time; the checkpoint tiny-pac has seen none of them.
 import functools
 import json
 
-from scripts.command_line import start_tool
-from scripts.studies.study_options import tool_parser
-
-start_tool(__name__, tool_parser(__doc__).parse_args, "scripts/requirements.txt")
-
 import numpy as np
 import PIL.Image
 

@@ -14,7 +14,13 @@ import sys
 import time
 from collections.abc import Sequence
 
-from scripts.command_line import start_tool
+import torch
+import tqdm
+
+from manycaps.kit.base_files import file_sha256
+from manycaps.quickstart.image_metrics import CHECKPOINT
+from manycaps.saved_files import made_folder, write_text_atomically
+from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -26,16 +32,6 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=1_500, help="of 64 captions each (default %(default)s)")
     return parser.parse_args(arguments)
 
-
-start_tool(__name__, parsed, "scripts/requirements-training.txt")
-
-import torch
-import tqdm
-
-from manycaps.kit.base_files import file_sha256
-from manycaps.quickstart.image_metrics import CHECKPOINT
-from manycaps.saved_files import made_folder, write_text_atomically
-from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner
 
 WEIGHTS = CHECKPOINT / "open_clip_model.safetensors"
 

@@ -26,24 +26,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scripts.command_line import start_tool
-
-SEEDS = (0, 1, 2, 3, 4)
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=pathlib.Path, required=True, metavar="FOLDER", help="for every seed's results")
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="default: %(default)s")
-    parser.add_argument("--jobs", type=int, default=2, help="seeds trained at once (default %(default)s)")
-    parser.add_argument("--publish", type=pathlib.Path, metavar="FOLDER", help="for the first seed's checkpoint")
-    parser.add_argument("--quick", action="store_true", help="a minute of training that learns nothing")
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "scipy", "metrics/pac_score/requirements.txt")
-
 import numpy as np
 import torch
 import tqdm
@@ -58,9 +40,23 @@ from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.saved_files import write_atomically, write_text_atomically
 from scripts.toy.base_training import BaseRecipe, train_base
 from scripts.toy.small_clip import TREATMENT, UNTUNED_NAME, SmallClip
-from scripts.toy.tables import Measurements, as_markdown, foil_table, learned_kinds, study_section, verdict, write_csv
+from scripts.toy.tables import Measurements, as_markdown, foil_table, learned_kinds, verdict, write_csv
 from scripts.toy.trials import draw_trials, encode, measure
 from scripts.toy.tuning import PAC, PLAIN, TuningRecipe, tune_variants
+
+SEEDS = (0, 1, 2, 3, 4)
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=pathlib.Path, required=True, metavar="FOLDER", help="for every seed's results")
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="default: %(default)s")
+    parser.add_argument("--jobs", type=int, default=2, help="seeds trained at once (default %(default)s)")
+    parser.add_argument("--publish", type=pathlib.Path, metavar="FOLDER", help="for the first seed's checkpoint")
+    parser.add_argument("--quick", action="store_true", help="a minute of training that learns nothing")
+    return parser.parse_args(arguments)
+
 
 # Held-out scenes of the trials.
 N_TRIALS = 1000
@@ -199,7 +195,6 @@ def card(folder: pathlib.Path, facts: Sequence[Mapping[str, Any]], measurements:
         machine=f"{platform.machine()}, {platform.system()}, torch {torch.__version__}",
         tables=as_markdown(measurements, PLAIN),
         verdict=verdict(measurements),
-        study=study_section(folder),
         foils=foil_table(measurements),
         learned=learned_kinds(measurements[PAC]),
     )

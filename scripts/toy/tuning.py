@@ -66,7 +66,7 @@ class Tuple(NamedTuple):
 class TuningRecipe:
     """How the projections are tuned: as the paper does it, in fewer and larger steps, for they are small.
 
-    Few pairs and many generated positives, where positives help (`positives_study.py`).
+    Few pairs and many generated positives, where positives help.
     """
 
     make: TupleMake = dataclasses.field(default_factory=lambda: TupleMake(n_positives=4))

@@ -80,5 +80,4 @@ def test_a_study_has_its_section_with_pictures_that_are_there(study):
     pictures = re.findall(r"!\[([^\]]+)\]\((studies/[^)]+\.png)\)", SECTIONS[study])
     assert pictures
     assert [path for _, path in pictures if not (ROOT / "docs" / path).is_file()] == []
-    assert [path for _, path in pictures if not (ROOT / "docs" / path).with_suffix(".csv").is_file()] == []
     assert f"python -m scripts.studies.{study}" in SECTIONS[study]

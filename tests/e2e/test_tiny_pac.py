@@ -18,29 +18,13 @@ from manycaps.kit.clip_variants import WEIGHTS_NAME
 from manycaps.kit.clip_weights import read_weights, write_safetensors
 from manycaps.quickstart import comparison
 from manycaps.quickstart.image_metrics import COLUMNS, KINDS, mistake
-from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
 from scripts.toy.base_training import BaseRecipe
 from scripts.toy.make_world import GRADES, made_row
-from scripts.toy.positives_study import SETTINGS, recipe_of
 from scripts.toy.small_clip import UNTUNED_NAME
-from scripts.toy.tables import (
-    FOIL_KINDS,
-    LAMBDAS,
-    LEARNED,
-    N_ERRORS,
-    TABLES,
-    as_markdown,
-    foil_table,
-    gain,
-    learned_kinds,
-    read_csv,
-    study_section,
-    values,
-    verdict,
-)
+from scripts.toy.tables import FOIL_KINDS, LEARNED, TABLES, as_markdown, foil_table, learned_kinds, read_csv, verdict
 from scripts.toy.train_tiny_pac import BASE_FACTS_NAME, BASE_NAME, TRIALS_NAME
-from scripts.toy.tuning import PAC, PLAIN, VARIANTS, TuningRecipe
+from scripts.toy.tuning import PAC, PLAIN, VARIANTS
 from tests.module_folders import PAC_SCORE, REF_PAC_SCORE, ROOT
 
 pytestmark = pytest.mark.slow
@@ -159,26 +143,6 @@ def test_the_card_has_the_published_files_and_the_tables_of_their_numbers():
         assert part in text
     for kind, key in FOIL_KINDS:
         assert np.mean([found[key] for found in measurements[PAC]]) >= LEARNED, kind
-
-
-def test_the_card_has_the_study_of_positives():
-    lines = read_lines(FOLDER / "positives.csv")
-    cells = {(name, str(seed)) for name in SETTINGS for seed in range(N_SEEDS)}
-    assert {(line["setting"], line["seed"]) for line in lines} == cells
-    assert study_section(FOLDER) in (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert (FOLDER / "positives.png").is_file()
-    # The checkpoint is tuned where positives help, with weights that help there.
-    mean, error = gain(lines, "500 pairs", VARIANTS[PAC], "tau_b")
-    assert mean > 2 * error
-    assert TuningRecipe() == recipe_of(**SETTINGS["500 pairs"])
-    # What the card says in its own words.
-    gains = {name: gain(lines, name, VARIANTS[PAC], "tau_b") for name in SETTINGS}
-    assert max(gains, key=gains.get) == "30 % wrong"
-    assert not values(lines, "all vague", LAMBDAS[0], "iterations").any()
-    assert all((values(lines, "all vague", lambdas, "iterations") > 0).sum() <= 1 for lambdas in LAMBDAS)
-    of_few = [gain(lines, "50 pairs", lambdas, "tau_b") for lambdas in LAMBDAS[1:]]
-    assert all(abs(mean) <= N_ERRORS * error for mean, error in of_few)
-    assert all(gains[name][0] > mean - 2 * error for name in SETTINGS if "errs in" in name)
 
 
 def train(*arguments):

@@ -3,21 +3,10 @@
 import numpy as np
 import pytest
 
-from manycaps.comparison.paired_tests import holm_p_values
 from manycaps.kit.sets_gaps import gaps_test_of_sums, row_gaps
-from scripts.studies import human_parity_experts, human_parity_pairs, human_parity_power, human_parity_truth
-from scripts.studies.parity_pools import (
-    DAMAGES,
-    KINDS,
-    OBJECT,
-    Damage,
-    draw_places,
-    make_pool,
-    ordinary,
-    parity_of,
-    taken,
-)
-from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, draw_points, drawn_rows
+from scripts.studies import human_parity_experts, human_parity_power, human_parity_truth
+from scripts.studies.parity_pools import DAMAGES, KINDS, OBJECT, Damage, draw_places, make_pool, ordinary, taken
+from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, draw_points, drawn_rows
 
 N_PEOPLE = 6
 IMAGES = [
@@ -150,30 +139,6 @@ def test_speakers_write_what_they_are_named_after():
     (rows,) = drawn_texts([KnownSpeaker(is_bland=True)], (1, 19), pool=few)
     sums = rows.sum(axis=2)
     assert (sums[:, 0] == sums.min(axis=1)).all()
-
-
-def test_ten_systems_are_spoken_of_as_in_a_comparison():
-    faulty = [KnownSpeaker(), KnownSpeaker(0.4), KnownSpeaker()]
-    for speakers, is_said in (([KnownSpeaker()] * 3, False), (faulty, True)):
-        (rows,) = corpora(POINTS, (2, 3), speakers, 40, 1, (0,))
-        results = [parity_of(of_one, 2) for of_one in rows]
-        adjusted = holm_p_values(np.array([result["human_parity_p_value"] for result in results]))
-        systems = human_parity_pairs.compared(rows, 2).systems
-        assert [system.adjusted_p_value for system in systems] == adjusted.tolist()
-        assert ("said" in human_parity_pairs.ten_claims(rows, 2)) == is_said
-        assert is_said == any(word.name not in ("alike", "untested") for one in systems for word in one.words)
-
-
-def test_what_is_said_of_a_pair_is_held_against_what_is_true():
-    unknown = {"ordinary_share": 0.05, "near_duplicate_share": 0.05}
-    people, wrong = (
-        {"unlike_people_share": unlike, "fidelity_gap": gap, **unknown} for unlike, gap in ((0.05, 0.0), (0.4, 1.0))
-    )
-    rows = drawn_texts([KnownSpeaker(), KnownSpeaker(0.4)], n_rows=150)
-    (pair,) = human_parity_pairs.compared(rows, 2).pairs
-    assert pair.faults.better == "0"
-    assert not {*human_parity_pairs.Truth(people, wrong).false_claims(pair)}
-    assert "fewer faults falsely" in {*human_parity_pairs.Truth(wrong, people).false_claims(pair)}
 
 
 def test_a_share_of_bad_captions_separates_them_from_good_ones():

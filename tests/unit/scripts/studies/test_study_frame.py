@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from scripts.studies import renew_studies
+from scripts.studies.renew_studies import PAGE
 from scripts.studies.study_frame import StudyTable, as_cell, numbers, print_table, read_lines, study_settings
 from scripts.studies.study_list import STUDIES
 from scripts.studies.study_options import study_parser
@@ -84,8 +85,8 @@ def renew(monkeypatch, tmp_path):
             folder = Path(arguments[arguments.index("--output") + 1])
             folder.mkdir(parents=True, exist_ok=True)
             study = arguments[2].rpartition(".")[2]
-            (folder / f"{study}.csv").write_text("a,b\n")
-            (folder / f"{study}.json").write_text("{}")
+            for ending in ("csv", "json", "png"):
+                (folder / f"{study}.{ending}").touch()
             return subprocess.CompletedProcess(arguments, returncode=int(study == "search"))
 
         monkeypatch.setattr(renew_studies.subprocess, "run", run)
@@ -102,7 +103,8 @@ def test_studies_run_on_the_corpora_of_the_list_and_are_copied(renew):
     assert status == 0
     assert [arguments[0] for arguments in runs] == [f"scripts.studies.{study}" for study in without_search]
     assert all("--data" not in arguments for arguments in runs)
-    assert shown == sorted(f"shown/bundled/{study}.csv" for study in without_search)
+    assert {"shown/bundled/efficiency.png", "shown/bundled/inference.png"} <= {*shown}
+    assert all(f"({path.replace('shown', 'studies')})" in PAGE.read_text(encoding="utf-8") for path in shown)
     status, runs, shown = renew("--data", "data", "--only", "sensitivity")
     assert status == 0
     corpora = [arguments[arguments.index("--corpus") + 1] for arguments in runs if "--corpus" in arguments]
