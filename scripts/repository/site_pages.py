@@ -7,7 +7,6 @@ page lies its Markdown, which llms.txt lists.
 import argparse
 import importlib
 import inspect
-import io
 import json
 import pathlib
 import pkgutil
@@ -45,16 +44,10 @@ NOTEBOOKS = {
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 }
 
-# Pictures of documents that are not in docs/.
-PICTURES = {"checkpoints/tiny-pac/positives.png": "cards/positives.png"}
-
-PAGES = {**DOCUMENTS, **PROGRAMS, **NOTEBOOKS, **PICTURES}
+PAGES = {**DOCUMENTS, **PROGRAMS, **NOTEBOOKS}
 
 # Where links lead: the README is no page of the site.
 LINKED = {**PAGES, "README.md": "index.md"}
-
-# Largest PNG that is kept as it is, in bytes, and colours of one that is made smaller.
-LARGEST_PICTURE, N_COLORS = 40_000, 64
 
 FENCED = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
@@ -81,11 +74,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     read: dict[str, Callable[[str], str]] = {".md": str, ".py": as_program, ".ipynb": as_page}
     for source, place in PAGES.items():
         path = ROOT / source
-        if path.suffix in read:
-            content = read[path.suffix](path.read_text(encoding="utf-8"))
-            files.append(File.generated(config, place, content=content))
-        else:
-            files.append(File.generated(config, place, abs_src_path=str(path)))
+        content = read[path.suffix](path.read_text(encoding="utf-8"))
+        files.append(File.generated(config, place, content=content))
     files.append(File.generated(config, "command_line.md", content="\n\n".join(command_line())))
     return files
 
@@ -114,7 +104,7 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:  
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the Markdown copies and llms.txt, and make pictures of many colours smaller."""
+    """Write the Markdown copies and llms.txt."""
     site = pathlib.Path(config.site_dir)
     lines = [f"# {config.site_name}", "", f"> {config.site_description}.", "", "## Pages", ""]
     for place, (title, markdown) in written.items():
@@ -123,9 +113,6 @@ def on_post_build(config: MkDocsConfig) -> None:
         copy.write_text(markdown.strip() + "\n", encoding="utf-8")
         lines.append(f"- [{title}]({place})")
     (site / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for path in site.rglob("*.png"):
-        if path.stat().st_size > LARGEST_PICTURE:
-            path.write_bytes(smaller(path))
 
 
 def led(link: re.Match[str], source: str, place: str) -> str:
@@ -210,13 +197,3 @@ def described(name: str) -> str:
         code = f"{member.__name__}{signature}\n\n{inspect.getdoc(member)}"
         parts.append(f"### {member.__name__}\n\n```text\n{code}\n```")
     return "\n\n".join(parts)
-
-
-def smaller(path: pathlib.Path) -> bytes:
-    """Return a picture with a palette, if that is smaller."""
-    from PIL import Image
-
-    file = io.BytesIO()
-    with Image.open(path) as image:
-        image.convert("RGB").quantize(N_COLORS, dither=Image.Dither.NONE).save(file, format="PNG", optimize=True)
-    return min(file.getvalue(), path.read_bytes(), key=len)
