@@ -22,7 +22,7 @@ def name_of(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-def run_without_packages(*arguments):
+def run_without_packages(*arguments, given=None):
     """Run Python in the repository, where the standard library and its own files are all that can be imported."""
     command = [sys.executable, "-S", "-E", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=ROOT)

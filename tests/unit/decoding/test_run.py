@@ -165,20 +165,6 @@ def test_samples_with_line_separators_and_a_row_that_one_setting_lacks(folder, t
         assert all("\u2028" in text for row in rows for text in row["captions"])
 
 
-@pytest.mark.parametrize("search", [["--greedy"], ["--num-beams", "4"], ["--diverse", "0.5"]])
-def test_searches_are_refused_for_a_server_before_the_first_request(folder, tmp_path, capsys, search):
-    line = ["decoding", "--url", "http://localhost:1/v1", "--model", "m", str(folder / "photos"), "--prompt", "what?"]
-    line += ["-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out"), "--temperature", "0.5,1", "-n", "2"]
-    assert main([*line, *search]) == 2
-    assert "--url: expected options of sampling, got " in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_fewer_beams_than_samples_are_refused(folder, tmp_path, capsys):
-    assert main(model_line(folder, tmp_path / "out", "--num-beams", "2", "-n", "3")) == 2
-    assert "--num-beams: expected at least 3 for as many samples, got 2." in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["people", "People"])
 def test_a_setting_named_as_people_is_refused(folder, tmp_path, capsys, name):
     content = (folder / "out" / "samples" / "t1.jsonl").read_text()

@@ -66,16 +66,17 @@ def test_the_level_is_kept(m, n, n_rows):
     assert low <= np.count_nonzero(found <= 0.05) <= high
 
 
+@pytest.mark.slow
 def test_clusters_keep_the_level_that_rows_do_not():
     """Forty clusters of three equal rows: three times the gaps, and nine times their covariance."""
-    distances = drawn_distances(np.random.default_rng(2), 200 * 40, 3, 3).reshape(200, 40, 6, 6)
+    distances = drawn_distances(np.random.default_rng(2), 400 * 40, 3, 3).reshape(400, 40, 6, 6)
     clusters = np.repeat(np.arange(40), 3).tolist()
     counts = np.zeros(2)
     for corpus in distances:
         copied = np.repeat(corpus, 3, axis=0)
         tests = human_parity_test(copied, 3, clusters), human_parity_test(copied, 3)
         counts += [test.p_value <= 0.05 for test in tests]
-    low, high = scipy.stats.binom.interval(0.999, 200, 0.05)
+    low, high = scipy.stats.binom.interval(0.999, 400, 0.05)
     assert low <= counts[0] <= high < counts[1]
 
 
