@@ -22,6 +22,7 @@ from collections.abc import Sequence
 import evaluate
 
 from manycaps.saved_files import write_text_atomically
+from scripts.benchmarks import timing
 from scripts.benchmarks.timing import Comparison
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -52,7 +53,8 @@ def as_line(row: Comparison) -> str:
 
 
 def shrink() -> None:
-    """Give the suites that are imported the sizes of their `SMALL`."""
+    """Give the suites that are imported the sizes of their `SMALL`, and time each work once."""
+    timing.MOST_REPEATS = 1
     for name in suite_names():
         suite = sys.modules.get(f"scripts.benchmarks.{name}")
         for constant, size in suite.SMALL.items() if suite else ():

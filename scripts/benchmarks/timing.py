@@ -5,6 +5,9 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+# Most runs of which a median is taken; a run that shows only that a suite works (--small) has one.
+MOST_REPEATS = 100
+
 
 class Comparison(NamedTuple):
     """One line of the benchmark's table: the same work done by this project and by its peer (or its limit)."""
@@ -64,7 +67,7 @@ def medians(
 ) -> tuple[float, ...]:
     """Return the median seconds of each of several works, run in turn: A B A B ..."""
     seconds: list[list[float]] = [[] for _ in works]
-    for _ in range(repeats):
+    for _ in range(min(repeats, MOST_REPEATS)):
         for work, measured in zip(works, seconds, strict=True):
             start = clock()
             work()

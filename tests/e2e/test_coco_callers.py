@@ -10,7 +10,6 @@ import json
 import pickle
 import subprocess
 import sys
-import types
 from collections import defaultdict
 
 import pytest
@@ -220,30 +219,3 @@ def test_a_process_without_the_package(programs):
     assert message.startswith(
         "METEOR 1.5 needs its data, and pycocoevalcap is not installed. Run `pip install pycocoeval"
     )
-
-
-@pytest.mark.slow
-@pytest.mark.network
-def test_lmms_eval_from_pypi(golden, programs, tmp_path, monkeypatch):
-    """The package's own file, as it is installed; what it only logs with, and its model code, stay out."""
-    line = f"-m pip install -q --no-deps --target {tmp_path} lmms-eval==0.7.3"
-    if programs(*line.split()).returncode:
-        pytest.skip("needs PyPI")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("lmms_eval", "lmms_eval.tasks"):  # without the code of their `__init__`, which needs models
-        package = types.ModuleType(name)
-        package.__path__ = [str(tmp_path / name.replace(".", "/"))]
-        monkeypatch.setitem(sys.modules, name, package)
-    logger = types.SimpleNamespace(info=lambda message: None)
-    monkeypatch.setitem(sys.modules, "loguru", types.SimpleNamespace(logger=logger))
-    task = importlib.import_module("lmms_eval.tasks.coco_cap.utils")
-    captions = captions_of(golden)
-    results = [
-        {"answer": captions[each["image_id"]], "pred": each["caption"], "image_id": each["image_id"], "id": i}
-        for i, each in enumerate(golden["results"])
-    ]
-    names = {"bleu4": "Bleu_4", "bleu1": "Bleu_1", "meteor": "METEOR", "rougel": "ROUGE_L", "cider": "CIDEr"}
-    for function, key in names.items():
-        value = getattr(task, f"coco_{function}")(results, None)
-        assert value == pytest.approx(golden["meta"]["eval"][key], abs=1e-15, rel=0)

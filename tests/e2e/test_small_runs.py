@@ -2,10 +2,10 @@
 
 import csv
 import gzip
+import importlib
 import itertools
 import json
 import math
-import os
 import random
 import re
 import runpy
@@ -16,7 +16,9 @@ import types
 
 import pytest
 
+from scripts import benchmark
 from scripts.benchmark import suite_names
+from scripts.benchmarks import timing
 from scripts.studies.study_list import STUDIES
 from tests.tools import EXAMPLES, ROOT, TOOLS, name_of
 
@@ -65,18 +67,53 @@ def data(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def small_suites(data, monkeypatch):
+    """A function that imports a suite; the sizes of all that are imported come back after the test."""
+    monkeypatch.setattr(timing, "MOST_REPEATS", timing.MOST_REPEATS)
+
+    def prepare(suite):
+        importlib.import_module(f"scripts.benchmarks.{suite}")
+        for name in suite_names():
+            imported = sys.modules.get(f"scripts.benchmarks.{name}")
+            for constant in imported.SMALL if imported else ():
+                monkeypatch.setattr(imported, constant, getattr(imported, constant))
+        if "scripts.benchmarks.diversity" in sys.modules:
+            monkeypatch.setattr("scripts.benchmarks.diversity.FOLDER", data)
+
+    return prepare
+
+
 @pytest.mark.parametrize("suite", suite_names())
-def test_a_suite_of_the_benchmark_runs_to_its_end(suite, data, tmp_path):
+def test_a_suite_of_the_benchmark_runs_to_its_end(suite, small_suites, tmp_path, capsys):
     if suite == "coco_eval" and not shutil.which("java"):
         pytest.skip("its peer needs Java")
-    command = [sys.executable, "-m", "scripts.benchmark", "--small", "--only", suite, "--csv", str(tmp_path / "x.csv")]
-    environment = {**os.environ, "MANYCAPS_DATA": str(data)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    small_suites(suite)
+    assert benchmark.main([suite], tmp_path / "x.csv", is_small=True) == 0
+    assert_has_ratios(capsys.readouterr().out, tmp_path / "x.csv")
+
+
+def test_the_benchmark_is_a_program(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "scripts.benchmark",
+        "--small",
+        "--only",
+        "chair",
+        "--csv",
+        str(tmp_path / "x.csv"),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader((tmp_path / "x.csv").read_text(encoding="utf-8").splitlines()))
-    assert [line for line in done.stdout.splitlines() if " x " in line][-1].strip().startswith(rows[-1]["work"])
+    assert_has_ratios(done.stdout, tmp_path / "x.csv")
+
+
+def assert_has_ratios(printed, path):
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert [line for line in printed.splitlines() if " x " in line][-1].strip().startswith(rows[-1]["work"])
     assert all(math.isfinite(float(row["ratio"])) and float(row["ratio"]) > 0 for row in rows)
-    assert "MISSED" not in done.stdout
+    assert "MISSED" not in printed
 
 
 def test_every_program_is_run_by_a_test():
