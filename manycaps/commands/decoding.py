@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=pathlib.Path, default=pathlib.Path("decoding"), metavar="FOLDER", help="default decoding"
     )
     parser.add_argument("--reference-columns", metavar="ROLE=NAME,...", help="columns of the references")
+    parser.add_argument("--reference-split", metavar="NAME", help="of Karpathy's or MSR-VTT's file of references: test")
     how = parser.add_argument_group("settings")
     how.add_argument("--temperature", type=_numbers, default=[1.0], metavar="T,...", help="default 1")
     how.add_argument("--top-p", type=_numbers, default=[1.0], metavar="P,...", help="default 1: all tokens")
@@ -78,6 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
         chosen["sample"] = options_of(arguments, arguments.output / "samples", Setting())
     given = {name: getattr(arguments, name) for name in ("references", "output", "budget", "distance", "encoder")}
     given |= {"n_resamples": arguments.n_resamples, "seed": arguments.seed, "columns": arguments.reference_columns}
+    given["split"] = arguments.reference_split
     options = DecodingOptions(**given, **chosen)
     with sole_output(options.output):
         compared = decoding(options)

@@ -80,7 +80,7 @@ from manycaps.human_correlation.benchmarks import BENCHMARKS
 # Options that only one of --benchmark and --ratings takes.
 OF_BENCHMARKS = ("data", "against", *(f"{prefix}{name}" for prefix in ("", "against_") for name in ("config", "key")))
 OF_BENCHMARKS += ("options", "against_options", "lower_is_better", "against_lower_is_better")
-OF_RATINGS = ("systems", "scales", "names", "columns", "common_rows", "clusters", "distance", "format")
+OF_RATINGS = ("systems", "scales", "names", "columns", "split", "common_rows", "clusters", "distance", "format")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +122,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     of_ratings.add_argument("--distance", metavar="NAME", help=f"of human_parity: {', '.join(PARITY_DISTANCES)}")
     of_ratings.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: of the files")
     of_ratings.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="names of columns of captions")
+    of_ratings.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file of references: test")
     of_ratings.add_argument("--common-rows", action="store_true", help="leave out rows that one of the files lacks")
     of_ratings.add_argument("--clusters", metavar="PATTERN", help="ids with the same match belong together")
     of_ratings.add_argument("-f", "--format", choices=("text", "md", "latex", "json"), default="text")

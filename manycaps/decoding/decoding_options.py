@@ -27,6 +27,8 @@ class DecodingOptions:
     sample: SampleOptions | None = None
     # From roles to names of columns of the references, or both as text.
     columns: Mapping[str, str] | str | None = None
+    # Split of references in files with several, such as Karpathy's.
+    split: str | None = None
     # Rows to sample over all settings: those that are clearly worse are dropped early. None: all rows of all settings.
     budget: int | None = None
     # Distance of captions, as for `manycaps compare`, and sentence encoder.

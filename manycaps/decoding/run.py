@@ -1,10 +1,11 @@
 """From the options of `manycaps decoding` to the answer: sample what is missing, compare, and choose."""
 
+import contextlib
 import json
 import math
 import pathlib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,10 +174,20 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
             "name. Rename it."
         )
     files = dict(zip(names, options.files, strict=True))
-    read = read_systems(files, options.references, as_columns(options.columns))
+    with _reference_split():
+        read = read_systems(files, options.references, as_columns(options.columns), split=options.split)
     for note in read.notes:
         warnings.warn(note, stacklevel=2)
     return {name: [row._replace(captions={name: row.captions[name]}) for row in read.rows] for name in names}
+
+
+@contextlib.contextmanager
+def _reference_split() -> Iterator[None]:
+    """Let messages name the option of this command: its --split is that of the rows to sample for."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(str(error).replace("--split", "--reference-split")) from error
 
 
 class Samples:
@@ -185,8 +196,10 @@ class Samples:
     def __init__(self, options: DecodingOptions):
         assert options.sample is not None  # the caller checked it
         self._options, self._sample = options, options.sample
-        source = open_source(options.references, (), as_columns(options.columns), either=True)
-        self._people: dict[str, CaptionRow] = {row.id: row for row in good_rows(source.rows())}
+        with _reference_split():
+            columns = as_columns(options.columns)
+            source = open_source(options.references, (), columns, either=True, split=options.split)
+            self._people: dict[str, CaptionRow] = {row.id: row for row in good_rows(source.rows())}
         items = items_of(self._sample)
         self.items: list[Item] = [item for item in items if len(self._references(item.id)) > 1]
         if not self.items:

@@ -41,7 +41,7 @@ LEAST_CAPTIONS = 5
 REPORT = "comparison.json"
 
 # Options that only a comparison takes.
-OF_COMPARE = ("references", "metrics", "names", "columns", "common_rows", "limit", "distance")
+OF_COMPARE = ("references", "metrics", "names", "columns", "split", "common_rows", "limit", "distance")
 
 # Parts of keys whose numbers say how sure another number is, and not how a system writes.
 OF_CERTAINTY = ("_ci_low", "_ci_high", "p_value", "smallest_p", "statistic", "n_rows", "_expected", "_of_people")
@@ -71,6 +71,7 @@ class RatingOptions:
     metrics: Sequence[str] | None = None
     names: Sequence[str] | None = None
     columns: str | None = None
+    split: str | None = None
     common_rows: bool = False
     clusters: str | None = None
     limit: int | None = None

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Points of a curve that are drawn at most: enough for the eye, for any number of rows.
 MOST_POINTS = 300
 
+# Height of a line of a legend, in units of a figure's height.
+LEGEND_LINE = 0.22
+
 
 def metric_plot(compared: ComparedMetric) -> Plot:
     """Means of the systems, and differences to the first one, with their intervals."""
@@ -54,7 +57,7 @@ def difference_plot(compared: ComparedMetric) -> Plot:
     """Differences to the first system, row by row in falling order."""
     metric, names = compared.metric, list(compared.values)
     descriptions = []
-    with new_figure(3.2) as (figure, axes):
+    with new_figure(max(3.2, LEGEND_LINE * len(names))) as (figure, axes):
         for i, name in enumerate(names[1:], start=1):
             differences = np.sort(compared.values[name] - compared.values[names[0]])[::-1]
             places = np.unique(np.linspace(0, len(differences) - 1, MOST_POINTS).astype(int))
@@ -117,7 +120,7 @@ def diversity_plot(comparison: SystemComparison) -> Plot | None:
     if quality is None or not comparison.rows[0].captions:
         return None
     shares = {name: distinct_share([row.captions[name] for row in comparison.rows]) for name in comparison.systems}
-    with new_figure(3.6) as (figure, axes):
+    with new_figure(max(3.6, LEGEND_LINE * (len(shares) + 1))) as (figure, axes):
         for i, (name, share) in enumerate(shares.items()):
             mean = quality.means[name]
             if not math.isnan(mean.ci_low):

@@ -7,7 +7,8 @@ from .sample_options import SampleOptions
 
 if TYPE_CHECKING:
     from .run import sample
+    from .same_meaning import SameMeaning
 
-__all__ = ["SampleOptions", "sample"]
+__all__ = ["SameMeaning", "SampleOptions", "sample"]
 
-__getattr__ = imported_later(__name__, {"sample": "run"})
+__getattr__ = imported_later(__name__, {"sample": "run", "SameMeaning": "same_meaning"})

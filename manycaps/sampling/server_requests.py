@@ -61,7 +61,9 @@ class AttemptError(Exception):
 class Requests:
     """Requests to the address of `--url`; a context in which they can be made from any thread."""
 
-    def __init__(self, options: SampleOptions):
+    def __init__(self, options: SampleOptions, expected: str = "samples", item: str = "row {!r}"):
+        """Check the address; `expected` from the server, and the `item` that is asked about, are for messages."""
+        self._expected, self._item = expected, item
         self._retries, self._timeout = options.retries, options.timeout
         try:
             given = yarl.URL(options.url or "")
@@ -104,7 +106,7 @@ class Requests:
         self._run(self._cancelled())
 
     def texts(self, body: Mapping[str, Any], wanted: int, name: str) -> list[str]:
-        """Return the texts of a request for row `name`: at least one, and at most as many as were wanted.
+        """Return the texts of a request for the item `name`: at least one, and at most as many as were wanted.
 
         Raises RefusedError if the server refuses the request, RowError if it answers others, ValueError otherwise.
         """
@@ -144,10 +146,10 @@ class Requests:
 
     def _give_up(self, error: AttemptError, name: str, n_repeated: int) -> NoReturn:
         after = f" after {n_repeated} {'retry' if n_repeated == 1 else 'retries'}" if n_repeated else ""
-        kind, row = (RowError, f" for row {name!r}") if error.is_of_row else (ValueError, "")
+        kind, row = (RowError, f" for {self._item.format(name)}") if error.is_of_row else (ValueError, "")
         raise kind(
-            f"--url: expected samples from {self.shown}, got {error}{row}{after}. Check the server, --model and "
-            f"{KEY}; finished rows are kept: the same command resumes."
+            f"--url: expected {self._expected} from {self.shown}, got {error}{row}{after}. Check the server, --model "
+            f"and {KEY}; finished rows are kept: the same command resumes."
         )
 
     async def _attempt(self, content: bytes) -> list[str]:

@@ -360,6 +360,21 @@ def test_a_split_of_files_without_any_is_refused(line, folder, capsys):
     assert "--split: expected a file with splits, such as dataset_coco.json, got none" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["decoding", "human-correlation --ratings ratings.csv -m bleu_rouge"])
+def test_commands_with_references_take_a_split_of_them(command, folder, capsys):
+    (folder / "dataset_coco.json").write_text(karpathy(others=True))
+    (folder / "other.jsonl").write_text((folder / "system.jsonl").read_text())
+    (folder / "ratings.csv").write_text("system,id,quality\n" + "".join(f"system,{n},{len(n)}\n" for n in NAMES))
+    option = "--reference-split" if command == "decoding" else "--split"
+    line = [*command.split(), "system.jsonl", "other.jsonl", "-r", "dataset_coco.json", "--distance", "cider"]
+    assert main(line) != 0
+    assert f"expected {option} out of test (8 rows), " in capsys.readouterr().err
+    # Eight rows are read; they are too few to choose a setting by.
+    assert main([*line, option, "test"]) == (1 if command == "decoding" else 0)
+    printed = capsys.readouterr()
+    assert ("got 8" if command == "decoding" else "over captions") in printed.out + printed.err
+
+
 @pytest.mark.parametrize("split", ["val", "restval+test", "train"])
 def test_splits_are_read_alone_or_together_and_others_are_named(split, folder):
     (folder / "dataset_coco.json").write_text(karpathy(others=True).replace('"flickr30k"', '"coco"'))
