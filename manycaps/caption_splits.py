@@ -76,7 +76,8 @@ def write_splits(options: SplitOptions) -> DataSplits:
         raise ValueError(f"--labels: expected {expected}, got {options.labels}. Name a file with one label per line.")
     check_tokenizer(options.tokenizer)
     check_can_be_written(options.output)
-    source = open_source(options.sources, columns=options.columns, either=True, split=options.split)
+    columns, tokenizer = options.columns, options.tokenizer
+    source = open_source(options.sources, columns=columns, either=True, split=options.split, tokenizer=tokenizer)
     rows = list(good_rows(source.rows()))
     check_distinct_rows(rows, options.sources[0])
     captions = [row.people for row in rows]

@@ -107,6 +107,7 @@ def _run(arguments: list[str]) -> int:
             own.add_argument("--traceback", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
             command.add_arguments(own)
     given = parser.parse_args(arguments)
+    given.typed = arguments
     try:
         if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
             os.environ["MPLBACKEND"] = "agg"

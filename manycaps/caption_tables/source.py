@@ -31,7 +31,7 @@ from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedStore, filled
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
 from manycaps.kit.base_rows import EmptyCaptions, looks_like_list
-from manycaps.kit.text_tokens import token_finder
+from manycaps.kit.text_tokens import Tokenizer, token_finder
 
 # Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24
@@ -72,6 +72,8 @@ class CaptionSource(NamedTuple):
     limit: int | None
     # Whether rows are read once and in order, so that files that cannot be split need no store.
     is_stream: bool = False
+    # Without a token of which tokenizer, of those with a name, a caption counts as empty.
+    tokenizer: Tokenizer = "ptb"
 
     @property
     def needs_store(self) -> bool:
@@ -93,7 +95,8 @@ class CaptionSource(NamedTuple):
 
     def rows(self) -> Iterator[CaptionRow | BadRow]:
         """Yield all rows in order, then warn of empty captions."""
-        counted = [_CountedSide(self.main, "predictions"), _CountedSide(self.references or self.main, "references")]
+        sides = {"predictions": self.main, "references": self.references or self.main}
+        counted = [_CountedSide(side, role, self.tokenizer) for role, side in sides.items()]
         for row in self._rows():
             if isinstance(row, CaptionRow):
                 for side in counted:
@@ -224,10 +227,10 @@ class CaptionSource(NamedTuple):
 
 
 class _CountedSide(EmptyCaptions):
-    """Empty captions of one side of the rows, without a token of "ptb"; of numbered columns, cells that have none."""
+    """Empty captions of one side of the rows, without a token; of numbered columns, cells that have none."""
 
-    def __init__(self, side: FileSide, role: str) -> None:
-        super().__init__(token_finder("ptb"))
+    def __init__(self, side: FileSide, role: str, tokenizer: Tokenizer) -> None:
+        super().__init__(token_finder(tokenizer))
         self._file, self._role = side.files[0].path, role
         self._n_columns = len(side.wide.get(getattr(side.layout, role) or "", ()))
 
@@ -253,6 +256,7 @@ def open_source(
     either: bool = False,
     optional: Sequence[str] = (),
     split: str | None = None,
+    tokenizer: Tokenizer = "ptb",
 ) -> CaptionSource:
     """Find files of captions, and describe how they are read.
 
@@ -262,7 +266,8 @@ def open_source(
     have a mapping of its own. Images and videos are in a folder, or at an address, where a column names them, or an id.
     Without a `limit` all rows are read. With `either`, files that hold references alone will do. Rows that lack an
     `optional` "image" or "video", or name none that can be read, are good ones. `split`, "test" or "train+restval", is
-    that of files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise.
+    that of files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise. A
+    caption without a token of the `tokenizer` is counted as empty.
 
     A ValueError says that there is no such file, no column of captions or several of them, no id to join by, or that no
     file can be read.
@@ -285,7 +290,8 @@ def open_source(
     check_split_used(split, [side for side in (main, others) if side is not None])
     media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
     main = main._replace(optional=tuple(optional))
-    return CaptionSource(main, others and others._replace(optional=tuple(optional)), media, limit)
+    others = others and others._replace(optional=tuple(optional))
+    return CaptionSource(main, others, media, limit, tokenizer=tokenizer)
 
 
 def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:

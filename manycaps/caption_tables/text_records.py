@@ -46,6 +46,12 @@ SEPARATORS = {".csv": ",", ".tsv": "\t", ";": ";", "|": "|"}
 NAMED = "named captions"
 CAPTION_NUMBER = re.compile(r"(?:(?<=\.jpg)\.1)?#\d+$")
 
+# Form of lines with the clip of a video, a blank and a caption, behind a few others, as of MSVD's
+# AllVideoDescriptions.txt: the 11 signs of YouTube, and the seconds at which the clip begins and ends.
+CLIPS = "captions of clips"
+CLIP_LINE = re.compile(r"([\w-]{11}_\d+_\d+) +(\S.*)", re.DOTALL)
+MOST_LINES_BEFORE_CLIPS = 20
+
 # A line of column names, of which at least one is usual: no caption is a single word, or several without blanks.
 HEADER = re.compile(r"\w+(?: ?[,;|\t] ?\w+)*")
 USUAL_NAMES = frozenset(
@@ -106,7 +112,8 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
             stream.seek(piece.start)
             blocks = _records_of(_lines(stream), form, piece.start, names)
         inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
-        parse: Callable[[Block, int], Any] = {TEXT: _parsed_captions, NAMED: _parsed_named}.get(form, _parsed_line)
+        parsers = {TEXT: _parsed_captions, NAMED: _parsed_named, CLIPS: _parsed_clip}
+        parse: Callable[[Block, int], Any] = parsers.get(form, _parsed_line)
         if form in SEPARATORS:
             parse = functools.partial(_parsed_cells, names, SEPARATORS[form])
         # No line behind the last row: it may be one that cannot be read, which is another piece's.
@@ -130,12 +137,14 @@ def _parsed_blocks(
 
 
 def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> str:
-    """How the lines of a file make records, by the first of them: a kind, a key of `SEPARATORS`, or `NAMED`."""
+    """How the lines of a file make records, by the first of them: a kind, a key of `SEPARATORS`, `NAMED` or `CLIPS`."""
     if file.kind == ".jsonl":
         return file.kind
     first = next((line for line in read_lines(stream) if line.strip()), b"")
     stream.seek(0)
     line = _text(first, 0).strip()
+    if file.kind == TEXT and _holds_clips(stream, read_lines):
+        return CLIPS
     if file.kind == ".csv":
         return ".csv" if "," in line else next((sign for sign in "|;" if sign in line), ".csv")
     name, tab, _ = line.partition("\t")
@@ -151,6 +160,18 @@ def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], 
             "file of the captions, or write a tab and a caption behind each name."
         )
     return NAMED if tab else TEXT
+
+
+def _holds_clips(stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> bool:
+    """Whether one of the first lines is that of a clip."""
+    lines = (line for line in read_lines(stream) if line.strip())
+    try:
+        return any(CLIP_LINE.match(_text(line, 0)) for line in itertools.islice(lines, MOST_LINES_BEFORE_CLIPS + 1))
+    except BadLineError:  # whoever reads it says so
+        return False
+    finally:
+        lines.close()
+        stream.seek(0)
 
 
 def _is_utf_16(stream: IO[bytes], file: TableFile) -> bool:
@@ -210,6 +231,8 @@ def _records_of(lines: Iterable[bytes], kind: str, start: int, names: list[str] 
         blocks = _table_blocks(lines, SEPARATORS[kind], start, names)
     else:
         blocks = _paragraphs(lines, start) if kind == TEXT else _line_blocks(lines, start)
+    if kind == CLIPS and start == 0:
+        blocks = itertools.dropwhile(lambda block: not CLIP_LINE.match(block.lines[0]), blocks)
     return (block for block in blocks if any(line.strip() for line in block.lines))
 
 
@@ -330,6 +353,17 @@ def _parsed_named(block: Block, row: int) -> Any:
             f"row[{row}]: expected a name, a tab and a caption, got {len(cells) - 1} tabs. Fix or delete this line."
         )
     return {"id": CAPTION_NUMBER.sub("", cells[0].strip()), "caption": cells[1].strip()}
+
+
+def _parsed_clip(block: Block, row: int) -> Any:
+    """Clip and caption of a line."""
+    parts = CLIP_LINE.match(block.lines[0].strip())
+    if parts is None:
+        raise ValueError(
+            f"row[{row}]: expected a clip such as mv89psg6zh4_33_46, a blank and a caption, got "
+            f"{shown_value(block.lines[0].strip())}. Fix or delete this line."
+        )
+    return {"id": parts[1], "caption": parts[2]}
 
 
 def _parsed_line(block: Block, row: int) -> Any:

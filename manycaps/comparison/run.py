@@ -137,6 +137,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         common_rows=options.common_rows,
         split=options.split,
         seed=options.seed,
+        tokenizer=options.tokenizer or "ptb",
     )
     modules = [module for module in options.metrics or () if module != MODULE]
     if options.metrics is None:

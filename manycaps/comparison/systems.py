@@ -139,15 +139,16 @@ def read_systems(
     common_rows: bool = False,
     split: str | None = None,
     seed: int = 0,
+    tokenizer: str = "ptb",
 ) -> ReadSystems:
     """Read the captions of several systems, and join them by the ids of their rows.
 
     `files` goes from the name of each system to its file, the baseline first. Every row must have what is `needed`, out
     of "images" and "videos", and what a folder is given for. Rows that some file lacks are left out with `common_rows`,
     and are an error without it; so are rows with a single reference where others have more. With a `limit`, as many
-    rows are drawn at random, by their ids and the `seed`: files are often sorted. `split` is as for `open_source`. The
-    rows are in the order of the baseline's. A ValueError names a file that cannot be read, an id that comes twice, or
-    systems with different rows or references.
+    rows are drawn at random, by their ids and the `seed`: files are often sorted. `split` and `tokenizer` are as for
+    `open_source`. The rows are in the order of the baseline's. A ValueError names a file that cannot be read, an id
+    that comes twice, or systems with different rows or references.
     """
     check_files_of_columns(columns, [*files.values(), *references])
     systems, notes, ids = {}, list[str](), dict[str, None]()
@@ -160,7 +161,7 @@ def read_systems(
             try:
                 with _warnings_as(notes):
                     sources[name] = open_source(
-                        [file], references, chosen, images, videos, optional=optional, split=split
+                        [file], references, chosen, images, videos, optional=optional, split=split, tokenizer=tokenizer
                     )
                     # Where images lie is looked up of the rows that are compared.
                     read = sources[name]._replace(media={}).rows()

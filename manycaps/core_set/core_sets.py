@@ -82,8 +82,9 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     check_can_be_written(options.output)
     columns = as_columns(options.columns)
     check_files_of_columns(columns, [*options.train, *options.test])
-    candidates = distinct_captions(read_rows(options.train, columns, options.limit, options.split), options.tokenizer)
-    tests = [captions for _, captions in read_rows(options.test, columns, options.limit, options.test_split)]
+    given = columns, options.limit, options.tokenizer
+    candidates = distinct_captions(read_rows(options.train, options.split, *given), options.tokenizer)
+    tests = [captions for _, captions in read_rows(options.test, options.test_split, *given)]
     reached = _reached(options, candidates, tests, thresholds)
     curve = [core_set(reached, level, threshold, candidates) for level, threshold in enumerate(thresholds)]
     result: dict[str, Any] = {
@@ -113,10 +114,15 @@ def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Seq
 
 
 def read_rows(
-    sources: Sequence[str], columns: ColumnNames | None, limit: int | None, split: str | None = None
+    sources: Sequence[str],
+    split: str | None,
+    columns: ColumnNames | None,
+    limit: int | None = None,
+    tokenizer: Tokenizer = "ptb",
 ) -> list[tuple[str, list[str]]]:
     """Return id and captions of every row: its references, or its predictions where there are none."""
-    source = open_source(sources, columns=columns_of(columns, sources), limit=limit, either=True, split=split)
+    columns = columns_of(columns, sources)
+    source = open_source(sources, columns=columns, limit=limit, either=True, split=split, tokenizer=tokenizer)
     rows = [(row.id, row.people) for row in good_rows(source.rows())]
     if not rows:
         raise ValueError(f"{shown_path(sources[0])}: expected at least one row, got none. Give a file with captions.")

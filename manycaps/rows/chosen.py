@@ -87,7 +87,8 @@ def rows(options: RowsOptions) -> ChosenRows:
     """
     columns = as_columns(options.columns)
     given = columns, options.images, None, options.limit
-    source = open_source(options.input, options.references, *given, either=True, split=options.split)
+    how: dict[str, Any] = {"either": True, "split": options.split, "tokenizer": options.tokenizer}
+    source = open_source(options.input, options.references, *given, **how)
     read = tqdm.tqdm(good_rows(source.rows()), desc="reading", unit="row", delay=1)
     usable = usable_rows(list(read), options.input[0])
     metric = token_metric(options.metric, usable, options.tokenizer)

@@ -101,8 +101,6 @@ def write_samples(
     if n_empty:
         print(f"{path}: {n_empty:,} samples without a visible character are written as a full stop", file=sys.stderr)
     if n_failed:
-        print(
-            f"{path}: {n_failed:,} of {len(items):,} rows have no samples, and {file.errors} says why; the same "
-            "command tries them again",
-            file=sys.stderr,
-        )
+        again = f"this tries them again: {options.again}" if options.again else "the same command tries them again"
+        rows = f"{n_failed:,} of {len(items):,} rows have no samples"
+        print(f"{path}: {rows}, and {file.errors} says why; {again}", file=sys.stderr)

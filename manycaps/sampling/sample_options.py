@@ -6,6 +6,7 @@ Light: packages are imported when options are checked.
 import argparse
 import dataclasses
 import pathlib
+import shlex
 import urllib.parse
 from collections.abc import Mapping, Sequence
 
@@ -74,6 +75,8 @@ class SampleOptions:
     restart: bool = False
     # What a row that cannot be sampled does: "stop" ends the run, "skip" leaves it out, with its error beside the file.
     on_error: str = "stop"
+    # The command that resumes this run, for messages; empty where there is none.
+    again: str = ""
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
@@ -159,4 +162,20 @@ def options_of(arguments: argparse.Namespace, output: pathlib.Path, setting: Set
         raise ValueError(f"source: expected images or prompts after the model {model!r}, got none. Name a folder.")
     given = vars(arguments)
     taken = {field.name: given[field.name] for field in dataclasses.fields(SampleOptions) if field.name in given}
-    return SampleOptions(**{**taken, "model": model, "sources": names, "output": output, "setting": setting})
+    taken |= {"model": model, "sources": names, "output": output, "setting": setting}
+    return SampleOptions(**taken, again=repeated_command(given.get("typed", ()), arguments.url))
+
+
+def repeated_command(words: Sequence[str], url: str | None) -> str:
+    """Return what resumes a command: without --restart, and without the user, password and query of the address.
+
+    >>> repeated_command(["sample", "--url=http://me:pw@host/v1?key=k", "--restart", "a b"], "http://me:pw@host/v1?key=k")
+    "manycaps sample --url=http://host/v1 'a b'"
+    """
+    shown = ""
+    if url:
+        parts = urllib.parse.urlsplit(url)
+        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    # argparse takes beginnings of an option, too.
+    kept = [word for word in words if not (word.startswith("--res") and "--restart".startswith(word))]
+    return shlex.join(["manycaps", *(word.replace(url, shown) if url else word for word in kept)])

@@ -14,8 +14,9 @@ import pytest
 from manycaps import load
 from manycaps.caption_tables import BadRow, caption_lists, columns, good_rows, open_captions, open_source
 from manycaps.caption_tables import json_records as json_layouts
-from manycaps.caption_tables.files import table_files
+from manycaps.caption_tables.files import Unreadable, table_files
 from manycaps.caption_tables.json_records import json_records
+from manycaps.caption_tables.text_records import text_pieces, text_records
 from manycaps.coco import evaluation
 from manycaps.coco.evaluation import CaptionFile
 from manycaps.coco.scorers import Rouge
@@ -114,6 +115,28 @@ def test_commands_count_empty_captions(line, tmp_path, monkeypatch, capsys):
     assert main(line.split()) == 0, capsys.readouterr().err
     said = f": 6 of {N_CAPTIONS * len(SYSTEM)} captions are empty, in 3 rows."
     assert capsys.readouterr().err.count(said) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rows odd.jsonl -r people.jsonl --metric rouge_l -o rows.html",
+        "splits odd.jsonl --by length -o splits.jsonl",
+        "core-set odd.jsonl --test people.jsonl -o core.json",
+        "compare odd.jsonl -r people.jsonl --distance cider -m bleu_rouge",
+    ],
+)
+def test_captions_without_a_token_are_those_of_the_tokenizer_that_is_given(line, tmp_path, monkeypatch, capsys):
+    odd = [["!", "...", *row[2:]] for row in SYSTEM[:3]] + SYSTEM[3:]
+    for name, rows in (("odd", odd), ("people", PEOPLE)):
+        write_lines(tmp_path / f"{name}.jsonl", rows, IDS)
+    monkeypatch.chdir(tmp_path)
+    for tokenizer, is_empty in (("ptb", True), ("none", False)):
+        overwrite = ["--overwrite"] if line.startswith("compare") else []
+        assert main([*line.split(), "--tokenizer", tokenizer, *overwrite]) == 0, capsys.readouterr().err
+        printed = capsys.readouterr()
+        text = " ".join((printed.err + printed.out).split())
+        assert ("(6 of them have characters, but no token)" in text) == is_empty
 
 
 def test_empty_captions_are_counted_by_files_and_modules(tmp_path):
@@ -444,3 +467,25 @@ def test_signs_that_split_lines_elsewhere_are_signs_of_captions_here(name, encod
 def test_a_label_may_hold_signs_that_split_lines_elsewhere(folder):
     (folder / "labels.txt").write_bytes("hot\u2028dog\r\ncat\n".encode())
     assert load_labels("labels", "labels.txt") == [("hot dog",), ("cat",)]
+
+
+def test_descriptions_of_msvd_are_read_by_their_clips(folder):
+    """Behind lines that are none; a line without a caption is named, and costs no other."""
+    rows = {"mv89psg6zh4_33_46": ["a bird  in a sink", "a bird 10_20 bathes"], "-4ws_PC-DBc_5_15": ["a man cooks"]}
+    lines = [f"{name} {text}" for name, texts in rows.items() for text in texts]
+    head = "# Descriptions\n#\n\nEach line: a clip and a sentence\n"
+    damaged = "\n\n".join([lines[0], "mv89psg6zh4_1_2", *lines[1:]])
+    for text in ("\n".join(lines), head + "\r\n".join(lines), head + damaged):
+        (folder / "AllVideoDescriptions.txt").write_bytes(text.encode())
+        source = open_source(["AllVideoDescriptions.txt"], either=True)
+        read = list(source.rows())
+        good = {row.id: row.people for row in read if not isinstance(row, BadRow)}
+        assert good == rows
+        bad = [row.reason for row in read if isinstance(row, BadRow)]
+        assert len(bad) == ("mv89psg6zh4_1_2" in text)
+        assert all("expected a clip such as mv89psg6zh4_33_46, a blank and a caption, got 'mv8" in each for each in bad)
+        [file] = table_files(["AllVideoDescriptions.txt"])
+        records = [record for piece in text_pieces(file, 1) for record in text_records(piece)]
+        assert [record.values for record in records if not isinstance(record, Unreadable)] == [
+            {"id": name, "caption": caption} for name, texts in rows.items() for caption in texts
+        ]

@@ -9,6 +9,7 @@ import http.server
 import io
 import json
 import re
+import shlex
 import threading
 import time
 
@@ -409,6 +410,25 @@ def test_a_refused_row_is_skipped_and_tried_again(tmp_path, capsys):
         assert sorted(path.name for path in tmp_path.glob("a.jsonl*")) == ["a.jsonl", "a.jsonl.settings"]
         sample(options)
     assert "complete, nothing to do" in capsys.readouterr().err
+
+
+def test_the_command_that_tries_rows_again_is_printed_without_password_and_key(tmp_path, capsys):
+    prompts, output = save_prompts(tmp_path / "prompts.jsonl", 4), str(tmp_path / "a b.jsonl")
+    with serving(filtering("what", "what is the", status=403)) as server:
+        url = server.url.replace("//", "//me:secret-word@") + "?api_key=sk-1"
+        line = ["sample", str(prompts), "-n", "3", "--model", "my-lm", f"--url={url}", "--retries", "0"]
+        assert main([*line, "--on-error", "skip", "--rest", "-o", output]) == 0
+        printed = capsys.readouterr().err
+        assert "secret-word" not in printed
+        assert "sk-1" not in printed
+        command = re.search("; this tries them again: manycaps (.*)", printed)[1]
+        assert shlex.split(command) == [
+            *("sample", str(prompts), "-n", "3", "--model", "my-lm", f"--url={server.url}", "--retries", "0"),
+            *("--on-error", "skip", "-o", output),
+        ]
+        server.answer = echo
+        assert main(shlex.split(command)) == 0
+    assert len((tmp_path / "a b.jsonl").read_text().splitlines()) == 4
 
 
 def test_a_row_that_stops_a_run_names_the_way_on(tmp_path):
