@@ -102,5 +102,5 @@ def write_samples(
         print(f"{path}: {n_empty:,} samples without a visible character are written as a full stop", file=sys.stderr)
     if n_failed:
         again = f"this tries them again: {options.again}" if options.again else "the same command tries them again"
-        rows = f"{n_failed:,} of {len(items):,} rows have no samples"
-        print(f"{path}: {rows}, and {file.errors} says why; {again}", file=sys.stderr)
+        what = f"{n_failed:,} of {len(items):,} rows have no samples"
+        print(f"{path}: {what}, and {file.errors} says why; {again}", file=sys.stderr)
