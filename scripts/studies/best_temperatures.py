@@ -43,7 +43,7 @@ def best_temperature(temperatures: np.ndarray, values: np.ndarray, best: str) ->
 
 
 def interval(values: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
-    """Return the mean over seeds and the ends of its 95 % interval, by Student's t; NaN with one seed.
+    """Return the mean over seeds and the ends of its 95% interval, by Student's t; NaN with one seed.
 
     >>> [round(end, 2) for end in interval([1.0, 2.0, 3.0])]
     [2.0, -0.48, 4.48]

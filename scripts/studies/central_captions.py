@@ -6,7 +6,7 @@ Chan et al. (2022), appendix B.3, https://arxiv.org/abs/2209.07518: of the capti
 least mean METEOR distance to the others, and is found to be sparse in detail on four examples. Here it is counted, for
 METEOR, CIDEr-D and BERT distances: tokens, content words (those that are not among the 50 commonest of the captions
 given), and the rarity of its rarest content word, -log of the share of images in whose captions it occurs. Each is the
-central caption minus the mean of the others of its image, with a 95 % interval over images. The
+central caption minus the mean of the others of its image, with a 95% interval over images. The
 central one is a candidate, the others its references; ties go to the first.
 
 Written: central_captions.csv, and the picture.
@@ -83,7 +83,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
             axes.set_xlim(-0.6, len(DISTANCES) - 0.4)
             unit = "nats" if detail.startswith("rarest") else "words"
             label_axes(axes, "distance", f"{detail} ({unit})", better="below 0: the central one says less")
-        figure.suptitle(f"{title}: the central caption of an image minus its others; 95 % intervals over images")
+        figure.suptitle(f"{title}: the central caption of an image minus its others; 95% intervals over images")
 
 
 def main(options: Options) -> None:

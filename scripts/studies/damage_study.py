@@ -72,7 +72,7 @@ BATCH = 100
 SHOWN = {
     "value": "value",
     "excess": "excess",
-    "found": "found at 5 % in 60 rows",
+    "found": "found at 5% in 60 rows",
     "found_by_harmonic_mean": "same, by the harmonic mean",
     "value_pooled": "value, pooled",
 }
@@ -189,7 +189,7 @@ def as_shown(column: str, cell: str) -> str:
     if math.isnan(number := float(cell)):
         return "-"
     if column.startswith("found"):
-        return f"{number:.0%}".replace("%", " %")
+        return f"{number:.0%}"
     if column == "rows_needed":
         if math.isinf(number):
             return "never"

@@ -233,4 +233,4 @@ def draw_curves(
                 axes.axhline(PEOPLE.get(measure, 0.0), color="#888888", lw=0.8)
             label_axes(axes, "temperature", TITLES[measure], better=better)
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside right center")
-        figure.suptitle(f"{title}; bands: 95 % intervals over images, all trials")
+        figure.suptitle(f"{title}; bands: 95% intervals over images, all trials")

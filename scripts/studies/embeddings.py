@@ -115,7 +115,7 @@ def main(options: Options) -> None:
     colors = COLORS | dict(zip((file.split("=")[0] for file in options.vectors), MORE_COLORS, strict=False))
     cells = [(*cell, name) for cell in by_system for name in colors]
     table = StudyTable(options.output, NAME, KEY, TEST_COLUMNS, study_settings(options))
-    title = f"{captions.name}: MMD over several embeddings; grey: 5 %; bands: all trials"
+    title = f"{captions.name}: MMD over several embeddings; grey: 5%; bands: all trials"
     styles = {name: (name, color, "-") for name, color in colors.items()}
     draw_p_values(table.fill(cells, study), options.output, NAME, title, "embedding", styles)
 

@@ -81,7 +81,7 @@ def rows(module: Any, images: Captions, n_trials: int) -> Iterator[list[str]]:
     for title, options in LINES[module.name].items():
         cells = [means(module, images, damage, n_trials, options) for damage in DAMAGES]
         for i, (row, form) in enumerate((("value", "{:.4g}"), ("excess", "{:.4f}"), ("found", "{:.0%}"))):
-            shown = [form.format(numbers[i] + 0.0).replace("%", " %") for numbers in cells]
+            shown = [form.format(numbers[i] + 0.0) for numbers in cells]
             yield [title if i == 0 else "", row, *shown]
 
 

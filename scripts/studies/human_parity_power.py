@@ -6,14 +6,14 @@ Eight kinds of damage, and human captions, by five distances. Rows are drawn as 
 image; a trial takes different images, and one row of each; all rows of human captions are drawn again. Three kinds of
 cells:
 
-"power": share of trials with p <= 0.05, and the range that 99.9 % of such shares lie in if it is 5 %. "joint" is the
+"power": share of trials with p <= 0.05, and the range that 99.9% of such shares lie in if it is 5%. "joint" is the
 test of `human_parity`, of gaps and tails; "T2" that of both gaps, "f" and "v" of each gap, all in closed form; with 499
 random splits of every row of the trial, the same for all: "energy", the energy distance 2 f - v; "TRM", triangle ranks
 per side; "plain", the mean distance of candidates from references alone (of METEOR, the mean METEOR), both tails; and
 of embeddings "MMD" (unbiased) and, of MiniLM, "Frechet". They are drawn from all splits of a row, or from 199 random
 ones where there are more than 1,000.
 "needed": share of trials that "joint" finds if they have as many rows as `rows_needed` is for the rows of all images.
-"coverage": share of the 95 % intervals that hold the value of the rows of all images; rows are drawn with replacement.
+"coverage": share of the 95% intervals that hold the value of the rows of all images; rows are drawn with replacement.
 Without a corpus also on made points: texts are points in four dimensions around their row's, and distances Euclidean.
 
 CIDEr-D counts its documents in the human captions of all images. Written: human_parity_power.csv, the picture, and
@@ -80,7 +80,7 @@ MOST_NEEDED = 600
 # Rows of made points of all images, and of a trial.
 N_POINTS = 6_000
 POINT_ROWS = (5, 10, 20, 60, 200)
-POINTS = ("human", "20 % other", "half repeated", "blandest")
+POINTS = ("human", "20% other", "half repeated", "blandest")
 
 # Values whose intervals are looked at.
 VALUES = (
@@ -238,7 +238,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
             axes.axvline(LEVEL, color="#888888", lw=0.8)
             axes.set_yticks(range(len(DAMAGES)), DAMAGES)
             axes.set_xlim(-0.04, 1.04)
-            label_axes(axes, "share found at 5 %" if row == len(sizes) - 1 else "", "")
+            label_axes(axes, "share found at 5%" if row == len(sizes) - 1 else "", "")
             axes.set_title(f"{distances[column]}, {m} + {n}, {n_rows} rows")
         panels[0, 0].invert_yaxis()
         figure.suptitle(f"{title}: what each test finds")

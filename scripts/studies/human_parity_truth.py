@@ -6,7 +6,7 @@ Without a corpus on the made world, whose people describe scenes of coloured sha
 
 "truth": a speaker says, of each caption, with one probability a caption of another image ("wrong"), and then, of each
 but the first, with another probability what the first one was ("repeated"), in all combinations of both from 0 to 1:
-means over all rows that are drawn, with 95 % intervals over images.
+means over all rows that are drawn, with 95% intervals over images.
 "words": corpora of a size with the damages of `human_parity_power`; how often each word of `sets_parity_words.py` is
 said, and whether it is false: of people all are, of others those that name another fault. `DESERVED` says which are
 true. "bound": "at most X % ..." is said, and X lies below the share of all corpora; "wrong above": "at least X % are
@@ -15,7 +15,7 @@ not what people write" is said, and X lies above the share of wrong captions, wh
 image, some of them wrong, and rows whose captions are all of one other image. "found": p <= 0.05; "gaps", "tails": by
 one test alone; "bound below": nothing is detected, and "at most X %" lies below the share of wrong captions; "listed
 first": a table with people on the same images lists the speaker before them, or beside them; "covers": share of the
-95 % intervals that hold the share of all corpora.
+95% intervals that hold the share of all corpora.
 
 Written: human_parity_truth.csv, human_parity_truth_moves.csv (how far each share rises with its own fault, at the least
 from step to step, and how far it moves with the other, at most), and the pictures.
@@ -85,10 +85,10 @@ WHOLE_SIZE: Mapping[str | None, tuple[int, int]] = {None: (5, 5), "MSVD": (5, 5)
 # Candidates that are compensated, beside those of `DAMAGES`.
 COMPENSATED = {
     "bland": Damage("bland"),
-    "bland, 30 % wrong": Damage("bland", share=0.3),
-    "bland, 40 % wrong": Damage("bland", share=0.4),
-    "half repeated, 30 % wrong": Damage("half repeated", share=0.3),
-    "half repeated, 40 % wrong": Damage("half repeated", share=0.4),
+    "bland, 30% wrong": Damage("bland", share=0.3),
+    "bland, 40% wrong": Damage("bland", share=0.4),
+    "half repeated, 30% wrong": Damage("half repeated", share=0.3),
+    "half repeated, 40% wrong": Damage("half repeated", share=0.4),
 }
 
 # People, people with whole rows of another image, and bland speakers by the share of their wrong captions.
@@ -101,13 +101,13 @@ SPEAKERS = {speaker.name: speaker for speaker in (PEOPLE, WHOLE, *BLAND.values()
 OF_WRONG, OF_BLAND = {"unlike", "spread"}, {"ordinary", "near-duplicates", "copies"}
 DESERVED: Mapping[str, set[str]] = {
     "human": set(),
-    **dict.fromkeys(("10 % other", "20 % other", "one word", "30 % object"), OF_WRONG),
+    **dict.fromkeys(("10% other", "20% other", "one word", "30% object"), OF_WRONG),
     "five words": OF_WRONG | {"near-duplicates"},
     "half repeated": {"near-duplicates"},
     **dict.fromkeys(("blandest", "bland"), OF_BLAND),
     "copies": {"copies"},
-    **dict.fromkeys(("bland, 30 % wrong", "bland, 40 % wrong"), OF_BLAND | OF_WRONG),
-    **dict.fromkeys(("half repeated, 30 % wrong", "half repeated, 40 % wrong"), OF_WRONG | {"near-duplicates"}),
+    **dict.fromkeys(("bland, 30% wrong", "bland, 40% wrong"), OF_BLAND | OF_WRONG),
+    **dict.fromkeys(("half repeated, 30% wrong", "half repeated, 40% wrong"), OF_WRONG | {"near-duplicates"}),
 }
 
 # Words that name a fault, and all.

@@ -10,7 +10,7 @@ many are cut after five words; for a look at the program, not at raters.
 
 Written: human_ratings.csv, by the distance of `human_parity`, or "metrics" for the numbers of `coco_caption`:
 Spearman's rho and Kendall's tau_b of each number with each scale, with intervals, as `manycaps human-correlation
---ratings` gives them; and the picture, in which the grey band is what unrelated numbers reach in 95 % of cases.
+--ratings` gives them; and the picture, in which the grey band is what unrelated numbers reach in 95% of cases.
 """
 
 import functools

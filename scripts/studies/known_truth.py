@@ -9,8 +9,8 @@ numbers, so that a curve is smooth; each seed has scenes, people and pictures of
 share of the attributes wrong. The measures, and z, are those of `speaker_measures.py`.
 
 Written: known_truth.csv, a line for each speaker, number of candidates, seed and measure; known_truth_best.csv, where
-each measure is best, with the 95 % interval over seeds (Student's t), and how far from people it is there and at 0;
-known_truth_needed.csv, scenes that a paired test at 5 % needs to tell temperature 0.9 from 1 with a power of 80 %, by
+each measure is best, with the 95% interval over seeds (Student's t), and how far from people it is there and at 0;
+known_truth_needed.csv, scenes that a paired test at 5% needs to tell temperature 0.9 from 1 with a power of 80%, by
 the number of candidates; and the picture.
 """
 

@@ -4,7 +4,7 @@ python -m scripts.studies.leave_one_out --data FOLDER [--sets Flickr8k COCO MSVD
 
 FOLDER holds Flickr8k.token.txt.gz (`image#number<TAB>caption`), coco_val_1000.json (a list of objects with
 `references`) and msvd_val_references.txt (`clip<TAB>caption`). Prints for each data set a line of means, with the
-interval that holds 95 % of the iterations, and the seconds that the measurement took; always with the tail of the
+interval that holds 95% of the iterations, and the seconds that the measurement took; always with the tail of the
 vocabulary replaced by unknowns too, and with --pos also with nouns, proper nouns and verbs masked by that spaCy
 pipeline. Needs the data of METEOR 1.5 and of WordNet, too.
 """

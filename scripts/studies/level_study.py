@@ -11,8 +11,8 @@ seed; the trm modules with statistic="per_side", CIDEr-D with the document frequ
 p is a multiple of 1/200, so p <= 0.01 and p <= 0.05 have these probabilities where values do not tie, and less where
 they do.
 
-Written: level_study.csv, for each module, size and number of rows how many corpora were rejected at 1 % and 5 %.
-Printed beside it is the binomial interval that holds 99.9 % of such counts. Exits with 1 if a count is outside.
+Written: level_study.csv, for each module, size and number of rows how many corpora were rejected at 1% and 5%.
+Printed beside it is the binomial interval that holds 99.9% of such counts. Exits with 1 if a count is outside.
 """
 
 import functools
@@ -57,7 +57,7 @@ def is_inside(line: Line) -> bool:
         low, high = scipy.stats.binom.interval(INTERVAL, n_corpora, level)
         inside &= bool(low <= int(line[column]) <= high)
         count, low, high = (100 * number / n_corpora for number in (int(line[column]), low, high))
-        shown.append(f"at {level:.0%}: {count:4.1f} % ({low:.1f} to {high:.1f})")
+        shown.append(f"at {level:.0%}: {count:4.1f}% ({low:.1f} to {high:.1f})")
     size = f"{line['n_candidates']:>2} + {line['n_references']}, {line['n_rows']:>3} rows"
     print(f"{line['module']:<10} {size}   {'   '.join(shown)}{'' if inside else '   OUTSIDE'}")
     return inside

@@ -13,7 +13,7 @@ clusters; beside it stands the paired t-test (`scipy.stats.ttest_rel`).
 
 Written: paired_test_study.csv. `--level` with a number of candidates, of rows and of rows of a clip computes this level
 alone, with as many pairs as `--pairs` says. Standard output gets the tables. Exits with 1 if a level is outside the
-interval in which all 16 lie together with a probability of 99.9 %.
+interval in which all 16 lie together with a probability of 99.9%.
 """
 
 import functools

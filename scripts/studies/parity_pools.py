@@ -64,13 +64,13 @@ class Damage(NamedTuple):
 
 DAMAGES: Mapping[str, Damage] = {
     "human": Damage(),
-    "10 % other": Damage(share=0.1),
-    "20 % other": Damage(share=0.2),
+    "10% other": Damage(share=0.1),
+    "20% other": Damage(share=0.2),
     "one word": Damage(kind="word", share=1.0),
     "five words": Damage(kind="cut", share=1.0),
     "half repeated": Damage("half repeated"),
     "blandest": Damage("blandest"),
-    "30 % object": Damage(kind="object", share=0.3),
+    "30% object": Damage(kind="object", share=0.3),
     "copies": Damage("copies"),
 }
 

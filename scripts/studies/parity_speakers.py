@@ -33,9 +33,9 @@ class KnownSpeaker(NamedTuple):
         """What it is called in tables.
 
         >>> KnownSpeaker(0.2, is_bland=True).name, KnownSpeaker(0.3, whole=True).name, KnownSpeaker().name
-        ('bland, 20 % wrong', 'people, 30 % of rows wrong', 'people')
+        ('bland, 20% wrong', 'people, 30% of rows wrong', 'people')
         """
-        wrong = f", {100 * self.wrong:g} % {'of rows ' if self.whole else ''}wrong" if self.wrong else ""
+        wrong = f", {100 * self.wrong:g}% {'of rows ' if self.whole else ''}wrong" if self.wrong else ""
         return ("bland" if self.is_bland else "people") + wrong
 
 

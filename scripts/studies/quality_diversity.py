@@ -7,7 +7,7 @@ captions each, further captions of the image and captions of other images, m of 
 should see how many are right (m) and not how many are unlike each other (k); the triangle-rank metrics both. If m is
 larger than k, captions are repeated in turn.
 
-Written: quality_diversity.csv, a line for each k, m and measure with a 95 % interval over images; and the picture.
+Written: quality_diversity.csv, a line for each k, m and measure with a 95% interval over images; and the picture.
 """
 
 from collections.abc import Iterator, Sequence

@@ -9,8 +9,8 @@ English (Wang and Chan 2019, https://arxiv.org/abs/1903.12020). The three models
 and all four on those that both files have. One of the references of every image, drawn at random, is taken out, and is
 the caption of a further system, "held_out". Without a corpus, the systems of the bundled scenes stand in.
 
-Written: real_systems.csv, the numbers of human parity by MiniLM with 95 % intervals; real_systems_NAME.txt, what
-`manycaps compare --full` prints above its tables; and the picture of the shares, of which people give 5 % each.
+Written: real_systems.csv, the numbers of human parity by MiniLM with 95% intervals; real_systems_NAME.txt, what
+`manycaps compare --full` prints above its tables; and the picture of the shares, of which people give 5% each.
 """
 
 import functools
@@ -48,7 +48,7 @@ COLUMNS = ("n_rows", "system", "number", "value", "low", "high")
 # A person as a system.
 HELD_OUT = "held_out"
 
-# Shares that are drawn, of which people give 5 % each, or of the first about twice as many.
+# Shares that are drawn, of which people give 5% each, or of the first about twice as many.
 DRAWN = ("faulty_share", "unlike_people_share", "odd_wording_share", "ordinary_share", "formulaic_share")
 
 

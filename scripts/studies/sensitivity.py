@@ -8,7 +8,7 @@ the mean over the candidates, and their p-values are of both tails, since a syst
 `_low` is the lower tail alone. "human" is the paper's leave-one-out test: it should not reject.
 
 Written: sensitivity.csv, a line for each system, number of candidates, trial (other captions and images) and measure;
-sensitivity_needed.csv, the least number of candidates from which on a test rejects at 5 % in the median trial, and in
+sensitivity_needed.csv, the least number of candidates from which on a test rejects at 5% in the median trial, and in
 every trial; and the picture.
 """
 
@@ -72,7 +72,7 @@ def needed(lines: Sequence[Line], n_trials: int) -> Iterator[list[Any]]:
 
 
 def first_rejecting(p_by_n: Mapping[int, float]) -> float:
-    """Return the least number of candidates from which on all p-values are at most 5 %; infinity where there is none.
+    """Return the least number of candidates from which on all p-values are at most 5%; infinity where there is none.
 
     >>> first_rejecting({1: 0.01, 2: 0.3, 3: 0.04, 4: 0.01})
     3
@@ -97,7 +97,7 @@ def main(options: Options) -> None:
     lines = table.fill(trial_cells(trials, 1, captions.size[0]), study)
     columns = ["system", "measure", "combination", "median_trial", "fewest", "most"]
     write_lines(options.output / f"{NAME}_needed.csv", columns, needed(lines, options.trials))
-    title = f"{captions.name}: p-values as candidates are added; grey: 5 %"
+    title = f"{captions.name}: p-values as candidates are added; grey: 5%"
     draw_p_values(lines, options.output, NAME, title, "measure", SHOWN)
 
 

@@ -9,8 +9,8 @@ words in random order. "clusters": every image is two rows, of captions that dif
 caption is one of the three first of its image, so that many are equal.
 
 Written: wording_study.csv, for each cell the share of trials with p <= 0.05, the mean and the standard deviation of z
-(p with the sign of the gap), the share of 95 % intervals that hold 0, and the share of trials in which a phrase is
-named. Printed beside it is the interval that 99.9 % of such shares lie in if they are 5 %; exits with 1 if the share of
+(p with the sign of the gap), the share of 95% intervals that hold 0, and the share of trials in which a phrase is
+named. Printed beside it is the interval that 99.9% of such shares lie in if they are 5%; exits with 1 if the share of
 a cell of people is above it.
 """
 
@@ -89,7 +89,7 @@ def is_within(line: Line) -> bool:
     is_too_much = bool(not int(line["percent"]) and share > high)
     size = f"{line['n_candidates']:>2} + {line['n_references']}, {line['n_rows']:>4} rows"
     print(
-        f"{line['corpus']:<8} {size} {line['damage']:>8} {line['percent']:>2} %: found {share:.3f} ({low:.3f} to "
+        f"{line['corpus']:<8} {size} {line['damage']:>8} {line['percent']:>2}%: found {share:.3f} ({low:.3f} to "
         f"{high:.3f}), sd of z {float(line['sd_z']):.2f}, phrases {float(line['named']):.3f}{' TOO MUCH' * is_too_much}"
     )
     return not is_too_much

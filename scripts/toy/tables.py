@@ -116,9 +116,9 @@ def learned_kinds(variant: Sequence[Mapping[str, float]]) -> str:
     learned, weak = [], []
     for kind, key in FOIL_KINDS:
         mean = float(np.mean([_value(found, key) for found in variant]))
-        (learned if mean >= LEARNED else weak).append(f"{kind} {mean:.2f} %")
-    text = f"Learned (the share of the foils found; chance is 50 %): {', '.join(learned) or 'nothing'}."
-    return text + (f" Found less often than {LEARNED:.0f} %: {', '.join(weak)}." if weak else "")
+        (learned if mean >= LEARNED else weak).append(f"{kind} {mean:.2f}%")
+    text = f"Learned (the share of the foils found; chance is 50%): {', '.join(learned) or 'nothing'}."
+    return text + (f" Found less often than {LEARNED:.0f}%: {', '.join(weak)}." if weak else "")
 
 
 def write_csv(path: pathlib.Path, measurements: Measurements, seeds: Sequence[int]) -> None:
