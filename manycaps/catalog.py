@@ -181,7 +181,7 @@ _RECORDS = (
         slug="wording",
         title="Wording",
         compares="captions with human ones of all other images: how predictable their words are",
-        computes="odd and formulaic captions beside people's 5 %, a gap with its p-value, telling phrases; n-grams",
+        computes="odd and formulaic captions beside people's 5%, a gap with its p-value, telling phrases; n-grams",
         not_compared="The answer beside people has its values already. Leave it out.",
         not_scored=(
             "expected a metric that scores rows, got one whose model is counted in all of them. Take human_parity, "
