@@ -5,7 +5,7 @@
 """
 
 from .installed_modules import load
-from .kit.base_module import VERSION
+from .kit.base import VERSION
 
 __all__ = ["__version__", "load"]
 

@@ -14,10 +14,9 @@ import numpy as np
 from .caption_tables import CaptionRow, good_rows, open_source
 from .caption_tables.columns import ColumnNames
 from .caption_tables.rows import random_key
-from .kit.base_messages import shown_path, shown_value
-from .kit.base_module import check_whole_number
-from .kit.diversity_concepts import load_labels, row_matches
-from .kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
+from .kit.base import check_whole_number, shown_path, shown_value
+from .kit.concept_overlap import load_labels, row_matches
+from .kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
 
 # Name of the split that gets the remaining rows.

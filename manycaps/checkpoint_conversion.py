@@ -7,12 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.kit.base_files import file_sha256, is_regular_file, no_such_path
-from manycaps.kit.base_messages import shown_path
-from manycaps.kit.clip_checkpoints import convert_checkpoint, find_checkpoint
-from manycaps.kit.clip_model import ClipModel
-from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, Treatment, variant_name
-from manycaps.kit.clip_weights import HEAD_WIDTH, merge_lora, read_weights
+from manycaps.kit.base import file_sha256, is_regular_file, no_such_path, shown_path
+from manycaps.kit.clip_checkpoints import (
+    CONFIG_NAME,
+    WEIGHTS_NAME,
+    Treatment,
+    convert_checkpoint,
+    find_checkpoint,
+    variant_name,
+)
+from manycaps.kit.clip_model import HEAD_WIDTH, ClipModel, merge_lora, read_weights
 from manycaps.saved_files import made_folder, write_folder_atomically
 
 # Texts and pixels on which the original and the converted weights must agree.

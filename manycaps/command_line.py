@@ -16,8 +16,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
-from manycaps.kit.base_module import VERSION
+from manycaps.kit.base import VERSION, is_in_house_form, reason_of, shown_path
 
 # Each command and its summary; `core-set` is manycaps/commands/core_set.py.
 COMMANDS = {

@@ -9,10 +9,10 @@ from typing import Any
 from tqdm import tqdm
 
 from .caption_tables import CaptionColumn, caption_lists, open_captions
-from .kit.base_module import check_whole_number
-from .kit.text_cider import document_frequencies
-from .kit.text_tokens import check_tokenizer, ngram_tokens, tokenize_rows
-from .kit.text_wording import caption_trigrams
+from .kit.base import check_whole_number
+from .kit.caption_wording import caption_trigrams
+from .kit.ngram_scores import document_frequencies
+from .kit.tokenization import check_tokenizer, ngram_tokens, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
 
 # Tokens that every published CLIP reads of a text, start and end included (open_clip, tokenizer.py).
@@ -77,7 +77,7 @@ def token_table(captions: Iterable[str]) -> dict[str, Any]:
     import open_clip
 
     from .kit.clip_model import first_tokens
-    from .kit.clip_token_matching import count_tokens
+    from .kit.clip_scores import count_tokens
 
     tokenizer = open_clip.SimpleTokenizer()
     ends = tokenizer.sot_token_id, tokenizer.eot_token_id

@@ -52,39 +52,44 @@ from .functional_parity import (
 )
 from .functional_rewards import energy_rewards, kernel_rewards, self_critical
 from .functional_systems import CorpusBleuTest, holm_p_values, paired_corpus_bleu_test, paired_test
-from .kit.base_module import check_choice
-from .kit.base_rows import as_caption_rows, check_row_counts
-from .kit.base_scores import row_means
-from .kit.base_types import CaptionRows, Floats, TokenRows
-from .kit.clip_pac_scores import PAC_WEIGHT, check_weight
-from .kit.clip_pac_scores import pac_s as _pac_s
-from .kit.clip_pac_scores import ref_pac_s as _ref_pac_s
-from .kit.meteor15_references import best_statistics
+from .kit.base import CaptionRows, Floats, TokenRows, as_caption_rows, check_choice, check_row_counts, row_means
+from .kit.caption_sets import combined_p_value as _combined_p_value
+from .kit.caption_sets import comparison_p_values, split_p_values
+from .kit.caption_sets import harmonic_mean_p as _harmonic_mean_p
+from .kit.clip_scores import PAC_WEIGHT, check_weight
+from .kit.clip_scores import pac_s as _pac_s
+from .kit.clip_scores import ref_pac_s as _ref_pac_s
+from .kit.kernel_tests import ESTIMATORS, check_bandwidth, frechet_comparison, mmd_comparison
+from .kit.kernel_tests import frechet_squared as _frechet_squared
+from .kit.kernel_tests import gaussian_kernel as _gaussian_kernel
+from .kit.kernel_tests import mmd_squared as _mmd_squared
+from .kit.meteor15_scores import best_statistics
 from .kit.meteor15_scores import scores as _meteor15_scores
-from .kit.sets_corpus import combined_p_value as _combined_p_value
-from .kit.sets_corpus import harmonic_mean_p as _harmonic_mean_p
-from .kit.sets_parity_power import ParityPlan
-from .kit.sets_splits import comparison_p_values, split_p_values
-from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
-from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
-from .kit.text_bleu import bleu_scores
-from .kit.text_bleu import corpus_bleu as _corpus_bleu
-from .kit.text_chair import checked_objects, coco_vocabulary, compared_rows, object_sums, object_values, own_vocabulary
-from .kit.text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
-from .kit.text_meteor import Lexicon, meteor_scores, multi_reference_meteor, wordnet_lexicon
-from .kit.text_meteor import meteor_distances as _meteor_distances
-from .kit.text_ptb_tokenizer import tokenize_captions
-from .kit.text_reference_ngrams import ReferenceNgrams
-from .kit.text_rouge import rouge_l_of_ngrams
-from .kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
-from .kit.vectors_distance import cosine_distances as _cosine_distances
-from .kit.vectors_distance import cosine_similarities
-from .kit.vectors_frechet import frechet_comparison
-from .kit.vectors_frechet import frechet_squared as _frechet_squared
-from .kit.vectors_kernels import check_bandwidth
-from .kit.vectors_kernels import gaussian_kernel as _gaussian_kernel
-from .kit.vectors_mmd import ESTIMATORS, mmd_comparison
-from .kit.vectors_mmd import mmd_squared as _mmd_squared
+from .kit.meteor_nltk import Lexicon, meteor_scores, multi_reference_meteor, wordnet_lexicon
+from .kit.meteor_nltk import meteor_distances as _meteor_distances
+from .kit.ngram_scores import (
+    ReferenceNgrams,
+    bleu_scores,
+    cider_d_scores,
+    cider_distances,
+    multi_reference_cider_d,
+    rouge_l_of_ngrams,
+)
+from .kit.ngram_scores import corpus_bleu as _corpus_bleu
+from .kit.object_words import (
+    checked_objects,
+    coco_vocabulary,
+    compared_rows,
+    object_sums,
+    object_values,
+    own_vocabulary,
+)
+from .kit.parity_tails import ParityPlan
+from .kit.tokenization import Tokenizer, check_tokenizer, tokenize_captions, tokenize_rows
+from .kit.triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
+from .kit.triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
+from .kit.vector_rows import cosine_distances as _cosine_distances
+from .kit.vector_rows import cosine_similarities
 
 __all__ = [
     "CorpusBleuTest",
@@ -305,7 +310,7 @@ def meteor15(
     [0.9455]
     """
     # What reads files is imported where files are read.
-    from .kit.meteor15_data import check_data_source, check_language, load_lexicon
+    from .kit.meteor15_scores import check_data_source, check_language, load_lexicon
 
     check_data_source(meteor15_data)
     check_language(language, function_words, paraphrases)

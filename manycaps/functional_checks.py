@@ -8,13 +8,16 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .kit.base_module import as_plain, check_whole_number
-from .kit.base_rows import without_torch
-from .kit.base_types import Floats, TokenList, TokenRows
-from .kit.sets_splits import SplitsOfRow, exact_splits, random_splits
-from .kit.text_cider import document_frequencies
-from .kit.text_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
-from .kit.text_reference_ngrams import ReferenceNgrams, warn_of_equal_documents
+from .kit.base import Floats, TokenList, TokenRows, as_plain, check_whole_number, without_torch
+from .kit.caption_sets import SplitsOfRow, exact_splits, random_splits
+from .kit.ngram_scores import (
+    ReferenceNgrams,
+    check_document_frequency,
+    check_enough_documents,
+    document_frequencies,
+    load_document_frequency,
+    warn_of_equal_documents,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,16 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .functional_checks import as_rows, check_token_rows, counted_documents, plain_arguments
-from .kit.base_module import check_whole_number
-from .kit.base_types import Floats, TokenRows
-from .kit.diversity_kernels import SetNgrams, kernel_eigenvalues, vendi_scores
-from .kit.diversity_kernels import div_n as _div_n
-from .kit.diversity_kernels import self_cider as _self_cider
-from .kit.diversity_kernels import unique_share as _unique_share
-from .kit.diversity_sets import check_orders
+from .kit.base import Floats, TokenRows, check_whole_number
+from .kit.diversity_sets import SetNgrams, check_orders, kernel_eigenvalues, vendi_scores
 from .kit.diversity_sets import compression_ratio as _compression_ratio
-from .kit.text_bleu import self_bleu_values, self_statistics
-from .kit.text_document_frequency import DocumentFrequency
+from .kit.diversity_sets import div_n as _div_n
+from .kit.diversity_sets import self_cider as _self_cider
+from .kit.diversity_sets import unique_share as _unique_share
+from .kit.ngram_scores import DocumentFrequency, self_bleu_values, self_statistics
 
 
 @plain_arguments

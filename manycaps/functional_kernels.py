@@ -4,16 +4,21 @@ import numpy as np
 import numpy.typing as npt
 
 from .functional_checks import MAX_SPLITS, as_finite, as_pairs, as_rows, check_candidates, plain_arguments, row_splits
-from .kit.base_module import check_choice, check_whole_number
-from .kit.base_types import Floats
-from .kit.sets_splits import comparison_p_values
-from .kit.vectors_kernels import check_bandwidth, check_kernel_values, without_own
-from .kit.vectors_kernels import gaussian_kernel as _gaussian_kernel
-from .kit.vectors_kernels import laplace_kernel as _laplace_kernel
-from .kit.vectors_kernels import polynomial_kernel as _polynomial_kernel
-from .kit.vectors_mmd import mmd_comparison, mmd_of_kernel
-from .kit.vectors_pooled_mmd import check_subset_size, kid_values
-from .kit.vectors_pooled_mmd import cmmd as _cmmd
+from .kit.base import Floats, check_choice, check_whole_number
+from .kit.caption_sets import comparison_p_values
+from .kit.kernel_tests import (
+    check_bandwidth,
+    check_kernel_values,
+    check_subset_size,
+    kid_values,
+    mmd_comparison,
+    mmd_of_kernel,
+    without_own,
+)
+from .kit.kernel_tests import cmmd as _cmmd
+from .kit.kernel_tests import gaussian_kernel as _gaussian_kernel
+from .kit.kernel_tests import laplace_kernel as _laplace_kernel
+from .kit.kernel_tests import polynomial_kernel as _polynomial_kernel
 
 # Estimators of an MMD of any kernel; the third one, "authors", is of the Gaussian kernel alone.
 KERNEL_ESTIMATORS = ("unbiased", "biased")

@@ -9,15 +9,25 @@ import numpy.typing as npt
 import scipy.special
 
 from .functional_checks import as_pairs, joint_rows, plain_arguments
-from .kit.base_module import check_number, check_whole_number
-from .kit.base_types import Floats, TokenRows
-from .kit.sets_gaps import gaps_test, row_gaps
-from .kit.sets_intervals import check_clusters
-from .kit.sets_parity import parity_p_values
-from .kit.sets_parity_power import LEVEL, WEIGHT_OF_TAILS, ParityPlan, level_of_gaps, parity_plan
-from .kit.sets_tails import LEAST_ROWS_OF_TAILS, TAIL, TAILS, CorpusTails, KeptDistances, corpus_tails, tail_distances
-from .kit.text_wording import corpus_wording, wording_rows
-from .kit.vectors_distance import check_distance_scale
+from .kit.base import Floats, TokenRows, check_number, check_whole_number
+from .kit.caption_sets import check_clusters
+from .kit.caption_wording import corpus_wording, wording_rows
+from .kit.parity_tails import (
+    LEAST_ROWS_OF_TAILS,
+    LEVEL,
+    TAIL,
+    TAILS,
+    WEIGHT_OF_TAILS,
+    CorpusTails,
+    KeptDistances,
+    ParityPlan,
+    corpus_tails,
+    level_of_gaps,
+    parity_plan,
+    tail_distances,
+)
+from .kit.parity_tests import gaps_test, parity_p_values, row_gaps
+from .kit.vector_rows import check_distance_scale
 
 # Rows beyond which no plan goes.
 MOST_PLANNED_ROWS = 10**9

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .functional_checks import as_finite, as_pairs, check_candidates, plain_arguments
-from .kit.base_types import Floats
+from .kit.base import Floats
 
 # Weight of the distances from the references at which the energy score is proper.
 PROPER_QUALITY = 0.5

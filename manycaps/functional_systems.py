@@ -9,11 +9,9 @@ import numpy.typing as npt
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
 from .comparison.paired_tests import holm_p_values as _holm_p_values
 from .functional_checks import as_finite, as_p_values, bleu_rows, plain_arguments
-from .kit.base_module import check_confidence_level, check_whole_number
-from .kit.base_types import Floats, TokenRows
-from .kit.sets_intervals import check_clusters, cluster_numbers
-from .kit.sets_splits import TIE_TOLERANCE
-from .kit.text_bleu import bleu_scores
+from .kit.base import Floats, TokenRows, check_confidence_level, check_whole_number
+from .kit.caption_sets import TIE_TOLERANCE, check_clusters, cluster_numbers
+from .kit.ngram_scores import bleu_scores
 
 # Counts that are drawn at once, 8 bytes each.
 MAX_SWAPS = 4_000_000

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .catalog import MODULES
-from .kit.base_messages import reason_of, shown_path, spelling_advice
+from .kit.base import reason_of, shown_path, spelling_advice
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -284,7 +284,7 @@ def load_for_command(name: str, **options: Any) -> Any:
 
     with _without_packages("sklearn"):
         module = load(name, **options)
-    if "manycaps.kit.text_meteor" in sys.modules:
+    if "manycaps.kit.meteor_nltk" in sys.modules:
         with _without_packages("sklearn", "scipy.stats"):
             import nltk  # noqa: F401  # it would be imported at its first use
     return module

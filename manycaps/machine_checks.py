@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .installed_modules import NO_LINKS, installed_modules, link_texts, module_folders
-from .kit.base_messages import is_in_house_form, reason_of
+from .kit.base import is_in_house_form, reason_of
 
 # Variables that keep libraries from the network.
 OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_DATASETS_OFFLINE")
@@ -50,8 +50,8 @@ def online_checks() -> list[Check]:
     subjects = [f"download of {name}" for name in ("CLIP weights", "sentence encoder")]
     if _is_missing(*CLIP_PACKAGES):
         return [Check(subjects[0], False, "open_clip is not installed", _pip("clip"))]
-    from .kit.clip_variants import VARIANTS
-    from .kit.text_sentence_encoder import DEFAULT_ENCODER
+    from .kit.clip_checkpoints import VARIANTS
+    from .kit.embeddings import DEFAULT_ENCODER
 
     trials = {f"{subjects[0]}, {name}": functools.partial(_try_weights, name) for name in VARIANTS}
     trials[subjects[1]] = functools.partial(_try_hub, DEFAULT_ENCODER, "modules.json")
@@ -72,8 +72,7 @@ def _tried(subject: str, attempt: Callable[[], None]) -> Check:
 
 
 def _try_weights(name: str) -> None:
-    from .kit.clip_checkpoints import try_download
-    from .kit.clip_variants import VARIANTS
+    from .kit.clip_checkpoints import VARIANTS, try_download
 
     source = VARIANTS[name].source
     if source.startswith("hub:"):
@@ -85,7 +84,7 @@ def _try_weights(name: str) -> None:
 def _try_hub(repository: str, name: str) -> None:
     import huggingface_hub
 
-    from .kit.text_sentence_encoder import HUB_TIMEOUT
+    from .kit.embeddings import HUB_TIMEOUT
 
     huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(repository, name), timeout=HUB_TIMEOUT)
 
@@ -132,7 +131,7 @@ def check_meteor15_data() -> Check:
 
 def check_tokenizers() -> Check:
     """Which tokenizers of languages other than English have their packages."""
-    from .kit.text_named_tokenizers import SOURCES
+    from .kit.tokenization import SOURCES
 
     missing = [name for name, source in SOURCES.items() if _is_missing(*source.packages)]
     if missing:
@@ -147,7 +146,7 @@ def check_sentence_encoder() -> Check:
         return Check(subject, False, "sentence_transformers is not installed", _pip("embeddings"))
     import huggingface_hub
 
-    from .kit.text_sentence_encoder import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
+    from .kit.embeddings import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
 
     cached = huggingface_hub.try_to_load_from_cache(DEFAULT_ENCODER, "modules.json", revision=DEFAULT_REVISION)
     if isinstance(cached, str):
@@ -163,7 +162,7 @@ def check_clip_weights() -> Check:
     subject = "CLIP weights"
     if _is_missing(*CLIP_PACKAGES):
         return Check(subject, False, "open_clip is not installed", _pip("clip"))
-    from .kit.clip_variants import VARIANTS
+    from .kit.clip_checkpoints import VARIANTS
 
     present = [name for name, variant in VARIANTS.items() if _has_weights(name, variant.source)]
     if present:
@@ -207,8 +206,7 @@ def _has_weights(name: str, source: str) -> bool:
     """Whether a variant's weights are in a cache."""
     import huggingface_hub
 
-    from .kit.clip_checkpoints import cached_weights_path
-    from .kit.clip_variants import WEIGHTS_NAME
+    from .kit.clip_checkpoints import WEIGHTS_NAME, cached_weights_path
 
     if not source.startswith("hub:"):
         return cached_weights_path(name).is_file()

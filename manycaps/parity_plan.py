@@ -12,8 +12,8 @@ from .caption_tables.columns import ColumnNames
 from .catalog import MODULES
 from .functional_parity import check_plan, plan_wrong_captions
 from .installed_modules import load_for_command
-from .kit.base_module import check_number, check_whole_number
-from .kit.sets_parity_power import LEVEL, POWER, ParityPlan, parity_plan
+from .kit.base import check_number, check_whole_number
+from .kit.parity_tails import LEVEL, POWER, ParityPlan, parity_plan
 
 NAME = "human_parity"
 
@@ -61,7 +61,7 @@ def plan(options: PlanOptions) -> PlannedTest:
     Raises:
         ValueError: a row has no captions or fewer than two references, or an option cannot be used.
     """
-    from .kit.sets_parity import covariances_of
+    from .kit.parity_tests import covariances_of
 
     names = ("--rows", "--find", "--power")
     check_plan(1 if options.rows is None else options.rows, options.find, options.power, names)

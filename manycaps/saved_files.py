@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from manycaps.kit.base_messages import shown_path, shown_value
+from manycaps.kit.base import shown_path, shown_value
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:

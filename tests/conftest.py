@@ -96,6 +96,6 @@ def golden_frequencies(golden_folder):
 @pytest.fixture(scope="session")
 def lexicon():
     """NLTK's stems and WordNet's synonyms, loaded once."""
-    from manycaps.kit.text_meteor import WordNetLexicon
+    from manycaps.kit.meteor_nltk import WordNetLexicon
 
     return WordNetLexicon()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from manycaps.kit.sets_tails import KeptDistances
+from manycaps.kit.parity_tails import KeptDistances
 
 
 def distances_of(texts):

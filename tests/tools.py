@@ -1,9 +1,16 @@
 """The tools of scripts/ found on disk: every file that a person runs with a command line."""
 
+import atexit
+import functools
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+
+import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -22,7 +29,20 @@ def name_of(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
+@functools.cache
+def numpy_alone():
+    """Return a folder of NumPy and nothing else."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="numpy-alone-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    packages = pathlib.Path(np.__file__).parents[1]
+    for path in (packages / "numpy", packages / "numpy.libs"):
+        (folder / path.name).symlink_to(path)
+    return folder
+
+
 def run_without_packages(*arguments, given=None):
-    """Run Python in the repository, where the standard library and its own files are all that can be imported."""
-    command = [sys.executable, "-S", "-E", *map(str, arguments)]
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=ROOT)
+    """Run Python in the repository, which can import the standard library, NumPy, and the repository's own files."""
+    command = [sys.executable, "-S", *map(str, arguments)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment["PYTHONPATH"] = str(numpy_alone())
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)

@@ -7,9 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.kit.base_files import inline_bytes
-from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_rows import as_caption_rows, looks_like_list
+from manycaps.kit.base import as_caption_rows, inline_bytes, looks_like_list, shown_value
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")

@@ -12,8 +12,7 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 from tqdm import tqdm
 
-from manycaps.kit.base_files import read_json
-from manycaps.kit.base_messages import reason_of, shown_path, shown_value
+from manycaps.kit.base import read_json, reason_of, shown_path, shown_value
 
 # Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
 KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from manycaps.caption_tables.files import Record, TableFile, table_kind
-from manycaps.kit.base_messages import is_in_house_form, reason_of
+from manycaps.kit.base import is_in_house_form, reason_of
 
 # Kind of a source on the Hub.
 HUB = "Hub data set"

@@ -22,8 +22,7 @@ from manycaps.caption_tables.columns import (
 )
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, open_bytes
 from manycaps.caption_tables.text_records import as_values
-from manycaps.kit.base_files import unique_keys
-from manycaps.kit.base_messages import shown_value
+from manycaps.kit.base import shown_value, unique_keys
 
 # Lists of single captions beside a list of what they are of: keys of both, and the id in each.
 COCO = ("annotations", "image_id", "images", "id")

@@ -30,8 +30,8 @@ from manycaps.caption_tables.json_records import json_records
 from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedStore, filled, store_file, store_pieces
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
-from manycaps.kit.base_rows import EmptyCaptions, looks_like_list
-from manycaps.kit.text_tokens import Tokenizer, token_finder
+from manycaps.kit.base import EmptyCaptions, looks_like_list
+from manycaps.kit.tokenization import Tokenizer, token_finder
 
 # Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, is_local, open_bytes, whole
-from manycaps.kit.base_files import unique_keys
+from manycaps.kit.base import unique_keys
 
 # Members whose text is captions, one per line.
 CAPTION_MEMBERS = ("txt", "caption", "captions", "text")

@@ -20,8 +20,7 @@ from manycaps.caption_tables.columns import (
     VIDEO_COLUMNS,
 )
 from manycaps.caption_tables.files import MEDIA_ENDINGS, TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
-from manycaps.kit.base_files import unique_keys
-from manycaps.kit.base_messages import reason_of, shown_value
+from manycaps.kit.base import reason_of, shown_value, unique_keys
 
 # Byte order mark of UTF-8, which some programs write.
 MARK = codecs.BOM_UTF8

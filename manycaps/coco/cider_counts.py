@@ -12,9 +12,8 @@ import numpy as np
 
 from manycaps.coco import guards
 from manycaps.coco.frequencies import cached_frequencies
-from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_types import Floats
-from manycaps.kit.text_reference_ngrams import LENGTH_SIGMA, MAX_ORDER, Frequency, ReferenceNgrams
+from manycaps.kit.base import Floats, shown_value
+from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, ReferenceNgrams
 
 FrequencyTable = str | os.PathLike[str] | Mapping[str, Any]
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from manycaps.coco import scorers
 from manycaps.coco.scorers import Bleu, Meteor, Spice
-from manycaps.kit.base_files import read_json
-from manycaps.kit.base_messages import shown_path, shown_value
-from manycaps.kit.text_coco_scores import BLEUS
+from manycaps.kit.base import read_json, shown_path, shown_value
+from manycaps.kit.coco_scores import BLEUS
 
 ANNOTATIONS = '{"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "A dog."}]}'
 RESULTS = '[{"image_id": 1, "caption": "a dog"}]'

@@ -10,10 +10,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-from manycaps.kit.base_files import open_regular_file, path_state
-from manycaps.kit.base_messages import reason_of, shown_path, shown_value
-from manycaps.kit.text_document_frequency import load_document_frequency
-from manycaps.kit.text_reference_ngrams import Frequency
+from manycaps.kit.base import open_regular_file, path_state, reason_of, shown_path, shown_value
+from manycaps.kit.ngram_scores import Frequency, load_document_frequency
 
 # All that such a pickle may name; Python 2 called the module of `float` otherwise.
 ALLOWED = {

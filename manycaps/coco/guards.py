@@ -6,10 +6,9 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_types import Ints
-from manycaps.kit.text_ptb_tokenizer import tokenize
-from manycaps.kit.text_reference_ngrams import LENGTH_SIGMA, are_equal_documents
+from manycaps.kit.base import Ints, shown_value
+from manycaps.kit.ngram_scores import LENGTH_SIGMA, are_equal_documents
+from manycaps.kit.tokenization import tokenize
 
 # Scripts that put no blank between words: Thai, Lao, Burmese, Khmer, and those of Chinese and Japanese.
 WITHOUT_SPACES = re.compile(

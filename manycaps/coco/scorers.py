@@ -15,16 +15,10 @@ from tqdm import tqdm
 
 from manycaps.coco import guards
 from manycaps.coco.cider_counts import CiderScorer
-from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_rows import check_no_written_list, looks_like_list
-from manycaps.kit.base_types import Floats, Ints
-from manycaps.kit.meteor15_data import load_lexicon
-from manycaps.kit.meteor15_references import best_statistics
-from manycaps.kit.meteor15_scores import corpus_score, scores
-from manycaps.kit.text_bleu import bleu_scores
-from manycaps.kit.text_ptb_tokenizer import tokenized_line
-from manycaps.kit.text_reference_ngrams import ReferenceNgrams
-from manycaps.kit.text_rouge import BETA, rouge_l_of_ngrams
+from manycaps.kit.base import Floats, Ints, check_no_written_list, looks_like_list, shown_value
+from manycaps.kit.meteor15_scores import best_statistics, corpus_score, load_lexicon, scores
+from manycaps.kit.ngram_scores import BETA, ReferenceNgrams, bleu_scores, rouge_l_of_ngrams
+from manycaps.kit.tokenization import tokenized_line
 
 # Captions by the id of their image, and the candidates of SCST: [{"image_id": 1, "caption": ["a dog"]}].
 Captions = Mapping[Hashable, Sequence[str]]

@@ -14,11 +14,10 @@ from manycaps.catalog import COMPARED_MODULES, MODULES, SET_MODULES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
 from manycaps.installed_modules import advice_for, load_for_command
-from manycaps.kit.sets_module import CAPTION_COLUMNS, text_counts
-from manycaps.kit.text_cider import document_frequencies
-from manycaps.kit.text_reference_ngrams import warn_of_equal_documents
-from manycaps.kit.text_tokens import tokenize_rows
-from manycaps.kit.text_windows import without_warning_of_unread
+from manycaps.kit.caption_sets import CAPTION_COLUMNS, text_counts
+from manycaps.kit.embeddings import without_warning_of_unread
+from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
+from manycaps.kit.tokenization import tokenize_rows
 
 # z below which two systems are nearer to each other than random splits of both are: they share captions, and a test for
 # large values says nothing.

@@ -74,9 +74,8 @@ class CompareOptions:
         """Check what can be checked without a file."""
         from manycaps.comparison.parity_scores import check_distance_name
         from manycaps.comparison.systems import named_systems
-        from manycaps.kit.base_messages import shown_value
-        from manycaps.kit.base_module import check_choice, check_number, check_whole_number
-        from manycaps.kit.text_windows import LONG_TEXTS
+        from manycaps.kit.base import check_choice, check_number, check_whole_number, shown_value
+        from manycaps.kit.embeddings import LONG_TEXTS
 
         for name in ("systems", "references", "metrics", "names"):
             given = getattr(self, name)

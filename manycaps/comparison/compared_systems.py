@@ -23,7 +23,7 @@ from manycaps.comparison.paired_tests import (
 )
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
-from manycaps.kit.sets_intervals import cluster_numbers, clustered_test, mean_interval, mean_of_rows
+from manycaps.kit.caption_sets import cluster_numbers, clustered_test, mean_interval, mean_of_rows
 from manycaps.saved_files import made_folder, write_text_atomically
 
 # Files of a comparison in its folder.

@@ -15,8 +15,7 @@ from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.parity_text import parity_table
 from manycaps.comparison.systems import LETTERS
 from manycaps.comparison.table_formats import Cell, FormattedTable, as_interval, column_form, number_cell
-from manycaps.kit.sets_parity_words import p_value_digits
-from manycaps.kit.sets_tails import TAIL
+from manycaps.kit.parity_tails import TAIL, p_value_digits
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import AgainstPeople, ComparedMetric, SystemComparison

@@ -15,8 +15,8 @@ import numpy as np
 
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.systems import PEOPLE, SystemRow
-from manycaps.kit.sets_intervals import mean_of_rows
-from manycaps.kit.sets_tails import TAIL, PeopleDistances, Threshold, quantile_interval, tail_share
+from manycaps.kit.caption_sets import mean_of_rows
+from manycaps.kit.parity_tails import TAIL, PeopleDistances, Threshold, quantile_interval, tail_share
 
 # Distances of all pairs of the texts of rows: for each row a symmetric float64 array, shape (n_texts, n_texts).
 RowDistances = Callable[[Sequence[Sequence[str]]], Sequence[np.ndarray]]

@@ -6,9 +6,9 @@ import math
 import scipy.optimize
 import scipy.special
 
-from manycaps.kit.sets_corpus import survival_function
-from manycaps.kit.sets_parity_power import LEVEL as LEVEL
-from manycaps.kit.sets_parity_power import POWER as POWER
+from manycaps.kit.caption_sets import survival_function
+from manycaps.kit.parity_tails import LEVEL as LEVEL
+from manycaps.kit.parity_tails import POWER as POWER
 
 # Clusters whose sign patterns are all enumerated, about a million: it takes some milliseconds.
 MOST_EXACT_CLUSTERS = 20

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manycaps.kit.sets_gaps import sums_of_clusters
-from manycaps.kit.sets_intervals import cluster_numbers, clustered_mean
+from manycaps.kit.caption_sets import cluster_numbers, clustered_mean
+from manycaps.kit.parity_tests import sums_of_clusters
 
 from .mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, minimum_detectable_difference, rows_for_difference
 

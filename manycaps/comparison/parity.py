@@ -11,7 +11,18 @@ import numpy as np
 from manycaps.comparison.homogeneity import SharedAnswers
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
 from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs, faults_of
-from manycaps.kit.sets_parity import (
+from manycaps.kit.caption_wording import CorpusWording, Phrase, WordingRows
+from manycaps.kit.parity_tails import (
+    TAIL,
+    CorpusTails,
+    Distances,
+    ParityWord,
+    TailShare,
+    corpus_tails,
+    is_above_people,
+    words_of,
+)
+from manycaps.kit.parity_tests import (
     COVARIANCES,
     GAPS,
     MEANS,
@@ -20,10 +31,6 @@ from manycaps.kit.sets_parity import (
     parity_result,
     parity_wording,
 )
-from manycaps.kit.sets_parity_words import ParityWord, is_above_people, words_of
-from manycaps.kit.sets_tails import TAIL, CorpusTails, Distances, TailShare, corpus_tails
-from manycaps.kit.text_phrases import Phrase
-from manycaps.kit.text_wording import CorpusWording, WordingRows
 
 MODULE = "human_parity"
 

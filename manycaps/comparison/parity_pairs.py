@@ -16,10 +16,9 @@ from manycaps.comparison.paired_tests import (
     nearer_p_values,
     paired_tests,
 )
-from manycaps.kit.sets_gaps import sums_of_clusters
-from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
-from manycaps.kit.sets_parity import GAPS
-from manycaps.kit.sets_parity_power import joint_p_value, level_of_gaps, noncentrality_of_f
+from manycaps.kit.caption_sets import ClusteredMean, mean_interval, mean_of_rows
+from manycaps.kit.parity_tails import joint_p_value, level_of_gaps, noncentrality_of_f
+from manycaps.kit.parity_tests import GAPS, sums_of_clusters
 
 if TYPE_CHECKING:
     from manycaps.comparison.parity import SystemParity

@@ -14,11 +14,10 @@ from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, ParityRows
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import is_installed, load_for_command, progress_bars
-from manycaps.kit.base_messages import shown_value
-from manycaps.kit.sets_parity import symmetric
-from manycaps.kit.text_phrases import telling_phrases
-from manycaps.kit.text_wording import wording_of
-from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.base import shown_value
+from manycaps.kit.caption_wording import telling_phrases, wording_of
+from manycaps.kit.parity_tests import symmetric
+from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
 
 # Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
 MOST_AT_ONCE = 50_000
@@ -71,7 +70,7 @@ def chosen_distance(distance: str | None, encoder: str | None) -> tuple[str, str
     if not is_installed("sentence-transformers"):
         remedy = "pip install 'manycaps[embeddings]'"
         return "meteor", WITHOUT_ENCODER.format(why="sentence-transformers is not installed", remedy=remedy)
-    from manycaps.kit.text_sentence_encoder import DEFAULT_ENCODER, PACKAGE, model_folder
+    from manycaps.kit.embeddings import DEFAULT_ENCODER, PACKAGE, model_folder
 
     try:
         model_folder(DEFAULT_ENCODER)

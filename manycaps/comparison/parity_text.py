@@ -12,9 +12,8 @@ from manycaps.comparison.parity import ROWS, ComparedParity, SystemParity
 from manycaps.comparison.parity_pairs import FAULTS, ParityPair, ShareTest
 from manycaps.comparison.systems import SystemRow
 from manycaps.comparison.table_formats import Cell, FormattedTable, as_written, number_cell
-from manycaps.kit.sets_parity_words import SHARE_NOUNS, gap_text, p_value_digits, share_text, shown_p_value
-from manycaps.kit.sets_tails import TAIL
-from manycaps.kit.text_phrases import Phrase
+from manycaps.kit.caption_wording import Phrase
+from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, gap_text, p_value_digits, share_text, shown_p_value
 
 # Columns of a terminal, and pairs that are printed without --full: those with the baseline if there are more.
 WIDTH, MOST_PAIRS = 100, 3

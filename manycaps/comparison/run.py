@@ -22,8 +22,8 @@ from manycaps.comparison.parity_scores import (
 )
 from manycaps.comparison.systems import Exchange, SystemRow, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.installed_modules import load_for_command, progress_bars
-from manycaps.kit.base_module import signature
-from manycaps.kit.text_windows import warn_of_unread, without_warning_of_unread
+from manycaps.kit.base import signature
+from manycaps.kit.embeddings import warn_of_unread, without_warning_of_unread
 from manycaps.sampling.captions_file import sampling_settings
 
 # Options that modules are loaded with.

@@ -17,10 +17,10 @@ from manycaps.comparison.compared_systems import row_test_key
 from manycaps.comparison.parity import COLUMNS
 from manycaps.comparison.parity import MODULE as PARITY
 from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
-from manycaps.kit.base_messages import reason_of, shown_value
-from manycaps.kit.sets_parity import OF_PAIRS
-from manycaps.kit.sets_tails import KeptDistances
-from manycaps.kit.text_wording import WordingRows
+from manycaps.kit.base import reason_of, shown_value
+from manycaps.kit.caption_wording import WordingRows
+from manycaps.kit.parity_tails import KeptDistances
+from manycaps.kit.parity_tests import OF_PAIRS
 from manycaps.scoring.corpus_values import DISTANCE_COLUMN, stored_blocks
 from manycaps.scoring.run_folder import RunFolder, read_saved
 

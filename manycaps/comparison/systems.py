@@ -16,9 +16,9 @@ from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns,
 from manycaps.caption_tables.files import source_name
 from manycaps.caption_tables.json_records import parsed_once
 from manycaps.caption_tables.rows import random_key
-from manycaps.kit.base_messages import shown_value
-from manycaps.kit.sets_tails import KeptDistances
-from manycaps.kit.text_wording import WordingRows
+from manycaps.kit.base import shown_value
+from manycaps.kit.caption_wording import WordingRows
+from manycaps.kit.parity_tails import KeptDistances
 
 # Name of the human captions in tables and results.
 PEOPLE = "people"

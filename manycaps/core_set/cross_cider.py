@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse
 
-from manycaps.kit.base_types import Floats, Ints
-from manycaps.kit.text_ngrams import ngram_ids, word_ids
-from manycaps.kit.text_reference_ngrams import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
+from manycaps.kit.base import Floats, Ints
+from manycaps.kit.ngram_scores import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
+from manycaps.kit.tokenization import ngram_ids, word_ids
 
 CaptionTokens = Sequence[str]
 

@@ -41,7 +41,7 @@ class DecodingOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
         from manycaps.comparison.parity_scores import check_distance_name
-        from manycaps.kit.base_module import check_whole_number
+        from manycaps.kit.base import check_whole_number
 
         check_distance_name(self.distance)
         check_whole_number("--n-resamples", self.n_resamples, 1)

@@ -15,8 +15,8 @@ import numpy as np
 from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.parity import ROWS, ParityRows, SystemParity, systems_beside_people
 from manycaps.comparison.parity_pairs import ParityPair, compared_pairs
-from manycaps.kit.sets_parity import parity_result, parity_wording
-from manycaps.kit.sets_tails import KeptDistances, corpus_tails
+from manycaps.kit.parity_tails import KeptDistances, corpus_tails
+from manycaps.kit.parity_tests import parity_result, parity_wording
 
 # Of every row, mean over rows: 0 for people.
 ENERGY = "energy_distance"

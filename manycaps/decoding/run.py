@@ -31,7 +31,7 @@ from manycaps.decoding.nearest import (
     nearest_setting,
     paired_with_best,
 )
-from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.kit.tokenization import tokenize_rows
 from manycaps.rows.ordered import token_metric
 from manycaps.sampling.captions_file import SETTINGS, sampling_settings
 from manycaps.sampling.decoding_setting import Setting, setting_of

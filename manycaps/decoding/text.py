@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from manycaps.comparison.parity_text import SHARES, WIDTH, as_rows_needed
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, likeness
-from manycaps.kit.sets_parity_words import p_value_digits, share_text, shown_p_value
-from manycaps.kit.sets_tails import TAIL
+from manycaps.kit.parity_tails import TAIL, p_value_digits, share_text, shown_p_value
 
 if TYPE_CHECKING:
     from manycaps.decoding.run import ComparedSettings

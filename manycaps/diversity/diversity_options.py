@@ -37,9 +37,9 @@ class DiversityOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.base_module import check_choice
-        from manycaps.kit.diversity_captions import check_word_source
-        from manycaps.kit.text_windows import LONG_TEXTS
+        from manycaps.kit.base import check_choice
+        from manycaps.kit.diversity_measures import check_word_source
+        from manycaps.kit.embeddings import LONG_TEXTS
 
         check_word_source(self.tokenizer)
         check_choice("--long-texts", self.long_texts, LONG_TEXTS)

@@ -10,10 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from manycaps import functional
-from manycaps.kit.leave_one_out_draws import draws, iteration_values
-from manycaps.kit.leave_one_out_scores import METRICS, Sources, scored_texts
-from manycaps.kit.text_ngrams import RowTexts
-from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.kit.leave_one_out import METRICS, Sources, draws, iteration_values, scored_texts
+from manycaps.kit.tokenization import RowTexts, tokenize_rows
 
 # Rows that are kept of a data set, chosen at random.
 SAMPLE_ROWS = 500

@@ -13,11 +13,9 @@ import tqdm
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
 from manycaps.diversity.leave_one_out import ReferenceCurves, RowSample, reference_curves, variance_curve
-from manycaps.kit.base_rows import EmptyCaptions
-from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, CaptionDiversity
-from manycaps.kit.diversity_vocabulary import row_chunks
-from manycaps.kit.text_spacy import as_tagger
-from manycaps.kit.text_tokens import token_finder
+from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
+from manycaps.kit.tokenization import as_tagger, token_finder
 from manycaps.saved_files import write_text_atomically
 
 
@@ -136,7 +134,7 @@ def encoder_of(options: DiversityOptions) -> LoadedEncoder | None:
 def load_encoder(name: str, long_texts: str) -> LoadedEncoder:
     """Return a sentence-transformers model, loaded when it is first needed."""
     # torch is loaded only where distances are asked for.
-    from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+    from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 
     encoder, given = SentenceEncoder(), {**ENCODER_DEFAULTS, "encoder": name, "long_texts": long_texts}
     progress = functools.partial(tqdm.tqdm, leave=False)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base_messages import reason_of, shown_path
+from manycaps.kit.base import reason_of, shown_path
 
 FILE_NAME = "consensus_abstract.mat"
 

@@ -15,8 +15,7 @@ from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.flickr8k_release import CROWD_NAME, JUDGEMENTS_NAME, crowd_rows, expert_rows
 from manycaps.human_correlation.video_benchmarks import is_vatex_eval, vatex_eval_rows
-from manycaps.kit.base_files import is_regular_file, no_such_path
-from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
+from manycaps.kit.base import is_in_house_form, is_regular_file, no_such_path, reason_of, shown_value
 
 # A column of images as bytes or paths.
 UNDECODED = datasets.Image(decode=False)

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from manycaps.caption_tables import BadRow, good_rows, open_source
-from manycaps.kit.base_files import read_json
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base import read_json, shown_path
 
 # Folder of the images beside the files.
 IMAGES_NAME = "images"

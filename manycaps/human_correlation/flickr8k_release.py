@@ -7,8 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from manycaps.kit.base_files import is_regular_file
-from manycaps.kit.base_messages import reason_of
+from manycaps.kit.base import is_regular_file, reason_of
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
 # id, then three ratings; or the share of "yes", and the numbers of "yes" and "no"; separated by tabs).

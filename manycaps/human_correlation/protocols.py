@@ -33,8 +33,7 @@ from manycaps.human_correlation.protocol_figures import (
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
 from manycaps.installed_modules import advice_for, load, module_folders
-from manycaps.kit.base_files import no_such_path
-from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
+from manycaps.kit.base import is_in_house_form, no_such_path, reason_of, shown_value
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
 N_DRAWN_REFERENCES = 5

@@ -22,8 +22,7 @@ import scipy.special
 from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
-from manycaps.kit.base_files import no_such_path, read_json
-from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path, shown_value
+from manycaps.kit.base import is_in_house_form, no_such_path, read_json, reason_of, shown_path, shown_value
 
 if TYPE_CHECKING:
     from manycaps.comparison.table_formats import FormattedTable

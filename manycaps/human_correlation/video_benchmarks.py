@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base_files import read_json
-from manycaps.kit.base_messages import reason_of, shown_path, shown_value
+from manycaps.kit.base import read_json, reason_of, shown_path, shown_value
 
 # Folder beside a benchmark's files, and the endings under which a video is looked for.
 VIDEOS_NAME = "videos"

@@ -1,23 +1,165 @@
-"""A CLIP and the features that it computed last: captions and images to vectors, each distinct one encoded once."""
+"""CLIP as an encoder: options, captions, images and videos to features."""
 
+import collections
 import contextlib
+import hashlib
+import io
+import math
 import os
 import pathlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+import queue
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+import PIL.Image
 
-from .base_feature_memory import RememberedFeatures, SharedModel, SharedModels
-from .base_files import is_folder, local_path, path_state
-from .base_messages import check_installed, shown_value
-from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
-from .clip_model import ClipModel, ClipTokens, FeatureError, as_device, engine_name
-from .clip_options import chosen_variant, with_prompt
-from .clip_variants import CONFIG_FILE, CONFIG_NAME, PIXEL_FILES, is_model, read_model
-from .clip_weights import HOW_TO_GET_LIBRARIES, LIBRARIES, Weights, merge_lora, openai_names, read_weights
-from .media_images import scaler_name
-from .text_windows import mean_direction, sentence_windows, warn_of_unread
+from .base import (
+    check_choice,
+    check_flag,
+    check_installed,
+    check_no_table,
+    check_whole_number,
+    is_folder,
+    local_path,
+    path_state,
+    shown_value,
+)
+from .clip_checkpoints import (
+    CONFIG_FILE,
+    CONFIG_NAME,
+    PIXEL_FILES,
+    Checkpoint,
+    check_model,
+    find_checkpoint,
+    is_model,
+    local_checkpoint,
+    read_model,
+    variant_name,
+)
+from .clip_model import (
+    DTYPES,
+    HOW_TO_GET_LIBRARIES,
+    LIBRARIES,
+    ClipModel,
+    ClipTokens,
+    FeatureError,
+    Weights,
+    as_device,
+    engine_name,
+    merge_lora,
+    openai_names,
+    read_weights,
+)
+from .embeddings import (
+    LONG_TEXTS,
+    RememberedFeatures,
+    SharedModel,
+    SharedModels,
+    as_features,
+    mean_direction,
+    sentence_windows,
+    warn_of_unread,
+)
+from .images import (
+    as_image_source,
+    as_model_pixels,
+    as_numpy,
+    as_rgb_image,
+    decoded_values,
+    is_array,
+    is_one_image,
+    scaler_name,
+)
+from .videos import EncodedVideo, FrameList, as_video_source, frame_places, iterate_videos, read_pixels, video_key
+
+# --------------------------------------------------------------------------------------------------------------------
+# Options of the CLIP and of its captions, with their checks; the same in every module that scores images or videos.
+
+# Options that decide the model; given at load time only, since images are encoded when they are added.
+CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {
+    "variant": None,
+    "checkpoint": None,
+    "model": None,
+    "processor": None,
+    "device": "auto",
+    "dtype": "float32",
+    "compile": False,
+}
+
+# Options of every call; long_captions "truncate" drops what a model does not read, "window" reads runs of whole
+# sentences; n_workers None means one thread for each processor core, at most 8.
+CLIP_CALL_DEFAULTS: Mapping[str, Any] = {"batch_size": 64, "n_workers": None, "long_captions": "truncate"}
+
+# Largest batch_size: more images at once than any memory holds.
+LARGEST_BATCH = 1_000_000
+
+# Most threads that are started: beyond some per processor core they only wait for each other.
+MOST_WORKERS = 1024
+
+
+def chosen_variant(variant: str | None, config_name: str | None) -> str:
+    """Return the full name of the chosen variant, in either form.
+
+    >>> chosen_variant(None, "openclip-vit-l-14")
+    'pac-openclip-vit-l-14'
+    """
+    if config_name in (None, "default"):
+        return variant_name(variant)
+    short = variant_name(config_name)
+    if variant is not None and variant_name(variant) != short:
+        raise ValueError(f"variant: expected one choice of weights, got {variant!r} and {config_name!r}. Give one.")
+    return short
+
+
+def check_clip_options(options: Mapping[str, Any]) -> None:
+    """Raise unless the options of the encoder have legal values; those that are absent are not checked."""
+    variant_name(options.get("variant"))
+    checkpoint = options.get("checkpoint")
+    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+        raise TypeError(
+            f"checkpoint: expected a path or a Hub repository, got {type(checkpoint).__name__}. Save the weights with "
+            "torch.save or safetensors and give the path."
+        )
+    check_model(options)
+    if "device" in options and not isinstance(options["device"], str):
+        raise TypeError(f"device: expected a name, got {type(options['device']).__name__}. Give for example 'cuda:0'.")
+    if "dtype" in options:
+        check_choice("dtype", options["dtype"], DTYPES)
+        check_flag("compile", options["compile"])
+    if "batch_size" in options:
+        check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
+    if "long_captions" in options:
+        check_choice("long_captions", options["long_captions"], LONG_TEXTS)
+    if options.get("n_workers") is not None:
+        check_whole_number("n_workers", options["n_workers"], 1, MOST_WORKERS)
+
+
+def long_captions_name(options: Mapping[str, Any]) -> str | None:
+    """Name the treatment of long captions, for a signature; None for "truncate", which is not named."""
+    return None if options["long_captions"] == "truncate" else str(options["long_captions"])
+
+
+def check_prompt(prompt: object) -> None:
+    """Raise unless `prompt` is a string."""
+    if not isinstance(prompt, str):
+        raise TypeError(f"prompt: expected a string, got {type(prompt).__name__}. Give '' for no prompt.")
+
+
+def with_prompt(prompt: str, captions: Iterable[str]) -> list[str]:
+    """Put a prompt and a space before each caption.
+
+    >>> with_prompt("A photo depicts", ["a dog"]), with_prompt("", ["a dog"])
+    (['A photo depicts a dog'], ['a dog'])
+    """
+    start = prompt if not prompt or prompt.endswith(" ") else prompt + " "
+    return [start + caption for caption in captions]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# A CLIP and the features that it computed last: captions and images to vectors, each distinct one encoded once.
 
 # Bytes of features that are remembered of a model, of images, texts and videos together: with ViT-B/32 90,000 images.
 REMEMBERED_BYTES = 1 << 28
@@ -260,3 +402,420 @@ def count_long_texts(texts: Sequence[ReadText], long_captions: str) -> dict[str,
     warn_of_unread(long_captions, n_truncated > 0, "long_captions")
     windowed = {"n_windowed": sum(len(text.parts) > 1 for text in texts)} if long_captions == "window" else {}
     return {"n_truncated": n_truncated} | windowed
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Columns of images to CLIP features: each distinct one decoded and encoded once, decoded while the model works.
+
+
+def encode_images(
+    encoder: ClipEncoder,
+    images: Iterable[object],
+    column: str,
+    batch_size: int,
+    n_workers: int | None,
+    place: Callable[[int], str] | None = None,
+    *,
+    ready: bool = False,
+) -> list[bytes]:
+    """Encode a column of images as they come; at most a few batches of pixels are in memory.
+
+    Returns float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
+    remembered has the bits that it had the first time.
+
+    Messages name the `column`, and an image as `place` names its number. `n_workers` threads read and decode: None for
+    one per processor core, at most 8. With `ready`, an image may be its features, as `ready_features` takes them.
+    """
+    work = _ImageWork(encoder, batch_size, place or f"{column}[{{}}]".format, ready)
+    bar = encoder.bar(column, "image", total=len(images) if isinstance(images, Sized) else None)
+    with bar, ThreadPoolExecutor(n_workers or min(8, os.cpu_count() or 1)) as pool:
+        rows = enumerate(decoded_values(images, column, "an image"))
+        for picture in ordered_results(pool, work.prepare, rows, 2 * batch_size):
+            work.take(picture)
+            bar.update(1)
+        work.encode()
+    return [work.features[work.hashes[key]] for key in work.keys]
+
+
+class _Picture(NamedTuple):
+    """An image on its way to the model."""
+
+    # Hash of the file, or of the pixels where there is no file.
+    key: bytes
+    # Empty where another row of the column has the same file.
+    pixels_hash: bytes = b""
+    # If the features are cached, they replace the pixels.
+    pixels: np.ndarray | None = None
+    features: bytes | None = None
+
+
+class _ImageWork:
+    """A column of images: threads prepare them, and the caller's thread runs the model on those that are new."""
+
+    def __init__(self, encoder: ClipEncoder, batch_size: int, place: Callable[[int], str], ready: bool) -> None:
+        self.encoder, self.batch_size, self.place, self.ready = encoder, batch_size, place, ready
+        self.model, self.remembered = encoder.model, encoder.remembered
+        # Of each row, and by hash: that of the file to that of the pixels, and that of the pixels to the features.
+        self.keys: list[bytes] = []
+        self.hashes: dict[bytes, bytes] = {}
+        self.features: dict[bytes, bytes] = {}
+        # Pixels that wait for the model, and the first row of each, by hash of the pixels.
+        self.waiting: dict[bytes, np.ndarray] = {}
+        self.row_of: dict[bytes, int] = {}
+        # Files that are decoded already, or are being decoded by some thread.
+        self.claimed: set[bytes] = set()
+        self.lock = threading.Lock()
+
+    def prepare(self, item: tuple[int, object]) -> _Picture:
+        """Read an image, and decode it unless another row has the same file or its features are remembered."""
+        where = self.place(item[0])
+        if self.ready and is_vector(item[1]):
+            features = ready_features(item[1], where, self.model.n_features, "this checkpoint has").tobytes()
+            key = _hash(features)
+            return _Picture(key, key, features=features)
+        source = as_image_source(item[1], where)
+        key = _hash(source) if isinstance(source, bytes) else b""
+        if key and not self._claim(key):
+            return _Picture(key)
+        pixels_hash = self.remembered.get(("file", key)) if key else None
+        if pixels_hash and (features := self.remembered.get(("pixels", pixels_hash))):
+            return _Picture(key, pixels_hash, features=features)
+        # Two rows may hold the same PIL image, whose lazy loading is not safe from two threads.
+        with self.lock if isinstance(source, PIL.Image.Image) else contextlib.nullcontext():
+            image = as_rgb_image(source, where)
+        pixels = as_model_pixels(image, self.model.image_size)
+        pixels_hash = _hash(pixels.tobytes())
+        features = self.remembered.get(("pixels", pixels_hash))
+        return _Picture(key or pixels_hash, pixels_hash, pixels if features is None else None, features)
+
+    def take(self, picture: _Picture) -> None:
+        """Take the next row in; a full batch goes through the model."""
+        self.keys.append(picture.key)
+        if not picture.pixels_hash:
+            return
+        self.hashes[picture.key] = picture.pixels_hash
+        if picture.key != picture.pixels_hash:
+            self.remembered.put(("file", picture.key), picture.pixels_hash, len(picture.pixels_hash))
+        if picture.features is not None:
+            self.features[picture.pixels_hash] = picture.features
+        elif picture.pixels is not None and picture.pixels_hash not in self.features:
+            self.waiting[picture.pixels_hash] = picture.pixels
+            self.row_of.setdefault(picture.pixels_hash, len(self.keys) - 1)
+        if len(self.waiting) >= self.batch_size:
+            self.encode()
+
+    def encode(self) -> None:
+        """Run the model on the pixels that wait."""
+        if not self.waiting:
+            return
+        try:
+            encoded = self.model.image_features(np.stack(list(self.waiting.values())))
+        except FeatureError as error:
+            row = self.row_of[list(self.waiting)[error.place]]
+            raise error.named(self.place(row), self.encoder.checkpoint.source) from error
+        for key, row in zip(self.waiting, encoded, strict=True):
+            self.features[key] = row.tobytes()
+            self.remembered.put(("pixels", key), self.features[key], row.nbytes)
+        self.waiting.clear()
+
+    def _claim(self, key: bytes) -> bool:
+        """Return whether the caller is the first to ask for this file."""
+        with self.lock:
+            first = key not in self.claimed
+            self.claimed.add(key)
+            return first
+
+
+def is_vector(image: object) -> bool:
+    """Return whether a value is the features of an image instead of the image: an array or tensor of shape (d,).
+
+    >>> is_vector(np.ones(8)), is_vector(np.ones((8, 8, 3))), is_vector("dog.png")
+    (True, False, False)
+    """
+    return is_array(image) and getattr(image, "ndim", None) == 1
+
+
+def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
+    """Return the features of an image that the user computed, floating-point, as a float32 array, shape (d,).
+
+    In messages `where` names column and row, and `whose` says who has d features. Raises TypeError for no such array,
+    and ValueError for another length, or features without a cosine.
+    """
+    array = as_numpy(image, where) if is_vector(image) else None
+    if array is None or not np.issubdtype(array.dtype, np.floating):
+        kind = type(image).__name__ if array is None else f"{array.dtype} of shape {array.shape}"
+        raise TypeError(
+            f"{where}: expected features of an image, floats of shape (d,), got {kind}. Captions as embeddings go with "
+            "images as features of the same model, and pictures with captions as words."
+        )
+    if array.shape != (d,):
+        raise ValueError(
+            f"{where}: expected {d} features per image, as {whose}, got {len(array)}. Encode the image with the same "
+            "checkpoint."
+        )
+    return as_features(array[None], lambda _: where, "image")[0]
+
+
+def check_image_column(images: object, column: str, *, ready: bool = False) -> None:
+    """Raise unless `images` is a column of images, not one image; with `ready` also an array of features (n, d)."""
+    check_no_table(images, column, "a list of images")
+    is_table = ready and is_array(images) and getattr(images, "ndim", None) == 2
+    is_table = is_table and np.issubdtype(as_numpy(images, column).dtype, np.floating)
+    if (is_one_image(images) and not is_table) or not isinstance(images, Iterable):
+        shape = getattr(images, "shape", None)
+        kind = type(images).__name__ if shape is None else f"array of shape {tuple(shape)}"
+        raise TypeError(f"{column}: expected a list of images, got one {kind}. Give one image per row, in a list.")
+
+
+def check_item_count(n_predictions: int, n_items: int, item: str) -> None:
+    """Raise unless there are as many items, images or videos, as rows of captions."""
+    if n_predictions != n_items:
+        raise ValueError(
+            f"{item}s: expected one {item} for each of the {n_predictions} rows of predictions, got {n_items}. "
+            f"Row i of both columns belongs together; several captions of {'an' if item == 'image' else 'a'} {item} go "
+            "into one list."
+        )
+
+
+def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:
+    """Return the features of a column of images or videos as evaluate stores them: equal ones once, at the first row.
+
+    >>> [row["features"] for row in stored_features([b"1234", b"5678", b"1234"])]
+    [b'1234', b'5678', None]
+    """
+    stored: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for row in features:
+        content = bytes(row)
+        key = _hash(content).hex()
+        stored.append({"key": key, "features": None if key in seen else content})
+        seen.add(key)
+    return stored
+
+
+def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> list[np.ndarray]:
+    """Return the features of every row of a column that `stored_features` made, or several, one after the other.
+
+    Returns:
+        n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
+
+    >>> rows = stored_features(np.array([[[1, 2]], [[1, 2]]], np.float32))
+    >>> [row.tolist() for row in features_of_rows(rows, 2)]
+    [[[1.0, 2.0]], [[1.0, 2.0]]]
+    """
+    rows = list(stored)
+    known = {
+        row["key"]: np.frombuffer(row["features"], dtype=np.float32).reshape(-1, n_features)
+        for row in rows
+        if row["features"] is not None
+    }
+    return [known[row["key"]] for row in rows]
+
+
+def as_feature_rows(features: Sequence[bytes]) -> np.ndarray:
+    """Return features as `encode_images` returned them as one float32 array, shape (n, d)."""
+    return np.frombuffer(b"".join(features), dtype=np.float32).reshape(len(features), -1)
+
+
+def ordered_results(
+    pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any], n_ahead: int
+) -> Iterator[Any]:
+    """Apply a function to items in a pool and yield the results in order, at most `n_ahead` items ahead.
+
+    The items are taken in the caller's thread, so a generator need not be thread-safe.
+    """
+    waiting: collections.deque[Future[Any]] = collections.deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > n_ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:  # after an error
+            future.cancel()
+
+
+def _hash(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Columns of videos to frame features: each distinct one decoded and encoded once, decoded while the model works.
+
+# Batches of frames that may wait decoded: 2 x 64 x 224 x 224 x 3 bytes = 19 MB with the default batch size.
+BATCHES_AHEAD = 2
+
+# Seconds between two checks of a waiting thread whether the column was abandoned.
+PATIENCE = 0.1
+
+# Message of a thread that stopped decoding a video because an earlier row failed.
+UNWANTED = "unwanted"
+
+
+def encode_videos(
+    encoder: ClipEncoder,
+    videos: Iterable[object],
+    column: str,
+    frames: int | str,
+    batch_size: int,
+    n_workers: int | None,
+) -> list[np.ndarray]:
+    """Encode a column of videos as they come; at most a few batches of frames are in memory.
+
+    Returns of each row float32 features, shape (n_frames, d); rows of one video share them.
+
+    `videos` is any iterable of what `as_video_source` takes, and `column` its name for messages; `frames` is "all" or
+    how many of each; `batch_size` frames are encoded at once, whichever videos they are from, and `n_workers` videos
+    decoded.
+    """
+    n_workers = n_workers or min(8, os.cpu_count() or 1)
+    work = _VideoWork(encoder.model, encoder.checkpoint.source, batch_size)
+    keys: list[str] = []
+    # By the video's key.
+    features: dict[str, np.ndarray] = {}
+    total = len(videos) if isinstance(videos, Sized) else None
+    bar = encoder.bar(column, "video", total=total)
+    with bar, ThreadPoolExecutor(n_workers) as pool:
+        try:
+            for row, video in enumerate(iterate_videos(videos, column)):
+                where = f"{column}[{row}]"
+                try:
+                    source = as_video_source(video, where)
+                    key = f"{video_key(source, where).hex()}-{frames}"
+                    if isinstance(source, np.ndarray):
+                        features[key] = _ready(encoder.model.n_features, source, frames, where)
+                except (TypeError, ValueError) as error:
+                    work.fail(row, error)
+                    break
+                keys.append(key)
+                if key not in features and (remembered := encoder.remembered.get(("video", key))) is not None:
+                    features[key] = remembered
+                waits = key not in features and key not in work.begun
+                if waits and not isinstance(source, np.ndarray):
+                    work.begin(pool, key, _Job(row, source, frames, where), n_workers)
+                bar.update(1)
+            work.finish()
+        finally:
+            work.end = -1  # stops all threads, also those that wait to hand over a frame
+    for key, parts in work.done.items():
+        rows = np.concatenate(parts)
+        features[key] = chosen = rows[frame_places(len(rows), frames)]
+        encoder.remembered.put(("video", key), chosen, chosen.nbytes)
+    if work.error is not None:
+        raise work.error
+    return [features[key] for key in keys]
+
+
+class _Job(NamedTuple):
+    row: int
+    source: EncodedVideo | FrameList
+    frames: int | str
+    where: str
+
+
+class _VideoWork:
+    """Decoding threads and the model, with a short queue between them."""
+
+    def __init__(self, model: Any, checkpoint: str, batch_size: int) -> None:
+        self.model, self.checkpoint = model, checkpoint
+        self.batch_size = batch_size
+        self.queue: queue.Queue[tuple[str, Any]] = queue.Queue(BATCHES_AHEAD * batch_size)
+        # Features of each video, batch by batch, and those of videos that are complete.
+        self.begun: dict[str, list[np.ndarray]] = {}
+        # Column and row of each video, for the messages.
+        self.places: dict[str, str] = {}
+        self.done: dict[str, list[np.ndarray]] = {}
+        self.waiting: list[tuple[str, np.ndarray]] = []
+        self.complete: list[str] = []
+        self.n_running = 0
+        self.error: Exception | None = None
+        # Rows from here on are no longer needed.
+        self.end: float = math.inf
+
+    def begin(self, pool: ThreadPoolExecutor, key: str, job: _Job, n_workers: int) -> None:
+        """Start decoding a video, once there is a thread for it."""
+        while self.n_running >= n_workers:
+            self._take()
+        self.begun[key], self.places[key] = [], job.where
+        self.n_running += 1
+        pool.submit(self._decode, key, job, max(1, (os.cpu_count() or 1) // n_workers))
+
+    def finish(self) -> None:
+        """Wait for all videos, and encode what is left."""
+        while self.n_running:
+            self._take()
+        self._encode()
+
+    def fail(self, row: int, error: Exception) -> None:
+        """Note an error, unless an earlier row has one."""
+        if row < self.end:
+            self.end, self.error = row, error
+
+    def _take(self) -> None:
+        """Take one message of a thread: a frame, an error, or the end of its video."""
+        key, message = self.queue.get()
+        if isinstance(message, np.ndarray):
+            self.waiting.append((key, message))
+            if len(self.waiting) == self.batch_size:
+                self._encode()
+            return
+        self.n_running -= 1
+        if message is None:
+            self.complete.append(key)
+        elif isinstance(message, tuple):
+            self.fail(*message)
+
+    def _encode(self) -> None:
+        if self.waiting:
+            try:
+                features = self.model.image_features(np.stack([pixels for _, pixels in self.waiting]))
+            except FeatureError as error:
+                raise error.named(self.places[self.waiting[error.place][0]], self.checkpoint) from error
+            for (key, _), row in zip(self.waiting, features, strict=True):
+                self.begun[key].append(row[None])
+            self.waiting.clear()
+        self.done.update((key, self.begun[key]) for key in self.complete)
+
+    def _decode(self, key: str, job: _Job, n_threads: int) -> None:
+        """Decode a video in a thread of its own and hand its frames over."""
+        last: Any = None
+        try:
+            for pixels in read_pixels(job.source, job.frames, self.model.image_size, job.where, n_threads):
+                if not self._hand_over(job.row, key, pixels):
+                    last = UNWANTED
+                    break
+        except Exception as error:  # whatever it is, the row fails and not the thread
+            last = (job.row, error)
+        self._hand_over(job.row, key, last, always=True)
+
+    def _hand_over(self, row: int, key: str, message: Any, always: bool = False) -> bool:
+        """Put a message into the queue, unless its row is no longer needed."""
+        while self.end >= 0 and (always or row < self.end):
+            try:
+                self.queue.put((key, message), timeout=PATIENCE)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+
+def check_video_column(videos: object, column: str) -> None:
+    """Raise unless `videos` is a column of videos, not one video."""
+    check_no_table(videos, column, "a list of videos")
+    kinds = (str, bytes, bytearray, os.PathLike, Mapping, set, frozenset, PIL.Image.Image, io.IOBase)
+    if isinstance(videos, kinds) or getattr(videos, "ndim", None) in (0, 2) or not isinstance(videos, Iterable):
+        raise TypeError(
+            f"{column}: expected a list of videos, got one {type(videos).__name__}. Give one video per row, in a list."
+        )
+
+
+def _ready(d: int, features: np.ndarray, frames: int | str, where: str) -> np.ndarray:
+    """Return the chosen frames of features that the user computed."""
+    if features.shape[1] != d:
+        raise ValueError(
+            f"{where}: expected {d} features per frame, as this checkpoint has, got {features.shape[1]}. Encode "
+            "the frames with the same checkpoint."
+        )
+    return features[frame_places(len(features), frames)]

@@ -10,10 +10,9 @@ import datasets
 import numpy as np
 
 from manycaps.caption_tables import table_records
-from manycaps.kit.base_messages import reason_of, shown_value
-from manycaps.kit.clip_image_features import ordered_results
-from manycaps.kit.clip_options import with_prompt
-from manycaps.kit.media_images import as_image_source, as_rgb_image
+from manycaps.kit.base import reason_of, shown_value
+from manycaps.kit.clip_encoder import ordered_results, with_prompt
+from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 
 # Advice for a column that this repository's own tool makes.

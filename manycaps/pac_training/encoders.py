@@ -12,11 +12,10 @@ import numpy as np
 import PIL.Image
 import torch
 
-from manycaps.kit.clip_image_features import ordered_results
-from manycaps.kit.clip_model import ClipModel
-from manycaps.kit.clip_variants import Treatment
-from manycaps.kit.clip_weights import Weights
-from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.kit.clip_checkpoints import Treatment
+from manycaps.kit.clip_encoder import ordered_results
+from manycaps.kit.clip_model import ClipModel, Weights
+from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, TupleRows
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures
 from manycaps.pac_training.training_loop import Features

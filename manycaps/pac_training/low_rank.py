@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import torch.nn.utils.parametrize
 
-from manycaps.kit.clip_weights import LORA_ALPHA
+from manycaps.kit.clip_model import LORA_ALPHA
 
 # Weights of an attention layer that are updated, and the ends of their factors' names in PAC-S++ files.
 FACTOR_STEMS: Mapping[str, str] = {"in_proj_weight": "in_proj_weight_", "out_proj.weight": "out_proj."}

@@ -18,10 +18,9 @@ import PIL.Image
 import torch
 from tqdm import tqdm
 
-from manycaps.kit.base_files import check_loaded_tensors, read_json
-from manycaps.kit.base_messages import reason_of, shown_path, shown_value
-from manycaps.kit.media_images import as_image_source, as_rgb_image
-from manycaps.kit.text_sentence_encoder import HUB_TIMEOUT
+from manycaps.kit.base import check_loaded_tensors, read_json, reason_of, shown_path, shown_value
+from manycaps.kit.embeddings import HUB_TIMEOUT
+from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
 from manycaps.pac_training.recipe import (
     CAPTION,

@@ -16,13 +16,10 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from manycaps.checkpoint_conversion import model_card, open_clip_config
-from manycaps.kit.base_files import file_sha256
-from manycaps.kit.base_messages import reason_of, shown_path
-from manycaps.kit.clip_checkpoints import Checkpoint, find_checkpoint
-from manycaps.kit.clip_model import ClipModel, build_network
-from manycaps.kit.clip_pac_scores import PAC_PROMPT
-from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, variant_name
-from manycaps.kit.clip_weights import Weights, merge_lora, read_weights, write_safetensors
+from manycaps.kit.base import file_sha256, reason_of, shown_path
+from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
+from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
+from manycaps.kit.clip_scores import PAC_PROMPT
 from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.low_rank import add_low_rank_updates

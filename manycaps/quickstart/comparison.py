@@ -24,7 +24,7 @@ from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, 
 from manycaps.comparison.parity_text import parity_screen
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import load_for_command
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base import shown_path
 from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, made_folder, write_atomically, write_text_atomically

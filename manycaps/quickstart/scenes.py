@@ -5,8 +5,7 @@ import pathlib
 from typing import Any
 
 from manycaps.caption_tables.files import shown_source
-from manycaps.kit.base_files import read_json
-from manycaps.kit.base_rows import as_caption_rows
+from manycaps.kit.base import as_caption_rows, read_json
 
 # Layout of the file, for messages.
 LAYOUT = '{"scenes": [{"references": ["a dog"], "systems": {"mine": ["a puppy"]}}, ...]}'

@@ -9,7 +9,7 @@ import matplotlib.ticker
 import numpy as np
 
 from manycaps.comparison.table_formats import as_digits
-from manycaps.kit.sets_parity_words import shown_p_value
+from manycaps.kit.parity_tails import shown_p_value
 from manycaps.report.inline_svg import MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 
 if TYPE_CHECKING:

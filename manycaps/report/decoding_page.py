@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import matplotlib
 
 from manycaps.decoding.text import decoding_sentences, table
-from manycaps.kit.sets_tails import TAIL
+from manycaps.kit.parity_tails import TAIL
 from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
 from manycaps.report.page_frame import as_document, as_plot_section, as_table
 from manycaps.sampling.decoding_setting import Setting

@@ -86,7 +86,7 @@ def picture_of(row: SystemRow | CaptionRow) -> str:
     if row.image is None:
         return ""
     # Only a page with images needs Pillow.
-    from manycaps.kit.media_images import as_image_source, as_rgb_image
+    from manycaps.kit.images import as_image_source, as_rgb_image
 
     where = f"images of the id {row.id!r}"
     small = as_rgb_image(as_image_source(row.image, where), where)

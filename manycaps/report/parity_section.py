@@ -18,8 +18,7 @@ from manycaps.comparison.parity_text import (
     system_line,
 )
 from manycaps.comparison.systems import SystemRow
-from manycaps.kit.sets_parity_words import SHARE_NOUNS
-from manycaps.kit.sets_tails import TAIL
+from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL
 from manycaps.report.inline_svg import INK, LINE_STYLES, SERIES, Plot, as_plot, mark_of, new_figure
 from manycaps.report.page_frame import as_caption_cell, as_figure, as_table, picture_of
 

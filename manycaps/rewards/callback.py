@@ -8,8 +8,7 @@ import torch
 import transformers
 
 from ..installed_modules import load
-from ..kit.base_messages import shown_value
-from ..kit.base_module import check_whole_number
+from ..kit.base import check_whole_number, shown_value
 from .caption_reward import as_references, logged, process_group
 
 # Values of `human_parity` that are logged, where they are defined.

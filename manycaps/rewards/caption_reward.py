@@ -11,9 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..kit.base_messages import shown_value
-from ..kit.base_rows import as_caption_rows, as_list, check_no_table
-from ..kit.base_types import Floats
+from ..kit.base import Floats, as_caption_rows, as_list, check_no_table, shown_value
 
 
 class RewardedRows(NamedTuple):

@@ -13,23 +13,23 @@ import numpy as np
 import scipy.sparse
 from tqdm import tqdm
 
-from ..kit.base_messages import shown_value
-from ..kit.base_module import check_choice
-from ..kit.base_rows import as_caption_rows
-from ..kit.base_types import CaptionRows, Floats, TokenRows
-from ..kit.text_cider import as_row_matrices, document_frequencies, summed_cosines
-from ..kit.text_distance import text_distances
-from ..kit.text_document_frequency import (
+from ..kit.base import CaptionRows, Floats, TokenRows, as_caption_rows, check_choice, shown_value
+from ..kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
+from ..kit.meteor_nltk import meteor_distances, meteor_scorer
+from ..kit.ngram_scores import (
     HOW_TO_MAKE_A_TABLE,
+    MAX_ORDER,
     DocumentFrequency,
+    as_row_matrices,
     check_document_frequency,
     check_enough_documents,
+    document_frequencies,
     load_document_frequency,
+    summed_cosines,
+    warn_of_equal_documents,
 )
-from ..kit.text_meteor import meteor_distances, meteor_scorer
-from ..kit.text_reference_ngrams import MAX_ORDER, warn_of_equal_documents
-from ..kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
-from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
+from ..kit.tokenization import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
+from ..kit.vector_rows import text_distances
 
 # Distances by name.
 REWARD_DISTANCES = ("bert", "cider", "meteor")

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from ..functional_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
-from ..kit.base_module import check_choice
-from ..kit.base_types import Floats
-from ..kit.sets_gaps import row_gaps
-from ..kit.sets_tails import TESTED, KeptDistances, corpus_tails
-from ..kit.text_tokens import Tokenizer
+from ..kit.base import Floats, check_choice
+from ..kit.parity_tails import TESTED, KeptDistances, corpus_tails
+from ..kit.parity_tests import row_gaps
+from ..kit.tokenization import Tokenizer
 from .caption_reward import CaptionReward, RewardedRows, logged
 from .distances import Documents, kernel_of_distances, row_distances
 

@@ -8,13 +8,11 @@ import numpy as np
 from tqdm import tqdm
 
 from ..installed_modules import load
-from ..kit.base_module import check_choice, check_whole_number
-from ..kit.base_types import Floats, TokenRows
-from ..kit.text_bleu import bleu_scores
-from ..kit.text_chair import coco_vocabulary, compared_rows, own_vocabulary, shares_in_image
-from ..kit.text_meteor import METEORS, meteor_scorer
-from ..kit.text_reference_ngrams import MAX_ORDER, ReferenceNgrams
-from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
+from ..kit.base import Floats, TokenRows, check_choice, check_whole_number
+from ..kit.meteor_nltk import METEORS, meteor_scorer
+from ..kit.ngram_scores import MAX_ORDER, ReferenceNgrams, bleu_scores
+from ..kit.object_words import coco_vocabulary, compared_rows, own_vocabulary, shares_in_image
+from ..kit.tokenization import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
 from .caption_reward import CaptionReward, RewardedRows, different_share
 from .distances import Documents, as_documents, has_word
 

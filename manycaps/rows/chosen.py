@@ -12,7 +12,7 @@ import tqdm
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.rows.ordered import CHUNK_ROWS, Embedder, ShownRow, TokenMetric, shown_rows, token_metric
 from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions
 from manycaps.saved_files import write_text_atomically

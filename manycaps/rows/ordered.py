@@ -14,11 +14,11 @@ import numpy as np
 
 from manycaps import functional
 from manycaps.caption_tables import CaptionRow
-from manycaps.kit.base_types import TokenRows
-from manycaps.kit.text_chair import coco_vocabulary, compared_rows, shares_in_image
-from manycaps.kit.text_cider import cider_d_scores, shared_document_frequencies
-from manycaps.kit.text_tokens import Tokenizer, tokenize_rows
-from manycaps.kit.text_wording import wording_rows
+from manycaps.kit.base import TokenRows
+from manycaps.kit.caption_wording import wording_rows
+from manycaps.kit.ngram_scores import cider_d_scores, shared_document_frequencies
+from manycaps.kit.object_words import coco_vocabulary, compared_rows, shares_in_image
+from manycaps.kit.tokenization import Tokenizer, tokenize_rows
 
 # Rows whose captions are compared at once where all rows are: what they need in between is freed.
 CHUNK_ROWS = 1_000

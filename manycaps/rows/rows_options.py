@@ -67,9 +67,9 @@ class RowsOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.base_module import check_choice, check_whole_number
-        from manycaps.kit.text_tokens import check_tokenizer
-        from manycaps.kit.text_windows import LONG_TEXTS
+        from manycaps.kit.base import check_choice, check_whole_number
+        from manycaps.kit.embeddings import LONG_TEXTS
+        from manycaps.kit.tokenization import check_tokenizer
 
         check_choice("--choose", self.choose, tuple(CHOICES))
         check_choice("--metric", self.metric, tuple(METRICS))

@@ -8,8 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.base_files import read_json
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base import read_json, shown_path
 from manycaps.saved_files import (
     changed_values,
     check_can_be_written,

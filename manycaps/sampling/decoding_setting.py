@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from manycaps.kit.base_module import check_flag, check_is_number, check_number, check_share, check_whole_number
+from manycaps.kit.base import check_flag, check_is_number, check_number, check_share, check_whole_number
 
 # Largest number of tokens of a sample, and of beams.
 MOST_TOKENS, MOST_BEAMS = 100_000, 1_000

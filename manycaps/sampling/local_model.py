@@ -12,11 +12,18 @@ import PIL.Image
 import torch
 import transformers
 
-from manycaps.kit.base_files import check_loaded_tensors, file_sha256, read_json
-from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path, shown_value
-from manycaps.kit.clip_image_features import ordered_results
+from manycaps.kit.base import (
+    check_loaded_tensors,
+    file_sha256,
+    is_in_house_form,
+    read_json,
+    reason_of,
+    shown_path,
+    shown_value,
+)
+from manycaps.kit.clip_encoder import ordered_results
 from manycaps.kit.clip_model import as_device
-from manycaps.kit.media_images import as_image_source, as_rgb_image
+from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, SampledRow
 from manycaps.sampling.sample_options import DTYPE_NAMES, SampleOptions

@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from manycaps.kit.base_types import Floats
+from manycaps.kit.base import Floats
 
 
 def random_numbers(seed: int, name: str, n: int, n_steps: int) -> Floats:

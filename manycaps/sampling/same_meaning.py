@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 
 from tqdm import tqdm
 
-from manycaps.kit.base_messages import shown_path, shown_value
-from manycaps.kit.base_module import check_whole_number
-from manycaps.kit.clip_image_features import ordered_results
+from manycaps.kit.base import check_whole_number, shown_path, shown_value
+from manycaps.kit.clip_encoder import ordered_results
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.sampling.server_requests import RefusedError, Requests
 from manycaps.saved_files import changed_values, check_can_be_written, lock_output

@@ -80,7 +80,7 @@ class SampleOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.base_module import check_choice, check_number, check_whole_number
+        from manycaps.kit.base import check_choice, check_number, check_whole_number
 
         check_whole_number("-n", self.n, 1, MOST_SAMPLES)
         check_choice("--dtype", self.dtype, DTYPE_NAMES)

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.clip_image_features import ordered_results
-from manycaps.kit.media_images import as_image_source, as_rgb_image
+from manycaps.kit.clip_encoder import ordered_results
+from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, SampledRow
 from manycaps.sampling.row_numbers import request_seed

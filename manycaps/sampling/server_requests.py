@@ -20,7 +20,7 @@ from typing import Any, NoReturn, TypeVar
 import aiohttp
 import yarl
 
-from manycaps.kit.base_messages import reason_of
+from manycaps.kit.base import reason_of
 from manycaps.sampling.items import RowError
 from manycaps.sampling.sample_options import SampleOptions
 

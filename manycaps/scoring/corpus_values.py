@@ -18,14 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, PARITY, WORD_COUNTS
+from manycaps.kit.caption_sets import distribution_result
 from manycaps.kit.diversity_sets import mean_of_defined
-from manycaps.kit.sets_module import distribution_result
 from manycaps.scoring.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from manycaps.kit.sets_corpus import CorpusTest
-    from manycaps.kit.sets_tails import DistanceBlock
-    from manycaps.kit.text_wording import WordingRows
+    from manycaps.kit.caption_sets import CorpusTest
+    from manycaps.kit.caption_wording import WordingRows
+    from manycaps.kit.parity_tails import DistanceBlock
     from manycaps.scoring.scorer import Scorer
 
 Arrays = Mapping[str, np.ndarray]
@@ -87,7 +87,7 @@ class StoredDistances:
 
 def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"]:
     """Yield the distances of rows in a table without missing values, in blocks of rows of equal sizes."""
-    from manycaps.kit.sets_tails import unpacked_blocks
+    from manycaps.kit.parity_tails import unpacked_blocks
 
     lists = table.column(DISTANCE_COLUMN).combine_chunks()
     starts = lists.offsets.to_numpy()
@@ -171,8 +171,8 @@ def _parity_result(
     folder: RunFolder, scorer: "Scorer", parts: Sequence[int], columns: dict[str, StoredColumn]
 ) -> dict[str, Any]:
     """Result of human parity: its tests are made of sums over rows, and of the distances of all rows."""
-    from manycaps.kit.sets_parity import parity_result, parity_wording, reported_result
-    from manycaps.kit.sets_tails import corpus_tails
+    from manycaps.kit.parity_tails import corpus_tails
+    from manycaps.kit.parity_tests import parity_result, parity_wording, reported_result
 
     n_rows, level = len(columns["fidelity_gap"]), scorer.options["confidence_level"]
     check_interval_rows(scorer.options, n_rows)
@@ -213,7 +213,7 @@ def _corpus_test(
     values: StoredColumn,
     tested: Sequence[StoredColumn],
 ) -> "CorpusTest":
-    from manycaps.kit.sets_corpus import RowTests, mean_test
+    from manycaps.kit.caption_sets import RowTests, mean_test
 
     drawn_sums = np.zeros(scorer.options["n_resamples"])
     smallest: collections.Counter[float] = collections.Counter()
@@ -306,7 +306,7 @@ class StatisticSums:
 
 
 def _bleu_sums(_: Mapping[str, Any]) -> StatisticSums:
-    from manycaps.kit.text_bleu import corpus_bleu
+    from manycaps.kit.ngram_scores import corpus_bleu
 
     def values(sums: Arrays) -> dict[str, Any]:
         scores = corpus_bleu(sums["statistics"][None]).tolist()
@@ -317,7 +317,7 @@ def _bleu_sums(_: Mapping[str, Any]) -> StatisticSums:
 
 def _meteor_sums(options: Mapping[str, Any]) -> StatisticSums:
     from manycaps.kit.meteor15_scores import corpus_statistics, scores
-    from manycaps.kit.meteor15_tokens import LANGUAGES
+    from manycaps.kit.meteor15_search import LANGUAGES
 
     def sums(part: Sequence[Sequence[Sequence[int]]]) -> Arrays:
         return {"statistics": corpus_statistics(np.array([candidate for row in part for candidate in row]))}
@@ -330,8 +330,8 @@ def _meteor_sums(options: Mapping[str, Any]) -> StatisticSums:
 
 def _coco_sums(options: Mapping[str, Any]) -> StatisticSums:
     """Sums of BLEU and METEOR 1.5, which the module adds up itself."""
-    from manycaps.kit.meteor15_tokens import LANGUAGES
-    from manycaps.kit.text_coco_scores import corpus_numbers
+    from manycaps.kit.coco_scores import corpus_numbers
+    from manycaps.kit.meteor15_search import LANGUAGES
 
     return StatisticSums(lambda part: part, lambda sums: corpus_numbers(sums, LANGUAGES[options["language"]]))
 
@@ -363,7 +363,7 @@ class NamedObjects:
 
     def values(self) -> dict[str, Any]:
         """Return what the module says of all rows together."""
-        from manycaps.kit.text_chair import ObjectSums, object_values
+        from manycaps.kit.object_words import ObjectSums, object_values
 
         return dict(object_values(ObjectSums(**self.arrays()), self._options["confidence_level"]))
 
@@ -372,9 +372,9 @@ class PooledMoments:
     """Means and covariances of embeddings, for fid_bert."""
 
     def __init__(self) -> None:
-        from manycaps.kit import vectors_frechet
+        from manycaps.kit import kernel_tests
 
-        self._sides = {"candidates": vectors_frechet.Moments(), "references": vectors_frechet.Moments()}
+        self._sides = {"candidates": kernel_tests.Moments(), "references": kernel_tests.Moments()}
 
     def add(self, part: Any) -> None:
         """Take in some embedded rows."""
@@ -392,9 +392,9 @@ class PooledMoments:
 
     def values(self) -> dict[str, Any]:
         """Return the distance of the corpus."""
-        from manycaps.kit import vectors_frechet
+        from manycaps.kit import kernel_tests
 
-        return {"fid_bert_pooled": float(vectors_frechet.frechet_squared_of_moments(*self._sides.values()))}
+        return {"fid_bert_pooled": float(kernel_tests.frechet_squared_of_moments(*self._sides.values()))}
 
 
 class GatheredEmbeddings:
@@ -438,7 +438,7 @@ class GatheredEmbeddings:
 
     def values(self) -> dict[str, Any]:
         """Return what the module says of all rows together."""
-        from manycaps.kit.vectors_rows import embed_caption_rows
+        from manycaps.kit.vector_rows import embed_caption_rows
 
         embedded = embed_caption_rows(
             self._rows["predictions"],
@@ -453,23 +453,23 @@ class CodedData:
     """Words of all captions as numbers, for vdtk_diversity, whose counts are made of them in the order of the rows."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import diversity_vocabulary
-        from manycaps.kit.diversity_captions import CaptionDiversity
+        from manycaps.kit import diversity_measures
+        from manycaps.kit.diversity_measures import CaptionDiversity
 
         self._options = options
-        self._codes = diversity_vocabulary
+        self._codes = diversity_measures
         self._words = self._codes.WordNumbers()
         self._kept: list[Any] = []
         self._diversity = CaptionDiversity()
         self._tokenizer = options["tokenizer"]
         if self._tokenizer == "spacy":
-            from manycaps.kit.text_spacy import load_spacy_tokenizer
+            from manycaps.kit.tokenization import load_spacy_tokenizer
 
             self._tokenizer = load_spacy_tokenizer()
 
     def add(self, part: Sequence[Sequence[str]]) -> None:
         """Take in the captions of some rows."""
-        from manycaps.kit.text_tokens import tokenize_rows
+        from manycaps.kit.tokenization import tokenize_rows
 
         rows = tokenize_rows(list(part), self._tokenizer)
         self._kept.append(self._codes.coded_captions(rows, self._words.__getitem__))
@@ -507,17 +507,16 @@ class GatheredWording:
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import text_wording
+        from manycaps.kit import caption_wording
 
-        self._wording, self._tokenizer = text_wording, options["tokenizer"]
-        self._model = text_wording.load_language_model(options["language_model"])
+        self._wording, self._tokenizer = caption_wording, options["tokenizer"]
+        self._model = caption_wording.load_language_model(options["language_model"])
         self._vocabulary: dict[str, int] = {}
         self._kept: dict[str, list[np.ndarray]] = {}
 
     def add(self, part: Mapping[str, Sequence[Sequence[str]]]) -> None:
         """Take in the captions of some rows."""
-        from manycaps.kit.text_ngrams import word_ids
-        from manycaps.kit.text_tokens import tokenize_rows
+        from manycaps.kit.tokenization import tokenize_rows, word_ids
 
         candidates, references = (tokenize_rows(part[name], self._tokenizer) for name in ("predictions", "references"))
         rows = list(zip(candidates, references, strict=True))
@@ -539,7 +538,7 @@ class GatheredWording:
         """Take in the rows of another part."""
         kept = dict(arrays)
         if "names" in kept:
-            from manycaps.kit.text_ngrams import numbered
+            from manycaps.kit.tokenization import numbered
 
             kept["words"] = numbered(json.loads(kept.pop("names").tobytes()), self._vocabulary)[kept["words"]]
         for name, array in kept.items():

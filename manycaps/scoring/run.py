@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
-from manycaps.kit.base_rows import EmptyCaptions
-from manycaps.kit.vectors_pairs import n_threads
+from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.kernel_tests import n_threads
 from manycaps.scoring.corpus_values import metric_corpus_result
 from manycaps.scoring.run_settings import (
     Engine,
@@ -247,7 +247,7 @@ def _warn_of_empty(reports: Sequence[Mapping[str, Any]]) -> None:
 
 def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str, Any]]) -> None:
     """Warn once where a sentence encoder, and once where a CLIP, did not read texts to their end."""
-    from manycaps.kit.text_windows import warn_of_unread
+    from manycaps.kit.embeddings import warn_of_unread
 
     unread: dict[str, str] = {}
     for scorer in scorers:

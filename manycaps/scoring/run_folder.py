@@ -10,8 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.kit.base_files import file_sha256, read_json
-from manycaps.kit.base_messages import shown_path, shown_value
+from manycaps.kit.base import file_sha256, read_json, shown_path, shown_value
 from manycaps.saved_files import replace_when_whole
 
 # Beginning of a file's name until it is complete; a run removes those of killed processes.

@@ -14,7 +14,7 @@ from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_m
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
-from manycaps.kit.base_module import VERSION
+from manycaps.kit.base import VERSION
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.scorer import Scorer, loaded_scorer
 

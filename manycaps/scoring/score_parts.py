@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.kit.base_rows import EmptyCaptions
+from manycaps.kit.base import EmptyCaptions
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import RunPart, RunSettings
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores

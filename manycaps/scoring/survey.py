@@ -13,8 +13,8 @@ import numpy as np
 
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.caption_tables.rows import repeated_id
-from manycaps.kit.sets_splits import row_keys
-from manycaps.kit.text_reference_ngrams import warn_of_no_weight
+from manycaps.kit.caption_sets import row_keys
+from manycaps.kit.ngram_scores import warn_of_no_weight
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
 from manycaps.scoring.scorer import count_documents

@@ -5,16 +5,8 @@ import itertools
 import evaluate
 import numpy as np
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("novelty.py") + "base_module.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "novelty: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export novelty FOLDER` where it is installed."
-        )
-
-from .base_module import About, CollectionModule, check_flag, signature
-from .text_novelty import (
+from .base import About, CollectionModule, check_flag, signature
+from .novel_ngrams import (
     OtherReferences,
     TrainingCaptions,
     caption_novelty,
@@ -23,17 +15,7 @@ from .text_novelty import (
     novelty_details,
     novelty_values,
 )
-from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
-
-# isort: split
-# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_scores import scored_result as scored_result
-from .base_types import Ints as Ints
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ptb_tokenizer import Shape as Shape
+from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
 Novelty says how much of what a system writes it has from its training captions: the share of captions that occur among

@@ -5,53 +5,34 @@ import zlib
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("set_diversity.py") + "base_module.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "set_diversity: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export set_diversity FOLDER` where it is installed."
-        )
-
-from .base_module import About, check_choice, check_flag, check_whole_number, signature
-from .diversity_answers import answer_values, check_equivalent, chosen_k, class_sizes, judged_texts, near_texts
-from .diversity_kernels import unit_rows
+from .base import About, check_choice, check_flag, check_whole_number, signature
 from .diversity_sets import (
     MOST_CAPTIONS,
     REFERENCES,
     SIZES,
     Kernels,
     Sets,
+    answer_values,
+    check_equivalent,
     check_kernels,
     check_orders,
     check_set_sizes,
+    chosen_k,
+    class_sizes,
+    judged_texts,
     kernel_names,
     linear_values,
     measured_rows,
+    near_texts,
     order_name,
     row_result,
     set_result,
     set_values,
+    unit_rows,
 )
-from .text_document_frequency import check_document_frequency, reloaded_table
-from .text_reference_ngrams import warn_of_equal_documents
-from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
-from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
-
-# isort: split
-# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .text_bleu import bleu_scores as bleu_scores
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ngrams import RowTexts as RowTexts
-from .text_ptb_tokenizer import Shape as Shape
-from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
-from .vectors_checks import check_no_captions as check_no_captions
+from .embeddings import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .ngram_scores import check_document_frequency, reloaded_table, warn_of_equal_documents
+from .tokenization import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
 
 _DESCRIPTION = """
 set_diversity measures how different the captions of one image or video are from each other, for the candidates of a

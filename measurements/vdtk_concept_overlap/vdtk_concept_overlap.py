@@ -4,31 +4,13 @@ import math
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("vdtk_concept_overlap.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "vdtk_concept_overlap: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export vdtk_concept_overlap FOLDER` where it is installed."
-        )
-
-from .base_descriptions import WHATS_CITATION
-from .base_module import About, CollectionModule, check_flag, signature
-from .base_rows import as_caption_rows
-from .diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
-from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .base import WHATS_CITATION, About, CollectionModule, as_caption_rows, check_flag, signature
+from .concept_overlap import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
+from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_types import Ints as Ints
-from .text_bleu import bleu_scores as bleu_scores
-from .text_cross_bleu import CrossBleu as CrossBleu
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ngrams import RowTexts as RowTexts
-from .text_ptb_tokenizer import Shape as Shape
-from .text_reference_ngrams import NgramOrder as NgramOrder
+from .ngram_scores import NgramOrder as NgramOrder
 
 _DESCRIPTION = """
 vdtk_concept_overlap says how many images have a caption that names a class of another data set, such as one on which a

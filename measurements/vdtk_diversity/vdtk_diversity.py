@@ -4,43 +4,17 @@ import functools
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("vdtk_diversity.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "vdtk_diversity: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export vdtk_diversity FOLDER` where it is installed."
-        )
-
-from .base_descriptions import WHATS_CITATION
-from .base_module import About, check_flag, signature
-from .diversity_captions import (
+from .base import WHATS_CITATION, About, check_flag, signature
+from .diversity_measures import (
     CHUNK_CAPTIONS,
     CaptionDiversity,
     check_caption_lengths,
     check_head_shares,
     check_word_source,
+    row_chunks,
 )
-from .diversity_vocabulary import row_chunks
-from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
-from .text_spacy import as_tagger, check_pos
-from .text_tokens import token_finder, tokenizer_name
-
-# isort: split
-# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .diversity_counts import NumberTable as NumberTable
-from .diversity_ngram_model import expected_decisions as expected_decisions
-from .diversity_redundancy import SemanticRedundancy as SemanticRedundancy
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ptb_tokenizer import Shape as Shape
-from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
-from .vectors_checks import check_no_captions as check_no_captions
+from .embeddings import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .tokenization import as_tagger, check_pos, token_finder, tokenizer_name
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"

@@ -4,19 +4,13 @@ import math
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("vdtk_leave_one_out.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "vdtk_leave_one_out: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export vdtk_leave_one_out FOLDER` where it is installed."
-        )
-
-from .base_descriptions import WHATS_CITATION
-from .base_module import About, check_choice, check_flag, check_share, signature
-from .leave_one_out_draws import draws, iteration_values, summary
-from .leave_one_out_masking import masked_captions, without_tail
-from .leave_one_out_options import (
+from .base import WHATS_CITATION, About, check_choice, check_flag, check_share, signature
+from .embeddings import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .kernel_tests import ESTIMATORS
+from .leave_one_out import (
+    EMBEDDING_METRICS,
+    METRICS,
+    Sources,
     as_row_vectors,
     check_cosines,
     check_interval,
@@ -24,52 +18,24 @@ from .leave_one_out_options import (
     check_numbers,
     check_row_sizes,
     check_together,
+    draws,
+    iteration_values,
+    masked_captions,
+    scored_texts,
+    summary,
+    without_tail,
 )
-from .leave_one_out_scores import EMBEDDING_METRICS, METRICS, Sources, scored_texts
-from .meteor15_data import check_data_source, load_lexicon
-from .text_meteor import wordnet_lexicon
-from .text_ngrams import RowTexts
-from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
-from .text_spacy import check_pos
-from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
-from .vectors_mmd import ESTIMATORS
-from .vectors_rows import embed_caption_rows
+from .meteor15_scores import check_data_source, load_lexicon
+from .meteor_nltk import wordnet_lexicon
+from .tokenization import RowTexts, check_pos, check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .vector_rows import embed_caption_rows
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_scores import scored_result as scored_result
-from .base_types import Ints as Ints
-from .meteor15_scores import pair_statistics as pair_statistics
-from .meteor15_search import Matches as Matches
-from .meteor15_stems import english_stem as english_stem
-from .meteor15_table import compile_table as compile_table
-from .meteor15_texts import PhraseTable as PhraseTable
-from .meteor15_tokens import Prefixes as Prefixes
-from .sets_module import ComparableRows as ComparableRows
-from .sets_splits import exact_splits as exact_splits
-from .sets_triangle_rank import statistic_range as statistic_range
-from .text_bleu import bleu_scores as bleu_scores
-from .text_cider import document_frequencies as document_frequencies
-from .text_cider_table import CiderTable as CiderTable
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ptb_tokenizer import Shape as Shape
-from .text_reference_ngrams import NgramOrder as NgramOrder
-from .text_rouge import f_measure as f_measure
-from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
-from .vectors_checks import check_no_captions as check_no_captions
-from .vectors_distance import cosine_similarities as cosine_similarities
-from .vectors_kernels import check_bandwidth as check_bandwidth
-
-# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
-IMPORTED_LATER = '''
-from .sets_corpus import RowTests
-from .sets_intervals import ClusteredMean
-'''  # fmt: skip
+from .caption_sets import exact_splits as exact_splits
+from .meteor15_search import english_stem as english_stem
+from .ngram_scores import NgramOrder as NgramOrder
+from .triangle_rank import statistic_range as statistic_range
 
 _DESCRIPTION = """
 vdtk_leave_one_out scores people as a captioning system is scored: one caption of each image, drawn at random, is the

@@ -2,30 +2,9 @@
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("bleu_rouge.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "bleu_rouge: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export bleu_rouge FOLDER` where it is installed."
-        )
-
-from .base_descriptions import COCO_CITATION
-from .base_module import About, CollectionModule, check_flag, signature
-from .base_scores import scored_result
-from .text_bleu import corpus_bleu
-from .text_rouge import candidate_scores
-from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
-
-# isort: split
-# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ngrams import RowTexts as RowTexts
-from .text_ptb_tokenizer import Shape as Shape
-from .text_reference_ngrams import NgramOrder as NgramOrder
+from .base import COCO_CITATION, About, CollectionModule, check_flag, scored_result, signature
+from .ngram_scores import candidate_scores, corpus_bleu
+from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
 BLEU counts the n-grams that a caption has in common with human captions, ROUGE-L the longest common subsequence. Both

@@ -2,27 +2,10 @@
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("chair.py") + "base_module.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "chair: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export chair FOLDER` where it is installed."
-        )
-
-from .base_module import About, CollectionModule, check_confidence_level, check_flag, signature
-from .sets_intervals import check_clusters
-from .text_chair import checked_objects, coco_vocabulary, compared_rows, object_sums, object_values, own_vocabulary
-from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
-
-# isort: split
-# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .sets_splits import exact_splits as exact_splits
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ptb_tokenizer import Shape as Shape
+from .base import About, CollectionModule, check_confidence_level, check_flag, signature
+from .caption_sets import check_clusters
+from .object_words import checked_objects, coco_vocabulary, compared_rows, object_sums, object_values, own_vocabulary
+from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
 CHAIR finds objects that captions name and that are not in the image: the share of hallucinated mentions (CHAIR-i) and

@@ -2,41 +2,12 @@
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("coco_caption.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "coco_caption: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export coco_caption FOLDER` where it is installed."
-        )
-
-from .base_descriptions import COCO_CITATION
-from .base_module import About, CollectionModule, check_choice, check_flag, signature
-from .base_scores import scored_result
-from .meteor15_data import check_data_source, load_lexicon
-from .meteor15_stems import stemmer_version
-from .meteor15_tokens import LANGUAGES
-from .text_coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_numbers, corpus_sums
-from .text_document_frequency import check_document_frequency, reloaded_table
-from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
-
-# isort: split
-# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .meteor15_references import check_meteor15_tokenizer as check_meteor15_tokenizer
-from .meteor15_scores import pair_statistics as pair_statistics
-from .meteor15_search import Matches as Matches
-from .meteor15_table import compile_table as compile_table
-from .meteor15_texts import PhraseTable as PhraseTable
-from .text_bleu import bleu_scores as bleu_scores
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ngrams import RowTexts as RowTexts
-from .text_ptb_tokenizer import Shape as Shape
-from .text_reference_ngrams import NgramOrder as NgramOrder
-from .text_rouge import f_measure as f_measure
+from .base import COCO_CITATION, About, CollectionModule, check_choice, check_flag, scored_result, signature
+from .coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_numbers, corpus_sums
+from .meteor15_scores import check_data_source, load_lexicon
+from .meteor15_search import LANGUAGES, stemmer_version
+from .ngram_scores import check_document_frequency, reloaded_table
+from .tokenization import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
 
 _DESCRIPTION = """
 The evaluation of captions as the COCO caption code (pycocoevalcap) does it: BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr,

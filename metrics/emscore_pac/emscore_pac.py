@@ -2,21 +2,30 @@
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("emscore_pac.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "emscore_pac: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export emscore_pac FOLDER` where it is installed."
-        )
-
-from .base_descriptions import PAC_CITATION, with_shared_parts
-from .base_module import About, CollectionModule, check_choice, check_flag, signature
-from .base_scores import scored_result
-from .clip_encoder import ClipEncoder, count_long_texts
-from .clip_image_features import check_item_count, features_of_rows, stored_features
-from .clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options, long_captions_name
-from .clip_token_matching import (
+from .base import (
+    PAC_CITATION,
+    About,
+    CollectionModule,
+    check_choice,
+    check_flag,
+    scored_result,
+    signature,
+    with_shared_parts,
+)
+from .clip_encoder import (
+    CLIP_CALL_DEFAULTS,
+    CLIP_LOAD_DEFAULTS,
+    ClipEncoder,
+    check_clip_options,
+    check_item_count,
+    check_video_column,
+    count_long_texts,
+    encode_videos,
+    features_of_rows,
+    long_captions_name,
+    stored_features,
+)
+from .clip_scores import (
     EQUAL_WEIGHTS,
     REFERENCE_AGGREGATIONS,
     check_idf,
@@ -30,23 +39,17 @@ from .clip_token_matching import (
     match_video,
     text_of_windows,
 )
-from .clip_video_features import check_video_column, encode_videos
-from .media_video import as_video_source, check_frames
-from .media_video_decoder import decoder_name, video_size
+from .videos import as_video_source, check_frames, decoder_name, video_size
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .clip_checkpoints import Checkpoint as Checkpoint
-from .clip_cosines import paired_cosines as paired_cosines
-from .clip_model import ClipTokens as ClipTokens
-from .clip_variants import Treatment as Treatment
-from .clip_weights import LazyLibrary as LazyLibrary
-from .media_images import stored_value as stored_value
-from .text_windows import sentences as sentences
+from .caption_sets import exact_splits as exact_splits
+from .clip_checkpoints import Treatment as Treatment
+from .clip_model import LazyLibrary as LazyLibrary
+from .embeddings import paired_cosines as paired_cosines
+from .images import stored_value as stored_value
+from .tokenization import Shape as Shape
+from .vector_rows import EmbeddingRows as EmbeddingRows
 
 _DESCRIPTION = """
 EMScore scores video captions with the features of a CLIP: coarse, the cosine of the whole caption with the mean of the

@@ -5,25 +5,36 @@ import warnings
 import evaluate
 import numpy as np
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("human_parity.py") + "base_messages.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "human_parity: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export human_parity FOLDER` where it is installed."
-        )
-
-from .base_messages import shown_value
-from .base_module import About, check_choice
-from .sets_gaps import parity_comparison
-from .sets_intervals import check_clusters
-from .sets_module import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, caption_rows, check_distribution_options, text_counts
-from .sets_parity import (
+from .base import About, check_choice, shown_value
+from .caption_sets import (
+    CAPTION_COLUMNS,
+    DISTRIBUTION_DEFAULTS,
+    TIE_TOLERANCE,
+    caption_rows,
+    check_clusters,
+    check_distribution_options,
+    text_counts,
+)
+from .caption_wording import (
+    check_language_model,
+    coded_texts,
+    corpus_wording,
+    load_language_model,
+    telling_phrases,
+    wording_of,
+)
+from .embeddings import ENCODER_DEFAULTS, check_encoder_options
+from .meteor15_scores import check_data_source
+from .meteor_nltk import METEORS, meteor_distances, meteor_scorer, meteor_settings
+from .ngram_scores import CountsDocuments, check_document_frequency, cider_d_scores, cider_distances, frequency_settings
+from .parity_tails import TAIL, TAILS, words_of
+from .parity_tests import (
     MEANS,
     PARITY_P_VALUES,
     check_two_references,
     listed_captions,
     lists_of_rows,
+    parity_comparison,
     parity_result,
     parity_wording,
     reported_result,
@@ -32,54 +43,21 @@ from .sets_parity import (
     warn_of_copies,
     warn_of_few_rows,
 )
-from .sets_parity_words import words_of
-from .sets_splits import TIE_TOLERANCE
-from .sets_tails import TAIL, TAILS
-from .text_cider import cider_d_scores, cider_distances
-from .text_distance import text_distances
-from .text_document_counts import CountsDocuments, frequency_settings
-from .text_document_frequency import check_document_frequency
-from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings
-from .text_phrases import telling_phrases
-from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
-from .text_wording import check_language_model, coded_texts, corpus_wording, load_language_model, wording_of
-from .vectors_distance import (
+from .tokenization import check_tokenizer, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
+from .vector_rows import (
+    EmbeddingModule,
     check_distance_diagonals,
     check_distance_scale,
     check_nonzero,
     cosine_distances,
     cosine_similarities,
+    ready_result,
+    text_distances,
 )
-from .vectors_ready_rows import ready_result
-from .vectors_rows import EmbeddingModule
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .sets_parity_power import RowsNeeded as RowsNeeded
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ngrams import RowTexts as RowTexts
-from .text_ptb_tokenizer import Shape as Shape
-from .text_reference_ngrams import NgramOrder as NgramOrder
-from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
-from .vectors_checks import check_no_captions as check_no_captions
-
-# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
-IMPORTED_LATER = '''
-from .meteor15_data import DataFiles
-from .meteor15_scores import pair_statistics
-from .meteor15_search import Matches
-from .meteor15_stems import english_stem
-from .meteor15_table import compile_table
-from .meteor15_texts import PhraseTable
-from .meteor15_tokens import Prefixes
-from .sets_corpus import RowTests
-'''  # fmt: skip
+from .meteor15_search import english_stem as english_stem
 
 _DESCRIPTION = """
 Human Parity says in one p-value whether candidate captions of each image or video can be distinguished from human ones,
@@ -249,8 +227,6 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
                     "out, or give distance='cider' beside it."
                 )
         if options["meteor15_data"] is not None:
-            from .meteor15_data import check_data_source
-
             check_data_source(options["meteor15_data"])
         if distance == "bert":
             check_encoder_options(options)

@@ -4,35 +4,18 @@ import math
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("meteor15.py") + "base_module.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "meteor15: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export meteor15 FOLDER` where it is installed."
-        )
-
-from .base_module import About, CollectionModule, check_flag, signature
-from .base_scores import row_means, split_rows
-from .meteor15_data import check_data_source, check_language, load_lexicon
-from .meteor15_references import best_statistics, check_meteor15_tokenizer
-from .meteor15_scores import corpus_score, scores
-from .meteor15_stems import stemmer_version
-from .text_tokens import token_finder, tokenizer_name
-
-# isort: split
-# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .meteor15_search import Matches as Matches
-from .meteor15_table import compile_table as compile_table
-from .meteor15_texts import PhraseTable as PhraseTable
-from .meteor15_tokens import Prefixes as Prefixes
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ngrams import RowTexts as RowTexts
-from .text_ptb_tokenizer import Shape as Shape
+from .base import About, CollectionModule, check_flag, row_means, signature, split_rows
+from .meteor15_scores import (
+    best_statistics,
+    check_data_source,
+    check_language,
+    check_meteor15_tokenizer,
+    corpus_score,
+    load_lexicon,
+    scores,
+)
+from .meteor15_search import stemmer_version
+from .tokenization import token_finder, tokenizer_name
 
 _DESCRIPTION = """
 METEOR 1.5 aligns the words of a caption with those of human captions by form, stem, synonyms and paraphrases. The score

@@ -3,61 +3,45 @@
 import evaluate
 import numpy as np
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("mmd.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "mmd: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export mmd FOLDER` where it is installed."
-        )
-
-from .base_descriptions import with_shared_parts
-from .base_messages import shown_value
-from .base_module import About, check_choice, check_flag, check_number, check_whole_number, signature
-from .clip_sets import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
-from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
-from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .vectors_kernels import (
+from .base import (
+    About,
+    check_choice,
+    check_flag,
+    check_number,
+    check_whole_number,
+    shown_value,
+    signature,
+    with_shared_parts,
+)
+from .caption_sets import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
+from .clip_scores import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
+from .embeddings import ENCODER_DEFAULTS, check_encoder_options
+from .kernel_tests import (
+    ESTIMATORS,
     KERNELS,
     NUMBER_BOUNDS,
     WITH_BANDWIDTH,
     check_bandwidth,
     check_kernel_values,
+    check_subset_size,
+    cmmd,
     kernel_values,
+    kid_values,
+    mmd_comparison,
+    pooled_mmd_p_value,
+    pooled_mmd_squared,
     without_own,
 )
-from .vectors_mmd import ESTIMATORS, mmd_comparison
-from .vectors_pooled_mmd import check_subset_size, cmmd, kid_values, pooled_mmd_p_value, pooled_mmd_squared
-from .vectors_ready_rows import ready_result
-from .vectors_rows import check_side_sizes, drawn_counts
+from .vector_rows import check_side_sizes, drawn_counts, ready_result
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .clip_checkpoints import Checkpoint as Checkpoint
-from .clip_cosines import paired_cosines as paired_cosines
-from .clip_encoder import TextFeatures as TextFeatures
-from .clip_image_features import encode_images as encode_images
-from .clip_model import ClipTokens as ClipTokens
-from .clip_options import chosen_variant as chosen_variant
-from .clip_variants import Treatment as Treatment
-from .clip_weights import LazyLibrary as LazyLibrary
-from .media_images import stored_value as stored_value
-from .sets_splits import exact_splits as exact_splits
-from .text_ptb_tokenizer import Shape as Shape
-from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
-from .vectors_checks import check_no_captions as check_no_captions
-from .vectors_pairs import n_threads as n_threads
-
-# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
-IMPORTED_LATER = '''
-from .sets_corpus import RowTests
-from .sets_intervals import ClusteredMean
-'''  # fmt: skip
+from .clip_checkpoints import Treatment as Treatment
+from .clip_encoder import chosen_variant as chosen_variant
+from .clip_model import LazyLibrary as LazyLibrary
+from .images import stored_value as stored_value
+from .tokenization import Shape as Shape
+from .videos import EncodedVideo as EncodedVideo
 
 _DESCRIPTION = """
 MMD compares the distribution of several candidates with the distribution of several references: the squared maximum

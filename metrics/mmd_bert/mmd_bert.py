@@ -2,42 +2,22 @@
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("mmd_bert.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "mmd_bert: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export mmd_bert FOLDER` where it is installed."
-        )
-
-from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_choice, check_flag
-from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options
-from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .vectors_kernels import check_bandwidth, gaussian_kernel
-from .vectors_mmd import ESTIMATORS, mmd_comparison
-from .vectors_pooled_mmd import pooled_mmd_p_value, pooled_mmd_squared
-from .vectors_rows import EmbeddingModule, check_side_sizes, drawn_counts
+from .base import CHAN_CITATION, About, check_choice, check_flag, with_shared_parts
+from .caption_sets import DISTRIBUTION_DEFAULTS, check_distribution_options
+from .embeddings import ENCODER_DEFAULTS, check_encoder_options
+from .kernel_tests import (
+    ESTIMATORS,
+    check_bandwidth,
+    gaussian_kernel,
+    mmd_comparison,
+    pooled_mmd_p_value,
+    pooled_mmd_squared,
+)
+from .vector_rows import EmbeddingModule, check_side_sizes, drawn_counts
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .sets_splits import exact_splits as exact_splits
-from .text_ptb_tokenizer import Shape as Shape
-from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
-from .vectors_checks import check_no_captions as check_no_captions
-from .vectors_pairs import n_threads as n_threads
-
-# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
-IMPORTED_LATER = '''
-from .sets_corpus import RowTests
-from .sets_intervals import ClusteredMean
-'''  # fmt: skip
+from .tokenization import Shape as Shape
 
 _DESCRIPTION = """
 MMD-BERT compares the distribution of several candidate captions with the distribution of several human captions of the

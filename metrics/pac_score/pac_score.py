@@ -3,38 +3,20 @@
 import evaluate
 import numpy as np
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("pac_score.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "pac_score: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export pac_score FOLDER` where it is installed."
-        )
-
-from .base_descriptions import PAC_CITATION, with_shared_parts
-from .base_module import About, check_flag
-from .base_scores import scored_result
-from .clip_cosines import paired_cosines
-from .clip_pac_module import PacModule
-from .clip_pac_scores import pac_s, retrieval_ranks
+from .base import PAC_CITATION, About, check_flag, scored_result, with_shared_parts
+from .clip_scores import PacModule, pac_s, retrieval_ranks
+from .embeddings import paired_cosines
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .clip_checkpoints import Checkpoint as Checkpoint
-from .clip_encoder import TextFeatures as TextFeatures
-from .clip_image_features import encode_images as encode_images
-from .clip_model import ClipTokens as ClipTokens
-from .clip_options import chosen_variant as chosen_variant
-from .clip_variants import Treatment as Treatment
-from .clip_weights import LazyLibrary as LazyLibrary
-from .media_images import stored_value as stored_value
-from .text_windows import sentences as sentences
-from .vectors_checks import check_no_captions as check_no_captions
+from .caption_sets import exact_splits as exact_splits
+from .clip_checkpoints import Treatment as Treatment
+from .clip_encoder import chosen_variant as chosen_variant
+from .clip_model import LazyLibrary as LazyLibrary
+from .images import stored_value as stored_value
+from .tokenization import Shape as Shape
+from .vector_rows import EmbeddingRows as EmbeddingRows
+from .videos import EncodedVideo as EncodedVideo
 
 _DESCRIPTION = """
 PAC-S scores captions against their images without references: the cosine of CLIP features, from a CLIP whose last

@@ -2,38 +2,20 @@
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("ref_pac_score.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "ref_pac_score: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export ref_pac_score FOLDER` where it is installed."
-        )
-
-from .base_descriptions import PAC_CITATION, with_shared_parts
-from .base_module import About
-from .clip_cosines import paired_cosines
-from .clip_pac_module import PacModule
-from .clip_pac_scores import largest_by_caption, pac_s, ref_pac_s, text_places
+from .base import PAC_CITATION, About, with_shared_parts
+from .clip_scores import PacModule, largest_by_caption, pac_s, ref_pac_s, text_places
+from .embeddings import paired_cosines
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_scores import scored_result as scored_result
-from .base_types import Ints as Ints
-from .clip_checkpoints import Checkpoint as Checkpoint
-from .clip_encoder import TextFeatures as TextFeatures
-from .clip_image_features import encode_images as encode_images
-from .clip_model import ClipTokens as ClipTokens
-from .clip_options import chosen_variant as chosen_variant
-from .clip_variants import Treatment as Treatment
-from .clip_weights import LazyLibrary as LazyLibrary
-from .media_images import stored_value as stored_value
-from .text_windows import sentences as sentences
-from .vectors_checks import check_no_captions as check_no_captions
+from .caption_sets import exact_splits as exact_splits
+from .clip_checkpoints import Treatment as Treatment
+from .clip_encoder import chosen_variant as chosen_variant
+from .clip_model import LazyLibrary as LazyLibrary
+from .images import stored_value as stored_value
+from .tokenization import Shape as Shape
+from .vector_rows import EmbeddingRows as EmbeddingRows
+from .videos import EncodedVideo as EncodedVideo
 
 _DESCRIPTION = """
 RefPAC-S scores captions against their images and against human captions of them: the harmonic mean of PAC-S and of the

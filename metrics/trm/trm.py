@@ -3,59 +3,34 @@
 import evaluate
 import numpy as np
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("trm.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "trm: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export trm FOLDER` where it is installed."
-        )
-
-from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_messages import shown_value
-from .base_module import About, check_choice
-from .clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
-from .sets_module import DISTRIBUTION_DEFAULTS, caption_rows, check_distribution_options
-from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
-from .text_distance import EVALUATE_PREFIX, EVALUATE_SCORES, check_evaluate_name, evaluate_distance, text_distances
-from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .vectors_distance import (
+from .base import CHAN_CITATION, About, check_choice, shown_value, with_shared_parts
+from .caption_sets import DISTRIBUTION_DEFAULTS, caption_rows, check_distribution_options
+from .clip_scores import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
+from .embeddings import ENCODER_DEFAULTS, check_encoder_options
+from .triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
+from .vector_rows import (
     DISTANCE_NAMES,
+    EVALUATE_PREFIX,
+    EVALUATE_SCORES,
     check_defined,
     check_distance_diagonals,
+    check_evaluate_name,
     check_nonzero,
+    evaluate_distance,
     nearest_reference_distance,
+    ready_result,
+    text_distances,
     vector_distances,
 )
-from .vectors_ready_rows import ready_result
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .clip_checkpoints import Checkpoint as Checkpoint
-from .clip_cosines import paired_cosines as paired_cosines
-from .clip_encoder import TextFeatures as TextFeatures
-from .clip_image_features import encode_images as encode_images
-from .clip_model import ClipTokens as ClipTokens
-from .clip_options import chosen_variant as chosen_variant
-from .clip_variants import Treatment as Treatment
-from .clip_weights import LazyLibrary as LazyLibrary
-from .media_images import stored_value as stored_value
-from .sets_splits import exact_splits as exact_splits
-from .text_ptb_tokenizer import Shape as Shape
-from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
-from .vectors_checks import check_no_captions as check_no_captions
-from .vectors_rows import EmbeddingRows as EmbeddingRows
-
-# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
-IMPORTED_LATER = '''
-from .sets_corpus import RowTests
-from .sets_intervals import ClusteredMean
-'''  # fmt: skip
+from .clip_checkpoints import Treatment as Treatment
+from .clip_encoder import chosen_variant as chosen_variant
+from .clip_model import LazyLibrary as LazyLibrary
+from .images import stored_value as stored_value
+from .tokenization import Shape as Shape
+from .videos import EncodedVideo as EncodedVideo
 
 _DESCRIPTION = """
 TRM compares the distribution of several candidates with the distribution of several references of the same item by the

@@ -2,40 +2,15 @@
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("trm_bert.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "trm_bert: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export trm_bert FOLDER` where it is installed."
-        )
-
-from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_choice
-from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options
-from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
-from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .vectors_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
-from .vectors_rows import EmbeddingModule
+from .base import CHAN_CITATION, About, check_choice, with_shared_parts
+from .caption_sets import DISTRIBUTION_DEFAULTS, check_distribution_options
+from .embeddings import ENCODER_DEFAULTS, check_encoder_options
+from .triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
+from .vector_rows import EmbeddingModule, check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .sets_splits import exact_splits as exact_splits
-from .text_ptb_tokenizer import Shape as Shape
-from .text_windows import sentences as sentences
-from .text_word_vectors import is_word_vectors as is_word_vectors
-from .vectors_checks import check_no_captions as check_no_captions
-
-# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
-IMPORTED_LATER = '''
-from .sets_corpus import RowTests
-from .sets_intervals import ClusteredMean
-'''  # fmt: skip
+from .tokenization import Shape as Shape
 
 _DESCRIPTION = """
 TRM-BERT compares the distribution of several candidate captions with the distribution of several human captions of the

@@ -3,40 +3,18 @@
 import evaluate
 import numpy as np
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("trm_cider.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "trm_cider: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export trm_cider FOLDER` where it is installed."
-        )
-
-from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_choice
-from .sets_module import DISTRIBUTION_DEFAULTS, DistributionModule, caption_rows, check_distribution_options
-from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
-from .text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
-from .text_document_counts import CountsDocuments, frequency_settings
-from .text_document_frequency import check_document_frequency
-from .text_tokens import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
-
-# isort: split
-# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .sets_splits import exact_splits as exact_splits
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ngrams import RowTexts as RowTexts
-from .text_ptb_tokenizer import Shape as Shape
-from .text_reference_ngrams import NgramOrder as NgramOrder
-
-# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
-IMPORTED_LATER = '''
-from .sets_corpus import RowTests
-from .sets_intervals import ClusteredMean
-'''  # fmt: skip
+from .base import CHAN_CITATION, About, check_choice, with_shared_parts
+from .caption_sets import DISTRIBUTION_DEFAULTS, DistributionModule, caption_rows, check_distribution_options
+from .ngram_scores import (
+    CountsDocuments,
+    check_document_frequency,
+    cider_d_scores,
+    cider_distances,
+    frequency_settings,
+    multi_reference_cider_d,
+)
+from .tokenization import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
+from .triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
 
 _DESCRIPTION = """
 TRM-CIDEr compares the distribution of several candidate captions with the distribution of several human captions of the

@@ -3,44 +3,16 @@
 import evaluate
 import numpy as np
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("trm_meteor.py") + "base_descriptions.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "trm_meteor: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export trm_meteor FOLDER` where it is installed."
-        )
-
-from .base_descriptions import CHAN_CITATION, with_shared_parts
-from .base_module import About, check_choice
-from .sets_module import DISTRIBUTION_DEFAULTS, DistributionModule, caption_rows, check_distribution_options
-from .sets_triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
-from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
-from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .base import CHAN_CITATION, About, check_choice, with_shared_parts
+from .caption_sets import DISTRIBUTION_DEFAULTS, DistributionModule, caption_rows, check_distribution_options
+from .meteor15_scores import check_data_source
+from .meteor_nltk import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
+from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .sets_splits import exact_splits as exact_splits
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ptb_tokenizer import Shape as Shape
-
-# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
-IMPORTED_LATER = '''
-from .base_files import inline_bytes
-from .base_types import Ints
-from .meteor15_data import DataFiles
-from .meteor15_scores import pair_statistics
-from .meteor15_search import Matches
-from .meteor15_stems import english_stem
-from .meteor15_table import compile_table
-from .meteor15_texts import PhraseTable
-from .meteor15_tokens import Prefixes
-from .sets_corpus import RowTests
-from .sets_intervals import ClusteredMean
-from .text_ngrams import RowTexts
-'''  # fmt: skip
+from .meteor15_search import english_stem as english_stem
 
 _DESCRIPTION = """
 TRM-METEOR compares the distribution of several candidate captions with the distribution of several human captions of
@@ -104,8 +76,6 @@ class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
         check_choice("statistic", options["statistic"], STATISTICS)
         check_choice("meteor", options["meteor"], METEORS)
         if options["meteor15_data"] is not None:
-            from .meteor15_data import check_data_source
-
             check_data_source(options["meteor15_data"])
         check_tokenizer(options["tokenizer"])
         check_distribution_options(options)

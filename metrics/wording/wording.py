@@ -2,31 +2,21 @@
 
 import evaluate
 
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("wording.py") + "base_module.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "wording: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export wording FOLDER` where it is installed."
-        )
-
-from .base_module import About, CollectionModule, check_confidence_level, check_flag, signature
-from .sets_intervals import check_clusters
-from .text_phrases import telling_phrases
-from .text_tokens import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
-from .text_wording import check_language_model, coded_texts, corpus_wording, load_language_model, wording_of
+from .base import About, CollectionModule, check_confidence_level, check_flag, signature
+from .caption_sets import check_clusters
+from .caption_wording import (
+    check_language_model,
+    coded_texts,
+    corpus_wording,
+    load_language_model,
+    telling_phrases,
+    wording_of,
+)
+from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import inline_bytes as inline_bytes
-from .base_messages import shown_value as shown_value
-from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .sets_splits import exact_splits as exact_splits
-from .sets_tails import Tail as Tail
-from .text_named_tokenizers import TokenizerSource as TokenizerSource
-from .text_ngrams import RowTexts as RowTexts
-from .text_ptb_tokenizer import Shape as Shape
+from .parity_tails import Tail as Tail
 
 _DESCRIPTION = """
 Wording says whether captions are put into words as people put them: broken language, such as doubled words or ends that

@@ -21,7 +21,7 @@ import torchvision.transforms as transforms
 
 from manycaps.installed_modules import load
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD, ClipModel, text_batches
-from manycaps.kit.media_images import as_model_pixels
+from manycaps.kit.images import as_model_pixels
 from scripts.benchmarks.timing import Comparison, Work, from_scratch
 
 N_IMAGES = 16

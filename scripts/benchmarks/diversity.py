@@ -17,11 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit import text_ptb_tokenizer
-from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, ngram_figures, vocabulary_figures
-from manycaps.kit.diversity_ngram_model import NgramModel
-from manycaps.kit.diversity_vocabulary import VocabularyCount, WordNumbers, coded_captions, row_chunks
-from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.kit import tokenization
+from manycaps.kit.diversity_measures import (
+    CHUNK_CAPTIONS,
+    NgramModel,
+    VocabularyCount,
+    WordNumbers,
+    coded_captions,
+    ngram_figures,
+    row_chunks,
+    vocabulary_figures,
+)
+from manycaps.kit.tokenization import tokenize_rows
 from scripts.benchmarks.timing import Comparison, Work
 
 FOLDER = pathlib.Path(os.environ.get("MANYCAPS_DATA", pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -104,7 +111,7 @@ def ngram_level(chunks: Iterable[TokenRows]) -> dict[str, float]:
 
 def token_level(rows: Rows) -> dict[str, float]:
     """Tokenize with an empty memory of words, count, and read the figures off."""
-    text_ptb_tokenizer._remembered.clear()
+    tokenization._remembered.clear()
     numbers, count = WordNumbers(), VocabularyCount()
     for chunk in row_chunks(rows, CHUNK_CAPTIONS):
         count.update(coded_captions(tokenize_rows(chunk, "ptb"), numbers.__getitem__))

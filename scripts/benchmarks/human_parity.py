@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from manycaps.kit.sets_corpus import RowSplits
-from manycaps.kit.sets_gaps import DrawnGaps, gaps_test, row_gaps
-from manycaps.kit.sets_parity import row_columns
-from manycaps.kit.sets_triangle_rank import triangle_rank_comparison
+from manycaps.kit.caption_sets import RowSplits
+from manycaps.kit.parity_tests import DrawnGaps, gaps_test, row_columns, row_gaps
+from manycaps.kit.triangle_rank import triangle_rank_comparison
 from scripts.benchmarks.timing import Comparison, Work
 
 N_TEXTS, N_ROWS, N_EXACT, N_DRAWN = 10, 2_000, 4, 50

@@ -15,14 +15,11 @@ import torch
 
 from manycaps.commands.quickstart import SAMPLE
 from manycaps.functional import frechet_p_values, mmd_p_values
-from manycaps.kit.sets_splits import exact_splits, split_p_values
-from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
-from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_squared
-from manycaps.kit.vectors_kernels import squared_distances
-from manycaps.kit.vectors_mmd import mmd_squared
-from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
+from manycaps.kit.caption_sets import exact_splits, split_p_values
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
+from manycaps.kit.kernel_tests import frechet_squared, mmd_squared, pooled_mmd_squared, squared_distances
+from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
 from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.timing import Comparison, Work
 

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from manycaps.kit.clip_variants import VARIANTS
-from manycaps.kit.clip_weights import Weights
+from manycaps.kit.clip_checkpoints import VARIANTS
+from manycaps.kit.clip_model import Weights
 from manycaps.pac_training.data_set import TupleRows, checked_rows
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.losses import positive_augmented_loss

@@ -25,10 +25,10 @@ import numpy as np
 
 from manycaps.command_line import main
 from manycaps.installed_modules import load
-from manycaps.kit.clip_cosines import paired_cosines
-from manycaps.kit.clip_options import with_prompt
-from manycaps.kit.clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, pac_s
-from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.kit.clip_encoder import with_prompt
+from manycaps.kit.clip_scores import PAC_PROMPT, PAC_WEIGHT, pac_s
+from manycaps.kit.embeddings import paired_cosines
+from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image
 from manycaps.scoring.scorer import loaded_scorer
 from scripts.benchmarks import clip, triangle_rank
 from scripts.benchmarks.timing import Comparison, Work

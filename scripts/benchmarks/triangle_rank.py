@@ -22,15 +22,14 @@ from tqdm import tqdm
 
 from manycaps.commands.quickstart import SAMPLE
 from manycaps.installed_modules import load
-from manycaps.kit import text_meteor, text_ptb_tokenizer, text_tokens
-from manycaps.kit.meteor15_data import load_lexicon
-from manycaps.kit.meteor15_scores import meteor15_scores
-from manycaps.kit.meteor15_texts import Meteor15Lexicon
-from manycaps.kit.sets_splits import exact_splits, split_p_values
-from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.text_cider import cider_d_scores, document_frequencies
-from manycaps.kit.text_meteor import WordNetLexicon, meteor_distances, meteor_scores
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit import meteor_nltk, tokenization
+from manycaps.kit.caption_sets import exact_splits, split_p_values
+from manycaps.kit.meteor15_scores import load_lexicon, meteor15_scores
+from manycaps.kit.meteor15_search import Meteor15Lexicon
+from manycaps.kit.meteor_nltk import WordNetLexicon, meteor_distances, meteor_scores
+from manycaps.kit.ngram_scores import cider_d_scores, document_frequencies
+from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.cider_d_loop import cider_d
 from scripts.benchmarks.timing import Comparison, Work
@@ -161,9 +160,9 @@ def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iter
 
 def forget_texts() -> None:
     """Clear what METEOR and the tokenizers remember."""
-    text_meteor.REMEMBERED.clear()
-    text_tokens._named_tokens.cache_clear()
-    text_ptb_tokenizer._remembered.clear()
+    meteor_nltk.REMEMBERED.clear()
+    tokenization._named_tokens.cache_clear()
+    tokenization._remembered.clear()
 
 
 def compute_from_scratch(module: Any, **columns: Any) -> Any:

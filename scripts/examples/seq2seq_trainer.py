@@ -37,7 +37,7 @@ from accelerate import PartialState
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import manycaps
-from manycaps.kit.base_files import check_loaded_tensors
+from manycaps.kit.base import check_loaded_tensors
 
 # Sampled candidates per image, and tokens of the longest caption.
 N_CANDIDATES = 5

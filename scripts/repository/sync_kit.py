@@ -33,30 +33,10 @@ BLOCK = (
     "# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.\n"
 )
 
-# Around those of files that are imported within functions: the loader takes what stands between such quotes for code.
-LATER = (
-    "# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.\n"
-    "IMPORTED_LATER = '''\n",
-    "'''  # fmt: skip\n",
-)
 
-# Before the first relative import of a main script: where links are missing, what to do in place of a SyntaxError.
-GUARD = """\
-# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
-with open(__file__.removesuffix("{name}.py") + "{linked}.py", encoding="utf-8") as _linked:
-    if _linked.read(6) == "../../":
-        raise ImportError(
-            "{name}: expected Python files, got the texts of symbolic links. Run "
-            "`pip install .` in the repository, or `manycaps export {name} FOLDER` where it is installed."
-        )
-
-"""
-
-
-def relative_imports(script: str, at_once: bool = False) -> set[str]:
-    """Return the x of every `from .x import y` in the text of a file, at any depth, or of those that run `at_once`."""
-    tree = ast.parse(script)
-    nodes = tree.body if at_once else ast.walk(tree)
+def relative_imports(script: str) -> set[str]:
+    """Return the x of every `from .x import y` in the text of a file, at any depth."""
+    nodes = ast.walk(ast.parse(script))
     return {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and node.level}
 
 
@@ -76,49 +56,36 @@ def kit_files() -> list[pathlib.Path]:
     return sorted(path for path in KIT.glob("*.py") if not path.is_symlink() and path.name != "__init__.py")
 
 
-def needed_files(first: set[str], at_once: bool = False) -> set[str]:
-    """Return the names of the files of the kit that `first` name, and of those that these import, and so on.
-
-    With `at_once`, imports within functions and conditions are left out.
-    """
+def needed_files(first: set[str]) -> set[str]:
+    """Return the names of the files of the kit that `first` name, and of those that these import, and so on."""
     needed: set[str] = set()
     waiting = set(first)
     while waiting:
         needed.add(name := waiting.pop())
-        waiting |= imports_in_kit(name, at_once) - needed
+        waiting |= imports_in_kit(name) - needed
     return needed
 
 
 @functools.cache
-def imports_in_kit(name: str, at_once: bool) -> frozenset[str]:
+def imports_in_kit(name: str) -> frozenset[str]:
     """Return the names of the files that a file of the kit imports; none where it does not exist."""
     path = KIT / f"{name}.py"
-    return frozenset(relative_imports(path.read_text(encoding="utf-8"), at_once) if path.exists() else ())
+    return frozenset(relative_imports(path.read_text(encoding="utf-8")) if path.exists() else ())
 
 
 def without_block(script: str) -> str:
     """Return a main script without what this tool wrote."""
-    imports = r"(from \.\w+ import .*\n)+"
-    script = re.sub(rf"^{re.escape(GUARD.partition(chr(10))[0])}\n.*?\n\n", "", script, flags=re.MULTILINE | re.DOTALL)
-    for before, after in ((BLOCK, ""), LATER):
-        script = re.sub(rf"\n{re.escape(before)}{imports}{re.escape(after)}", "", script)
-    return script
+    return re.sub(rf"\n{re.escape(BLOCK)}(from \.\w+ import .*\n)+", "", script)
 
 
-def with_block(script: str, name: str) -> str:
-    """Return a main script with `GUARD`, and an import of every file that it needs and does not import itself."""
+def with_block(script: str) -> str:
+    """Return a main script with an import of every file that it needs and does not import itself."""
     script = without_block(script)
-    if match := re.search(r"^from \.(\w+) import ", script, re.MULTILINE):
-        guard = GUARD.format(name=name, linked=match[1])
-        script = f"{script[: match.start()]}{guard}{script[match.start() :]}"
-    by_hand = relative_imports(script, at_once=True)
-    at_once = needed_files(by_hand, at_once=True)
-    later = needed_files(relative_imports(script)) - at_once
+    by_hand = relative_imports(script)
     # `as` says that the name is not meant to be used.
-    others = [f"from .{name} import {first} as {first}\n" for name, first in first_names(at_once - by_hand)]
-    quoted = [f"from .{name} import {first}\n" for name, first in first_names(later)]
+    needed = first_names(needed_files(by_hand) - by_hand)
+    others = [f"from .{name} import {first} as {first}\n" for name, first in needed]
     block = f"\n{BLOCK}{''.join(others)}" if others else ""
-    block += f"\n{LATER[0]}{''.join(quoted)}{LATER[1]}" if quoted else ""
     imports = [node for node in ast.parse(script).body if isinstance(node, ast.Import | ast.ImportFrom)]
     lines = script.splitlines(keepends=True)
     end = imports[-1].end_lineno if block else 0
@@ -146,11 +113,11 @@ def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
     if missing:
         yield f"{folder.relative_to(ROOT)}: imports {missing[0]}, which is not in manycaps/kit. Write it there."
         return
-    if script != with_block(script, folder.name):
+    if script != with_block(script):
         if check:
             yield f"{path.relative_to(ROOT)}: does not name every file that the folder needs. {REPAIR}"
         else:
-            path.write_text(with_block(script, folder.name), encoding="utf-8", newline="\n")
+            path.write_text(with_block(script), encoding="utf-8", newline="\n")
     wanted = {f"{name}.py": KIT / f"{name}.py" for name in needed}
     yield from sync_links(folder, wanted, {path.name, "app.py"}, check)
 

@@ -15,10 +15,9 @@ from tqdm import tqdm
 
 import manycaps
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
-from manycaps.kit.sets_module import ComparableRows
-from manycaps.kit.sets_splits import SplitsOfRow
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.caption_sets import ComparableRows, SplitsOfRow
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.tokenization import tokenize_captions
 from manycaps.quickstart.scenes import read_scenes
 from scripts.studies.study_options import DAMAGES, MODULES, SIZES, Options, data_folder
 

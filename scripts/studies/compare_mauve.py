@@ -17,9 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from manycaps.kit.sets_splits import random_splits
-from manycaps.kit.vectors_frechet import frechet_squared
-from manycaps.kit.vectors_mmd import mmd_squared
+from manycaps.kit.caption_sets import random_splits
+from manycaps.kit.kernel_tests import frechet_squared, mmd_squared
 from scripts.studies.embedding_metric_sizes import clip_vectors, triangle_ranks
 from scripts.studies.study_options import Options, tool_parser
 

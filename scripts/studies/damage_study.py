@@ -32,8 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.sets_corpus import RowSplits, combined_p_value
-from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, RowSplits, combined_p_value
 from scripts.studies.caption_rows import CaptionMeasures, compared_with_nulls, draw_rows, read_images
 from scripts.studies.split_tests import LEVEL, Nulls
 from scripts.studies.study_frame import Line, StudyTable, matching, print_table

@@ -26,8 +26,8 @@ from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 import manycaps
 from manycaps.catalog import MODULES
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.tokenization import tokenize_captions
 from manycaps.quickstart.image_metrics import CHECKPOINT, draw_toy_scene
 from scripts.benchmarks.kernels import authors_frechet, authors_mmd
 from scripts.benchmarks.triangle_rank import authors_statistic, nltk_distances

@@ -13,12 +13,10 @@ import pathlib
 import numpy as np
 
 from manycaps.functional import frechet_p_values, mmd_p_values
-from manycaps.kit.sets_corpus import harmonic_mean_p
-from manycaps.kit.sets_splits import exact_splits, split_p_values
-from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_squared
-from manycaps.kit.vectors_mmd import mmd_squared
+from manycaps.kit.caption_sets import exact_splits, harmonic_mean_p, split_p_values
+from manycaps.kit.kernel_tests import frechet_squared, mmd_squared
+from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
 from scripts.studies.caption_rows import caption_vectors, distinct_captions, read_clips
 from scripts.studies.study_options import Options, tool_parser
 

@@ -21,11 +21,9 @@ import numpy as np
 from tqdm import tqdm
 
 import manycaps
-from manycaps.kit.clip_encoder import ClipEncoder
-from manycaps.kit.clip_options import CLIP_LOAD_DEFAULTS
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.text_word_vectors import read_word_vectors
+from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, read_word_vectors
+from manycaps.kit.tokenization import tokenize_captions
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import distinct_captions, read_captions
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells

@@ -28,15 +28,11 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.sets_gaps import gaps_test_of_sums, null_gaps, row_gaps
-from manycaps.kit.sets_parity import row_columns
-from manycaps.kit.sets_parity_power import joint_p_value
-from manycaps.kit.sets_splits import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
-from manycaps.kit.sets_tails import corpus_tails
-from manycaps.kit.sets_triangle_rank import null_statistics
-from manycaps.kit.vectors_frechet import null_frechet_squared
-from manycaps.kit.vectors_kernels import gaussian_kernel
-from manycaps.kit.vectors_mmd import null_mmd
+from manycaps.kit.caption_sets import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
+from manycaps.kit.kernel_tests import gaussian_kernel, null_frechet_squared, null_mmd
+from manycaps.kit.parity_tails import corpus_tails, joint_p_value
+from manycaps.kit.parity_tests import gaps_test_of_sums, null_gaps, row_columns, row_gaps
+from manycaps.kit.triangle_rank import null_statistics
 from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, PoolRows, kept_distances, parity_of, read_pool
 from scripts.studies.parity_speakers import draw_points
 from scripts.studies.split_tests import LEVEL, two_sided

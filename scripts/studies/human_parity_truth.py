@@ -7,7 +7,7 @@ Without a corpus on the made world, whose people describe scenes of coloured sha
 "truth": a speaker says, of each caption, with one probability a caption of another image ("wrong"), and then, of each
 but the first, with another probability what the first one was ("repeated"), in all combinations of both from 0 to 1:
 means over all rows that are drawn, with 95% intervals over images.
-"words": corpora of a size with the damages of `human_parity_power`; how often each word of `sets_parity_words.py` is
+"words": corpora of a size with the damages of `human_parity_power`; how often each word of `parity_tails.py` is
 said, and whether it is false: of people all are, of others those that name another fault. `DESERVED` says which are
 true. "bound": "at most X % ..." is said, and X lies below the share of all corpora; "wrong above": "at least X % are
 not what people write" is said, and X lies above the share of wrong captions, where that is known.
@@ -29,9 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.sets_intervals import interval_of_rows
-from manycaps.kit.sets_parity import row_columns
-from manycaps.kit.sets_parity_words import words_of
+from manycaps.kit.caption_sets import interval_of_rows
+from manycaps.kit.parity_tails import words_of
+from manycaps.kit.parity_tests import row_columns
 from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, Damage, ParityCorpus, parity_of, read_pool, tails_of
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL

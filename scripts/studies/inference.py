@@ -28,7 +28,7 @@ import scipy.stats
 import manycaps
 from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, clustered_differences, holm_p_values, sign_flip_tests
-from manycaps.kit.sets_intervals import interval_of_rows
+from manycaps.kit.caption_sets import interval_of_rows
 from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
 from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings
 from scripts.studies.study_options import Options, study_parser

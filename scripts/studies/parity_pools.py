@@ -12,13 +12,12 @@ import numpy as np
 from tqdm import tqdm
 
 import manycaps
-from manycaps.kit.clip_encoder import ClipEncoder
-from manycaps.kit.clip_options import CLIP_LOAD_DEFAULTS
-from manycaps.kit.sets_parity import parity_result, row_columns, symmetric
-from manycaps.kit.sets_tails import CorpusTails, KeptDistances, corpus_tails
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.parity_tails import CorpusTails, KeptDistances, corpus_tails
+from manycaps.kit.parity_tests import parity_result, row_columns, symmetric
+from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import bundled_images, distinct_captions, read_images
 from scripts.studies.study_options import CORPORA, EMBEDDINGS, Options, data_folder

@@ -26,7 +26,7 @@ import numpy as np
 
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.comparison_text import answer_text
-from manycaps.kit.sets_tails import TAIL
+from manycaps.kit.parity_tails import TAIL
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import write_text_atomically
 from scripts.studies.caption_rows import BUNDLED

@@ -11,9 +11,14 @@ from typing import Any, NamedTuple
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.kit.sets_corpus import RowSplits, harmonic_mean_p
-from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, ComparableRows
-from manycaps.kit.sets_splits import SplitsOfRow, exact_splits
+from manycaps.kit.caption_sets import (
+    DISTRIBUTION_DEFAULTS,
+    ComparableRows,
+    RowSplits,
+    SplitsOfRow,
+    exact_splits,
+    harmonic_mean_p,
+)
 from scripts.studies.caption_rows import DrawnRows, StudyCaptions, compared_with_nulls, draw_systems
 from scripts.studies.study_frame import Line, distinct, matching, numbers
 from scripts.studies.study_options import Options

@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base import shown_path
 from manycaps.saved_files import made_folder, write_text_atomically
 
 # A line of a table, as in the file.

@@ -22,10 +22,9 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.base_types import TokenList
-from manycaps.kit.text_phrases import telling_phrases
-from manycaps.kit.text_tokens import tokenize_rows
-from manycaps.kit.text_wording import coded_texts, wording_of, wording_test
+from manycaps.kit.base import TokenList
+from manycaps.kit.caption_wording import coded_texts, telling_phrases, wording_of, wording_test
+from manycaps.kit.tokenization import tokenize_rows
 from scripts.studies.caption_rows import read_images
 from scripts.studies.study_frame import Line, StudyTable
 from scripts.studies.study_options import Options, add_output, tool_parser

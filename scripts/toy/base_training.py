@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from manycaps.kit.clip_options import with_prompt
-from manycaps.kit.media_images import as_model_pixels
+from manycaps.kit.clip_encoder import with_prompt
+from manycaps.kit.images import as_model_pixels
 from scripts.toy.captions import LABEL_HABITS, PERSON_HABITS, Habits, as_caption, draw_claim, draw_wording
 from scripts.toy.pictures import draw_picture, draw_places, group_of_cells
 from scripts.toy.questions import CELL_ANSWERS, PART_ANSWERS, Questions, answers, cell_answers, word_answers

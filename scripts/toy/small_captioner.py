@@ -17,9 +17,9 @@ import torch
 import transformers
 from transformers.modeling_outputs import BaseModelOutput
 
-from manycaps.kit.base_files import check_loaded_tensors
-from manycaps.kit.clip_weights import Weights, read_weights
-from manycaps.kit.media_images import as_model_pixels
+from manycaps.kit.base import check_loaded_tensors
+from manycaps.kit.clip_model import Weights, read_weights
+from manycaps.kit.images import as_model_pixels
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.toy.caption_probabilities import caption_probability
 from scripts.toy.captions import every_word

@@ -8,10 +8,9 @@ import numpy as np
 import open_clip
 import torch
 
-from manycaps.kit.clip_model import ClipModel
-from manycaps.kit.clip_pac_scores import PAC_PROMPT
-from manycaps.kit.clip_variants import Treatment
-from manycaps.kit.clip_weights import Weights
+from manycaps.kit.clip_checkpoints import Treatment
+from manycaps.kit.clip_model import ClipModel, Weights
+from manycaps.kit.clip_scores import PAC_PROMPT
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from scripts.toy.captions import every_word
 

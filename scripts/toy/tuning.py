@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.kit.media_images import as_model_pixels
+from manycaps.kit.images import as_model_pixels
 from manycaps.pac_training.projections import CachedFeatures, TunedProjections, tune_projections
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, Recipe
 from scripts.toy.captions import PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording, wrong_claim

@@ -55,8 +55,8 @@ assert result["n_rows"] == 1
 """
 
 EXACT = """
-from manycaps.kit.sets_splits import exact_splits, split_p_values
-from manycaps.kit.sets_triangle_rank import null_statistics
+from manycaps.kit.caption_sets import exact_splits, split_p_values
+from manycaps.kit.triangle_rank import null_statistics
 distances = np.random.default_rng(0).random((20, 20, 20))
 blocks = null_statistics(distances, exact_splits(10, 10, 10**6), {statistic!r})
 assert split_p_values(np.zeros(20), blocks).tolist() == [1.0] * 20

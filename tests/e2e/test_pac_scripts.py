@@ -113,8 +113,7 @@ def test_accuracy_counts_wins_by_category_and_ties_half():
 def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, tmp_path):
     import open_clip
 
-    from manycaps.kit.clip_model import ClipModel
-    from manycaps.kit.clip_weights import merge_lora, read_weights
+    from manycaps.kit.clip_model import ClipModel, merge_lora, read_weights
 
     source = save_checkpoint(tmp_path / "clip.pth", with_lora(small_weights()))
     code, _, err = run("convert-checkpoint", source, tmp_path / "folder")

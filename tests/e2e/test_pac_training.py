@@ -18,7 +18,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from manycaps.command_line import main
-from manycaps.kit.clip_weights import read_weights
+from manycaps.kit.clip_model import read_weights
 from manycaps.pac_training import encoders, positives
 from tests.clip_checkpoints import save_checkpoint
 from tests.module_folders import PAC_SCORE, ROOT

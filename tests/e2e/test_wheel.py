@@ -158,10 +158,10 @@ def test_a_clone_without_links_works_once_it_is_installed(tmp_path):
     command = ["git", "-c", "core.symlinks=false", "clone", "-q", ROOT, clone]
     subprocess.run(command, check=True, capture_output=True)
     folder = clone / "metrics" / "bleu_rouge"
-    assert (folder / "text_bleu.py").read_text() == "../../manycaps/kit/text_bleu.py"
+    assert (folder / "ngram_scores.py").read_text() == "../../manycaps/kit/ngram_scores.py"
     python = make_environment(tmp_path / "environment")
     install(python, "-e", clone)
-    assert "def bleu_scores" in (folder / "text_bleu.py").read_text()
+    assert "def bleu_scores" in (folder / "ngram_scores.py").read_text()
     environment = outer_variables() | {"HF_HOME": str(tmp_path / "cache")}
     for program in (
         "import manycaps; print(manycaps.load('bleu_rouge').name)",

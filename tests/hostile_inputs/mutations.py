@@ -49,7 +49,7 @@ def of_file(name: str, content: bytes, read: Callable[[pathlib.Path], object]) -
 @functools.cache
 def image_readers() -> list[Reader]:
     """Return pictures of every format, and some with a second page."""
-    from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
+    from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image
 
     def read(path: pathlib.Path) -> object:
         source = as_image_source(path.read_bytes(), "images[0]")
@@ -62,8 +62,7 @@ def image_readers() -> list[Reader]:
 @functools.cache
 def video_readers() -> list[Reader]:
     """Return clips in every container, read as a whole and in part."""
-    from manycaps.kit.media_video import as_video_source, video_key
-    from manycaps.kit.media_video_decoder import read_pixels
+    from manycaps.kit.videos import as_video_source, read_pixels, video_key
 
     def read(frames: Any, path: pathlib.Path) -> object:
         source = as_video_source(path.read_bytes(), "videos[0]")
@@ -82,7 +81,7 @@ def checkpoint_readers() -> list[Reader]:
     import torch
     from safetensors.torch import save
 
-    from manycaps.kit.clip_weights import merge_lora, read_weights
+    from manycaps.kit.clip_model import merge_lora, read_weights
     from tests.clip_checkpoints import small_weights
 
     few = {name: tensor.clone() for name, tensor in list(small_weights().items())[:6] if tensor.numel() < 5_000}
@@ -96,10 +95,10 @@ def checkpoint_readers() -> list[Reader]:
 def json_readers() -> list[Reader]:
     """Return a good file of each layout of JSON."""
     from manycaps.caption_tables import caption_lists, open_captions, table_records
-    from manycaps.kit.clip_token_matching import load_token_frequency
-    from manycaps.kit.clip_variants import as_treatment, config_treatment
-    from manycaps.kit.text_document_frequency import load_document_frequency
-    from manycaps.kit.text_sentence_encoder import _module_paths
+    from manycaps.kit.clip_checkpoints import as_treatment, config_treatment
+    from manycaps.kit.clip_scores import load_token_frequency
+    from manycaps.kit.embeddings import _module_paths
+    from manycaps.kit.ngram_scores import load_document_frequency
     from manycaps.quickstart.scenes import read_scenes
 
     counts = {"n_documents": 9, "document_frequency": {"a": 3, "dog": 2}}
@@ -206,9 +205,9 @@ def as_json(contents: dict[str, Any]) -> Files:
 def attempt_captions(rng: random.Random) -> object:
     """Compute every metric of words, CLIP's tokens, and both measurements of diversity of hostile captions."""
     from manycaps import functional
-    from manycaps.kit.base_rows import LONGEST_CAPTION, as_caption_rows
+    from manycaps.kit.base import LONGEST_CAPTION, as_caption_rows
     from manycaps.kit.clip_model import first_tokens
-    from manycaps.kit.text_tokens import tokenize_rows
+    from manycaps.kit.tokenization import tokenize_rows
 
     def caption() -> str:
         text = "".join(rng.choices(PIECES, k=rng.choice((1, 3, 10, 40)))) * rng.choice((1, 1, 1, 1, 2, 100))

@@ -9,7 +9,7 @@ from manycaps.catalog import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES,
 from manycaps.comparison.caption_scores import check_modules
 from manycaps.comparison.run import MODULE_OPTIONS
 from manycaps.kit import human_parity
-from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS
 from manycaps.scoring.scorer import Scorer
 from tests.modules.conftest import FOLDERS, ROOT
 from tests.modules.sample_inputs import SAMPLE_INPUTS, load_options

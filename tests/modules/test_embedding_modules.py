@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.triangle_rank import triangle_rank_counts, triangle_rank_statistic
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS, as_arrays, bag_of_words
 from tests.oracles import embedding_loops

@@ -151,9 +151,10 @@ def test_examples_load_the_folder_and_the_card_says_what_to_install_and_the_name
 
 @functools.cache
 def third_party_imports(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
+    """What is imported with a file; what a function imports is asked for by options that few modules have."""
+    nodes = ast.parse(path.read_text(encoding="utf-8")).body
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     return {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
 
 

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_image_features import encode_images
-from manycaps.kit.clip_weights import join_positions
+from manycaps.kit.clip_encoder import encode_images
+from manycaps.kit.clip_model import join_positions
 from tests.clip_checkpoints import SMALL, save_checkpoint, small_network, small_weights
 from tests.large_packages import evaluate, open_clip, torch
 from tests.module_folders import ROOT

@@ -10,7 +10,7 @@ import pytest
 from manycaps.catalog import MODULES, SENTENCE_ENCODER
 from manycaps.command_line import main
 from manycaps.installed_modules import load_for_command
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from tests.oracles.tiny_sentence_model import save_tiny_model
 
 # Word pieces that the tiny model reads, with the two marks of beginning and end.

@@ -14,7 +14,7 @@ pytest.importorskip("av", reason="av is not installed: pip install -r tests/requ
 import gradio as gr
 
 from manycaps.catalog import MODULES
-from manycaps.kit.media_video_decoder import VideoSize
+from manycaps.kit.videos import VideoSize
 from manycaps.pages.module_page import check_clip, module_form, module_page
 from scripts.repository import new_module, push_to_hub
 from tests.modules.conftest import DISTRIBUTION_FOLDERS, FOLDERS, ROOT, SPACES, folder_name

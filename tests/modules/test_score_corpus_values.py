@@ -9,7 +9,7 @@ import pytest
 from pyarrow.parquet import read_table
 
 import manycaps
-from manycaps.kit import text_sentence_encoder
+from manycaps.kit import embeddings
 from tests.language_captions import SENTENCES, segments
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.modules.scored_rows import caption_rows, given, of_module, without_lists, write_lines
@@ -44,7 +44,7 @@ def ready_vectors(monkeypatch):
 
     monkeypatch.setattr("manycaps.scoring.scorer.load_for_command", loaded)
     monkeypatch.setattr("manycaps.load", loaded)
-    monkeypatch.setattr(text_sentence_encoder.SentenceEncoder, "embed", embed)
+    monkeypatch.setattr(embeddings.SentenceEncoder, "embed", embed)
 
 
 def chinese_rows():

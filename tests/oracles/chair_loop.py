@@ -3,7 +3,7 @@
 import nltk
 from textblob.inflect import singularize
 
-from manycaps.kit.text_chair import COCO_LEFT_OUT, COCO_OBJECTS, COCO_PAIRS, COCO_PAIRS_READ_AS
+from manycaps.kit.object_words import COCO_LEFT_OUT, COCO_OBJECTS, COCO_PAIRS, COCO_PAIRS_READ_AS
 
 PAIRS = {pair: pair for pair in COCO_PAIRS.split(", ")} | COCO_PAIRS_READ_AS
 NAMES = {word: group.split(", ")[0] for group in COCO_OBJECTS for word in group.split(", ")}

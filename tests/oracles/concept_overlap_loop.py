@@ -2,7 +2,7 @@
 
 from nltk.stem.porter import PorterStemmer
 
-from manycaps.kit.text_ptb_tokenizer import tokenize
+from manycaps.kit.tokenization import tokenize
 from tests.oracles import bleu_rouge_loop
 
 STEM = PorterStemmer().stem

@@ -8,7 +8,7 @@ from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.rouge.rouge import Rouge
 
 from manycaps.functional import bleu, corpus_bleu, rouge_l
-from manycaps.kit.text_ptb_tokenizer import tokenize
+from manycaps.kit.tokenization import tokenize
 
 TEXT = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=12)
 

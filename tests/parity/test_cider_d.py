@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.kit.text_cider import cider_d_scores, document_frequencies, multi_reference_cider_d
-from manycaps.kit.text_ptb_tokenizer import tokenize
+from manycaps.kit.ngram_scores import cider_d_scores, document_frequencies, multi_reference_cider_d
+from manycaps.kit.tokenization import tokenize
 from tests.oracles import coco_cider
 
 TOKENS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=8)

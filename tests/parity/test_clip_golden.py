@@ -172,8 +172,7 @@ def test_batched_wherever_padding_does_not_interfere(videos, padded_rows, case, 
 def test_pyavs_frames_are_opencvs(clip):
     import cv2
 
-    from manycaps.kit.media_video import EncodedVideo
-    from manycaps.kit.media_video_decoder import read_pixels
+    from manycaps.kit.videos import EncodedVideo, read_pixels
 
     capture, theirs = cv2.VideoCapture(str(clip)), []
     while (read := capture.read())[0]:

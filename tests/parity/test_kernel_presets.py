@@ -10,7 +10,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.vectors_pooled_mmd import cmmd, kid_values
+from manycaps.kit.kernel_tests import cmmd, kid_values
 from tests.golden_folders import OWN_GOLDEN
 from tests.large_packages import OnFirstUse, torch
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.translate.meteor_score import single_meteor_score
 
-from manycaps.kit import text_meteor as meteor_distance
-from manycaps.kit.text_meteor import meteor_scores, multi_reference_meteor
+from manycaps.kit import meteor_nltk as meteor_distance
+from manycaps.kit.meteor_nltk import meteor_scores, multi_reference_meteor
 from tests.golden_folders import OWN_GOLDEN
 
 # Words that meet in every stage: equal, equal stems, WordNet synonyms of stems, and none of these.

@@ -14,7 +14,7 @@ import shutil
 
 import pytest
 
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.tokenization import tokenize_captions
 from tests.hostile_inputs.texts import hostile_texts
 
 # Ids of the captions whose tokens differ. One that joins or leaves this list is news.

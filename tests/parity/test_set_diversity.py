@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.kit.diversity_kernels import SetNgrams, feature_eigenvalues, self_cider, unit_rows, vendi_scores
-from manycaps.kit.text_bleu import corpus_mbleu_4, self_bleu_values, self_statistics
-from manycaps.kit.text_cider import document_frequencies
+from manycaps.kit.diversity_sets import SetNgrams, feature_eigenvalues, self_cider, unit_rows, vendi_scores
+from manycaps.kit.ngram_scores import corpus_mbleu_4, document_frequencies, self_bleu_values, self_statistics
 from tests.golden_folders import OWN_GOLDEN
 from tests.oracles import self_cider_loop
 from tests.parity.golden.golden_file import caption_rows, token_row

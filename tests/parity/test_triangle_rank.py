@@ -9,11 +9,11 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_splits import exact_splits, split_p_values
-from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.text_cider import cider_d_scores, cider_distances
-from manycaps.kit.text_meteor import meteor_distances, meteor_scores
-from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.caption_sets import exact_splits, split_p_values
+from manycaps.kit.meteor_nltk import meteor_distances, meteor_scores
+from manycaps.kit.ngram_scores import cider_d_scores, cider_distances
+from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
 from tests.oracles import triangle_rank_loop
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from manycaps.comparison.parity import ParityRows, compared_parity
 from manycaps.comparison.parity_pairs import FAULTS, joint_sign_flip_tests
-from manycaps.kit.sets_parity import row_columns
-from manycaps.kit.sets_tails import corpus_tails
+from manycaps.kit.parity_tails import corpus_tails
+from manycaps.kit.parity_tests import row_columns
 from tests import simulated_people
 
 M, N, N_ROWS = 5, 5, 40

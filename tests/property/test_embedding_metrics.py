@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import manycaps.kit.vectors_frechet as frechet
-import manycaps.kit.vectors_mmd as mmd
-import manycaps.kit.vectors_pairs as pair_averages
-from manycaps.kit.sets_splits import comparison_p_values, exact_splits
-from manycaps.kit.vectors_kernels import gaussian_kernel, squared_distances
-from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
+import manycaps.kit.kernel_tests as frechet
+import manycaps.kit.kernel_tests as mmd
+import manycaps.kit.kernel_tests as pair_averages
+from manycaps.kit.caption_sets import comparison_p_values, exact_splits
+from manycaps.kit.kernel_tests import gaussian_kernel, pooled_mmd_squared, squared_distances
 from tests.oracles import embedding_loops
 
 # Few distinct coordinates, so that texts coincide often.
@@ -212,7 +211,7 @@ def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     kernel = gaussian_kernel(vectors, "median")
     whole = np.concatenate(list(mmd.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
     whole_frechet = np.concatenate(list(frechet.null_frechet_squared(vectors, 5, partitions)), axis=1)
-    monkeypatch.setattr("manycaps.kit.sets_splits.MAX_PAIR_VALUES", 100)
+    monkeypatch.setattr("manycaps.kit.caption_sets.MAX_PAIR_VALUES", 100)
     for copy in (mmd, frechet):
         monkeypatch.setattr(f"{copy.split_values.__module__}.MAX_PAIR_VALUES", 200)
     monkeypatch.setattr(frechet, "MAX_CROSS_VALUES", 40)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from manycaps.kit.clip_pac_scores import pac_s, ref_pac_s
+from manycaps.kit.clip_scores import pac_s, ref_pac_s
 from tests.clip_checkpoints import save_checkpoint
 from tests.large_packages import evaluate, torch
 from tests.module_folders import REF_PAC_SCORE

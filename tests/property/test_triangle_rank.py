@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit.sets_splits import exact_splits, random_splits, split_p_values
-from manycaps.kit.sets_triangle_rank import STATISTICS, null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.caption_sets import exact_splits, random_splits, split_p_values
+from manycaps.kit.triangle_rank import STATISTICS, null_statistics, triangle_rank_counts, triangle_rank_statistic
 from tests.oracles import triangle_rank_loop
 
 # Few distinct values, so that ties are common; some differ by less than the tolerance.
@@ -101,8 +101,8 @@ def test_blocks_of_any_size_give_the_same_counts(kind, monkeypatch):
     partitions = exact_splits(5, 3, 100)
     whole = np.concatenate(list(null_statistics(distances, partitions, kind)), axis=1)
     counts = triangle_rank_counts(distances, 5)
-    monkeypatch.setattr("manycaps.kit.sets_triangle_rank.MAX_TRIANGLES", 64)
-    monkeypatch.setattr("manycaps.kit.sets_triangle_rank.MAX_PRODUCTS", 500)
+    monkeypatch.setattr("manycaps.kit.triangle_rank.MAX_TRIANGLES", 64)
+    monkeypatch.setattr("manycaps.kit.triangle_rank.MAX_PRODUCTS", 500)
     pieces = list(null_statistics(distances, partitions, kind))
     assert len(pieces) > 1
     assert np.concatenate(pieces, axis=1).tolist() == whole.tolist()

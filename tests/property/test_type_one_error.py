@@ -13,12 +13,10 @@ import pytest
 import scipy.stats
 
 import manycaps
-from manycaps.kit.sets_splits import comparison_p_values, exact_splits, split_p_values
-from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_comparison
-from manycaps.kit.vectors_kernels import gaussian_kernel
-from manycaps.kit.vectors_mmd import ESTIMATORS, mmd_comparison
+from manycaps.kit.caption_sets import comparison_p_values, exact_splits, split_p_values
+from manycaps.kit.kernel_tests import ESTIMATORS, frechet_comparison, gaussian_kernel, mmd_comparison
+from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
 
 LEVEL = 0.05
 

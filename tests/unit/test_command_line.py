@@ -19,8 +19,8 @@ import manycaps
 from manycaps import catalog, command_line, machine_checks
 from manycaps.command_line import COMMANDS, EXTRAS, main
 from manycaps.installed_modules import NO_LINKS, module_folders
-from manycaps.kit.base_messages import shown_path
-from manycaps.kit.clip_variants import VARIANTS
+from manycaps.kit.base import shown_path
+from manycaps.kit.clip_checkpoints import VARIANTS
 from tests.tools import ROOT, run_without_packages
 
 # What a command cannot do without on its command line.
@@ -411,7 +411,7 @@ def test_the_doctor_tries_addresses(monkeypatch, capsys):
 
     variants = dict.fromkeys("ab", VARIANTS["pac-vit-b-32"])
     variants["c"] = VARIANTS["pac-vit-b-32"]._replace(source="hub:someone/clip")
-    monkeypatch.setattr("manycaps.kit.clip_variants.VARIANTS", variants)
+    monkeypatch.setattr("manycaps.kit.clip_checkpoints.VARIANTS", variants)
     monkeypatch.setattr("manycaps.kit.clip_checkpoints.VARIANTS", variants)
     monkeypatch.setattr("manycaps.kit.clip_checkpoints.try_download", answer)
     monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", refuse)

@@ -11,7 +11,7 @@ import pytest
 from manycaps import command_line, installed_modules, machine_checks
 from manycaps.command_line import main
 from manycaps.installed_modules import PACKAGE, load, module_folders
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base import shown_path
 from tests.refusals import assert_refused
 
 # What a fresh process holds after a step, and whether transformers and scikit-learn can be imported then.

@@ -9,15 +9,22 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit import diversity_concepts
-from manycaps.kit.diversity_captions import CaptionDiversity, PartOfSpeechCount
-from manycaps.kit.diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, load_labels, row_matches
-from manycaps.kit.diversity_counts import CountDistribution, NumberTable, RunningMean
-from manycaps.kit.diversity_ngram_model import NgramModel
-from manycaps.kit.diversity_redundancy import SemanticRedundancy
-from manycaps.kit.diversity_vocabulary import CaptionNovelty, WordNumbers, coded_captions, row_chunks
-from manycaps.kit.text_ptb_tokenizer import tokenize
-from manycaps.kit.text_spacy import as_tagger, load_spacy_tokenizer
+from manycaps.kit import concept_overlap
+from manycaps.kit.concept_overlap import WAYS, best_transfer, check_labels, concept_matches, load_labels, row_matches
+from manycaps.kit.diversity_measures import (
+    CaptionDiversity,
+    CaptionNovelty,
+    CountDistribution,
+    NgramModel,
+    NumberTable,
+    PartOfSpeechCount,
+    RunningMean,
+    SemanticRedundancy,
+    WordNumbers,
+    coded_captions,
+    row_chunks,
+)
+from manycaps.kit.tokenization import as_tagger, load_spacy_tokenizer, tokenize
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.oracles import concept_overlap_loop
 from tests.refusals import assert_refused
@@ -254,7 +261,7 @@ def test_parts_do_not_matter(monkeypatch):
     labels = load_labels("x", LABELS)
     given = [tokenize(c) for c in captions], rows, concept_matches(captions, labels, "exact")
     whole = best_transfer(*given, row_matches(ROWS, labels, "exact"))
-    monkeypatch.setattr(diversity_concepts, "MAX_CELLS", 1)
+    monkeypatch.setattr(concept_overlap, "MAX_CELLS", 1)
     parts = best_transfer(*given, row_matches(ROWS, labels, "exact"))
     assert np.array_equal(whole.best, parts.best, equal_nan=True)
     assert whole.n_candidates.tolist() == parts.n_candidates.tolist()

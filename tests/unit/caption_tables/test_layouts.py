@@ -23,7 +23,7 @@ from manycaps.coco.scorers import Rouge
 from manycaps.command_line import main
 from manycaps.comparison.systems import read_systems
 from manycaps.diversity.measured import MeasuredDiversity
-from manycaps.kit.diversity_concepts import load_labels
+from manycaps.kit.concept_overlap import load_labels
 from tests.refusals import assert_refused
 from tests.user_files import (
     IDS,

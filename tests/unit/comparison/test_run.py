@@ -23,7 +23,7 @@ from manycaps.comparison.comparison_tables import people_table, system_table
 from manycaps.comparison.comparison_text import notes
 from manycaps.comparison.parity_scores import NOT_ENGLISH, looks_english, note_of_language
 from manycaps.comparison.systems import MOST_SYSTEMS, SystemRow, named_systems, read_systems
-from manycaps.kit.base_module import VERSION
+from manycaps.kit.base import VERSION
 from manycaps.report.comparison_page import comparison_page
 from manycaps.saved_files import sole_output
 from manycaps.scoring import ScoreOptions

@@ -17,7 +17,7 @@ from manycaps.human_correlation.ratings import (
     numbers_of,
     read_ratings,
 )
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base import shown_path
 from tests.large_packages import OnFirstUse
 
 pa = OnFirstUse("pyarrow")

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY, RememberedFeatures
+from manycaps.kit.embeddings import BYTES_PER_ENTRY, RememberedFeatures
 
 
 def test_the_bound_holds_whatever_the_sizes():

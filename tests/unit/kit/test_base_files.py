@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from manycaps.kit.base_files import is_folder, is_path, is_regular_file, no_such_path, open_regular_file, path_state
+from manycaps.kit.base import is_folder, is_path, is_regular_file, no_such_path, open_regular_file, path_state
 from tests.refusals import assert_refused
 
 

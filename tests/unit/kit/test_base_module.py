@@ -5,7 +5,7 @@ import re
 import pytest
 
 import manycaps
-from manycaps.kit.base_module import VERSION, take_compute_options, take_load_options
+from manycaps.kit.base import VERSION, take_compute_options, take_load_options
 from tests.refusals import assert_refused
 from tests.tools import ROOT
 

@@ -10,7 +10,7 @@ import pytest
 
 from manycaps import coco
 from manycaps.caption_tables import columns
-from manycaps.kit.base_rows import as_caption_rows, looks_like_list
+from manycaps.kit.base import as_caption_rows, looks_like_list
 from manycaps.rewards import BleuReward, CiderReward
 from tests.refusals import assert_refused
 

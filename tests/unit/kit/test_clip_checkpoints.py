@@ -16,10 +16,16 @@ from tqdm.auto import tqdm
 
 from manycaps import load
 from manycaps.kit import clip_checkpoints
-from manycaps.kit.clip_checkpoints import convert_checkpoint, find_checkpoint
-from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD
-from manycaps.kit.clip_variants import CONFIG_NAME, VARIANTS, WEIGHTS_NAME, Variant, read_facts
-from manycaps.kit.clip_weights import merge_lora, read_weights
+from manycaps.kit.clip_checkpoints import (
+    CONFIG_NAME,
+    VARIANTS,
+    WEIGHTS_NAME,
+    Variant,
+    convert_checkpoint,
+    find_checkpoint,
+    read_facts,
+)
+from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD, merge_lora, read_weights
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.large_packages import torch
 from tests.refusals import assert_refused

@@ -9,8 +9,7 @@ from tqdm.auto import tqdm
 
 from manycaps.command_line import one_line
 from manycaps.kit import clip_encoder
-from manycaps.kit.clip_encoder import ClipEncoder
-from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
+from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
 from tests.clip_checkpoints import save_checkpoint
 
 OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS

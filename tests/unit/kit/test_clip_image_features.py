@@ -7,10 +7,14 @@ import PIL.Image
 import pytest
 from tqdm.auto import tqdm
 
-from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY
-from manycaps.kit.clip_encoder import ClipEncoder
-from manycaps.kit.clip_image_features import as_feature_rows, encode_images
-from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
+from manycaps.kit.clip_encoder import (
+    CLIP_CALL_DEFAULTS,
+    CLIP_LOAD_DEFAULTS,
+    ClipEncoder,
+    as_feature_rows,
+    encode_images,
+)
+from manycaps.kit.embeddings import BYTES_PER_ENTRY
 from tests.modules.sample_inputs import small_checkpoint
 
 RNG = np.random.default_rng(0)

@@ -8,8 +8,15 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_model import ClipModel, ClipTokens, build_network, text_batches
-from manycaps.kit.clip_weights import LazyLibrary, merge_lora, read_weights
+from manycaps.kit.clip_model import (
+    ClipModel,
+    ClipTokens,
+    LazyLibrary,
+    build_network,
+    merge_lora,
+    read_weights,
+    text_batches,
+)
 from tests.clip_checkpoints import small_network, small_weights, with_lora
 from tests.large_packages import open_clip, torch
 from tests.refusals import assert_refused

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit.clip_cosines import PAIRS_AT_ONCE, paired_cosines
-from manycaps.kit.clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, pac_s, ref_pac_s, retrieval_ranks
+from manycaps.kit.clip_scores import PAC_PROMPT, PAC_WEIGHT, pac_s, ref_pac_s, retrieval_ranks
+from manycaps.kit.embeddings import PAIRS_AT_ONCE, paired_cosines
 from tests.refusals import assert_refused
 
 
@@ -36,7 +36,7 @@ def test_paired_cosines_equal_a_loop(monkeypatch):
         for i, j in zip(x_rows, y_rows, strict=True)
     ]
     assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
-    monkeypatch.setattr("manycaps.kit.clip_cosines.PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("manycaps.kit.embeddings.PAIRS_AT_ONCE", 7)
     assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
     assert PAIRS_AT_ONCE > 7
 
@@ -63,7 +63,7 @@ def test_retrieval_in_blocks_is_that_of_all_at_once(monkeypatch):
     rng = np.random.default_rng(0)
     texts, images, rows = rng.normal(size=(50, 4)), rng.normal(size=(20, 4)), rng.integers(0, 20, 50)
     whole = retrieval_ranks(texts, images, rows)
-    monkeypatch.setattr("manycaps.kit.clip_pac_scores.COSINES_AT_ONCE", 40)
+    monkeypatch.setattr("manycaps.kit.clip_scores.COSINES_AT_ONCE", 40)
     assert retrieval_ranks(texts, images, rows).ranks().tolist() == whole.ranks().tolist()
 
 

@@ -1,6 +1,6 @@
 """Columns of images and captions as sets: rows, places for messages."""
 
-from manycaps.kit.clip_sets import as_image_sets
+from manycaps.kit.clip_scores import as_image_sets
 
 
 def test_a_generator_is_not_read_before_its_images_are_needed():

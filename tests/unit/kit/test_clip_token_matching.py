@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from manycaps.kit import clip_token_matching
-from manycaps.kit.clip_token_matching import (
+from manycaps.kit import clip_scores
+from manycaps.kit.clip_scores import (
     Match,
     Text,
     closest_reference,
@@ -27,7 +27,7 @@ def text(n_tokens, d=6, rng=RNG):
 @pytest.mark.parametrize("n_frames", [1, 2, 9, 40])
 @pytest.mark.parametrize("n_tokens", [2, 3, 77])
 def test_video_values_are_those_of_a_slow_loop(n_tokens, n_frames, monkeypatch):
-    monkeypatch.setattr(clip_token_matching, "FRAMES_AT_ONCE", 8)
+    monkeypatch.setattr(clip_scores, "FRAMES_AT_ONCE", 8)
     caption, frames = text(n_tokens), RNG.standard_normal((n_frames, 6)).astype(np.float32)
     expected = video_values(caption.tokens.tolist(), caption.weights.tolist(), frames.tolist())
     assert tuple(match_video(caption, frames)) == pytest.approx(expected, abs=TOLERANCE)

@@ -9,9 +9,8 @@ import pytest
 from huggingface_hub.errors import EntryNotFoundError
 from tqdm import tqdm
 
-from manycaps.kit.clip_encoder import ClipEncoder
-from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options
-from manycaps.kit.media_images import as_model_pixels
+from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder, check_clip_options
+from manycaps.kit.images import as_model_pixels
 from tests.clip_checkpoints import save_checkpoint
 from tests.large_packages import evaluate, torch, transformers
 from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE

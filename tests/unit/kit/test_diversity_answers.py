@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit.diversity_answers import answer_values
+from manycaps.kit.diversity_sets import answer_values
 from tests.oracles.answers_by_enumeration import answers
 
 

@@ -5,8 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.kit.diversity_kernels import SetNgrams, feature_eigenvalues, kernel_eigenvalues, unit_rows, vendi_scores
-from manycaps.kit.diversity_sets import LARGEST_ORDER
+from manycaps.kit.diversity_sets import (
+    LARGEST_ORDER,
+    SetNgrams,
+    feature_eigenvalues,
+    kernel_eigenvalues,
+    unit_rows,
+    vendi_scores,
+)
 from tests.refusals import assert_refused
 
 

@@ -13,14 +13,22 @@ from tqdm import tqdm
 
 import manycaps
 from manycaps import functional
-from manycaps.kit import leave_one_out_draws, leave_one_out_scores, text_cider_table
-from manycaps.kit.leave_one_out_draws import draws, iteration_values, summary
-from manycaps.kit.leave_one_out_masking import masked_captions, without_tail
-from manycaps.kit.leave_one_out_options import check_interval, check_metrics, check_numbers
-from manycaps.kit.leave_one_out_scores import Sources, scored_texts
-from manycaps.kit.meteor15_data import load_lexicon
-from manycaps.kit.text_cider_table import CiderTable
-from manycaps.kit.text_ngrams import RowTexts
+from manycaps.kit import leave_one_out, ngram_scores
+from manycaps.kit.leave_one_out import (
+    Sources,
+    check_interval,
+    check_metrics,
+    check_numbers,
+    draws,
+    iteration_values,
+    masked_captions,
+    scored_texts,
+    summary,
+    without_tail,
+)
+from manycaps.kit.meteor15_scores import load_lexicon
+from manycaps.kit.ngram_scores import CiderTable
+from manycaps.kit.tokenization import RowTexts
 from tests.meteor15_data import write_data
 from tests.oracles import triangle_rank_loop
 from tests.refusals import assert_refused
@@ -114,8 +122,8 @@ def test_parts_do_not_matter(monkeypatch):
     tokens, vectors = rows_of([5, 7, 5, 6])
     drawn = drawn_of(tokens, 3, None, 2)
     whole = scored(tokens, vectors, NAMES, drawn)
-    assert leave_one_out_draws.MAX_PAIRS == leave_one_out_scores.MAX_PAIRS
-    monkeypatch.setattr(leave_one_out_scores, "MAX_PAIRS", 1)
+    assert leave_one_out.MAX_PAIRS == leave_one_out.MAX_PAIRS
+    monkeypatch.setattr(leave_one_out, "MAX_PAIRS", 1)
     parts = scored(tokens, vectors, NAMES, drawn)
     for name in NAMES:
         assert parts.corpus[name] == pytest.approx(whole.corpus[name], abs=1e-12)
@@ -123,8 +131,8 @@ def test_parts_do_not_matter(monkeypatch):
 
 def test_the_frechet_distance_of_equal_texts_is_zero_far_from_the_origin():
     vectors = np.full((4, 3), 1e8)
-    products = leave_one_out_scores.inner_products(vectors)[None]
-    assert leave_one_out_scores.frechet_of_products(products, 2).tolist() == [0.0]
+    products = leave_one_out.inner_products(vectors)[None]
+    assert leave_one_out.frechet_of_products(products, 2).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("n_references", [None, 2])
@@ -182,7 +190,7 @@ def test_parts_of_cider_d_do_not_matter(monkeypatch):
     rows = [[["a", "dog", "runs"], ["a", "dog"], ["the", "dog", "runs"]], [["a", "cat"], ["a", "cat", "runs"]]]
     (draw,) = drawn_of(rows, 1, None)
     whole = CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references)
-    monkeypatch.setattr(text_cider_table, "MAX_TERMS", 1)
+    monkeypatch.setattr(ngram_scores, "MAX_TERMS", 1)
     assert CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references) == pytest.approx(whole, abs=1e-15)
 
 

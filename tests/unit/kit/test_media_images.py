@@ -8,7 +8,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from manycaps.kit.media_images import as_image_source, as_model_pixels, as_numpy, as_pixels, as_rgb_image
+from manycaps.kit.images import as_image_source, as_model_pixels, as_numpy, as_pixels, as_rgb_image
 from tests.large_packages import torch, torchvision
 from tests.refusals import assert_refused
 
@@ -93,7 +93,7 @@ def test_the_short_cut_for_long_images_gives_the_same_pixels(monkeypatch):
     smooth = np.linspace(0, 255, 3000).astype(np.uint8)[None, :, None].repeat(30, 0).repeat(3, 2)
     image = PIL.Image.fromarray(smooth)
     expected = as_model_pixels(image, 224).astype(int)
-    monkeypatch.setattr("manycaps.kit.media_images.MAX_SCALED_SIDE", 0)
+    monkeypatch.setattr("manycaps.kit.images.MAX_SCALED_SIDE", 0)
     # Pillow rounds the corners of the box to float32: one level at most.
     assert np.abs(as_model_pixels(image, 224) - expected).max() <= 1
 

@@ -7,10 +7,18 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from manycaps.kit import media_video_decoder
-from manycaps.kit.media_images import as_model_pixels
-from manycaps.kit.media_video import EncodedVideo, FrameList, as_video_source, frame_places, video_key
-from manycaps.kit.media_video_decoder import is_cut_off, read_pixels, video_size
+from manycaps.kit import videos
+from manycaps.kit.images import as_model_pixels
+from manycaps.kit.videos import (
+    EncodedVideo,
+    FrameList,
+    as_video_source,
+    frame_places,
+    is_cut_off,
+    read_pixels,
+    video_key,
+    video_size,
+)
 from tests.refusals import assert_refused
 from tests.video_clips import LOSSLESS, noise, write_clip, write_sound
 
@@ -96,7 +104,7 @@ def test_some_frames_are_those_out_of_all(mp4, frames, n_expected, monkeypatch):
     """Also where the number of packets says little about the number of frames."""
     everything = read(mp4)
     if n_expected is not None:
-        monkeypatch.setattr(media_video_decoder, "_count_packets", lambda *_: n_expected)
+        monkeypatch.setattr(videos, "_count_packets", lambda *_: n_expected)
     assert_equal(read(mp4, frames), [everything[i] for i in np.unique(frame_places(30, frames))])
 
 

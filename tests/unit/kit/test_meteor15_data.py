@@ -9,16 +9,16 @@ import zipfile
 import pytest
 from tqdm import tqdm
 
-from manycaps.kit import meteor15_data
-from manycaps.kit.meteor15_data import (
+from manycaps.kit import meteor15_scores
+from manycaps.kit.meteor15_scores import (
     check_data_source,
     check_language,
+    compile_table,
     find_data,
     load_lexicon,
     load_meteor15_data,
     table_folder,
 )
-from manycaps.kit.meteor15_table import compile_table
 from tests.meteor15_data import PARAPHRASES, write_data, write_jar, write_paraphrases
 from tests.refusals import assert_refused
 
@@ -26,7 +26,7 @@ from tests.refusals import assert_refused
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     """A cache of this test's own."""
-    monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(tmp_path / "cache"))
+    monkeypatch.setattr(meteor15_scores.huggingface_hub, "cached_assets_path", cache_of(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -77,7 +77,9 @@ def test_the_same_data_from_a_folder_and_from_a_jar(tmp_path):
 
 def test_the_table_is_compiled_once_for_each_content(tmp_path, monkeypatch):
     compiled = []
-    monkeypatch.setattr(meteor15_data, "compile_table", lambda *given: compiled.append(given) or compile_table(*given))
+    monkeypatch.setattr(
+        meteor15_scores, "compile_table", lambda *given: compiled.append(given) or compile_table(*given)
+    )
     folder = write_data(tmp_path / "folder")
     for _ in range(2):
         load_meteor15_data(folder, tqdm)
@@ -96,11 +98,11 @@ def test_an_interrupted_compilation_leaves_nothing(tmp_path, own_cache, monkeypa
         raise KeyboardInterrupt
 
     for name in ("compile_table", "_write_table"):
-        monkeypatch.setattr(meteor15_data, name, interrupted)
+        monkeypatch.setattr(meteor15_scores, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
             load_meteor15_data(folder, tqdm)
         monkeypatch.undo()
-        monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(own_cache))
+        monkeypatch.setattr(meteor15_scores.huggingface_hub, "cached_assets_path", cache_of(own_cache))
     monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         load_meteor15_data(folder, tqdm)
@@ -119,7 +121,7 @@ def test_what_a_killed_process_left_is_overwritten(tmp_path):
 
 
 def load_in_a_process(folder, cache):
-    meteor15_data.huggingface_hub.cached_assets_path = cache_of(cache)
+    meteor15_scores.huggingface_hub.cached_assets_path = cache_of(cache)
     return phrases_of(load_meteor15_data(folder, tqdm).paraphrases)
 
 

@@ -5,11 +5,10 @@ import pytest
 from tqdm import tqdm
 
 import manycaps
-from manycaps.kit import meteor15_references
-from manycaps.kit.meteor15_data import load_meteor15_data
-from manycaps.kit.meteor15_references import best_statistics
-from manycaps.kit.meteor15_texts import Meteor15Lexicon
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit import meteor15_scores
+from manycaps.kit.meteor15_scores import best_statistics, load_meteor15_data
+from manycaps.kit.meteor15_search import Meteor15Lexicon
+from manycaps.kit.tokenization import tokenize_captions
 from tests.meteor15_data import small_lexicon
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.oracles import meteor15_loop
@@ -54,7 +53,7 @@ def load(name="meteor15", **options):
 
 @pytest.mark.parametrize("size", [1, 4, 57_600])
 def test_batches_of_any_size(monkeypatch, size):
-    monkeypatch.setattr(meteor15_references, "PAIRS_PER_BATCH", size)
+    monkeypatch.setattr(meteor15_scores, "PAIRS_PER_BATCH", size)
     found = best_statistics(CANDIDATES, REFERENCES, new_lexicon(), tqdm)
     assert found.tolist() == [statistics for row in expected_statistics() for statistics in row]
 

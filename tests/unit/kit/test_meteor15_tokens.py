@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit.meteor15_stems import load_stemmer
-from manycaps.kit.meteor15_tokens import Prefixes, java_hash, meteor15_words
+from manycaps.kit.meteor15_search import Prefixes, java_hash, load_stemmer, meteor15_words
 from tests.meteor15_data import small_lexicon
 from tests.oracles import meteor15_loop
 from tests.refusals import assert_refused

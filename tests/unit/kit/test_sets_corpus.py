@@ -8,8 +8,13 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
-from manycaps.kit.sets_corpus import RowSplits, combined_p_value, harmonic_mean_p, survival_function
-from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+from manycaps.kit.caption_sets import (
+    DISTRIBUTION_DEFAULTS,
+    RowSplits,
+    combined_p_value,
+    harmonic_mean_p,
+    survival_function,
+)
 
 EXACT = {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}
 DRAWN = {**DISTRIBUTION_DEFAULTS, "p_value": "permutation"}
@@ -91,7 +96,7 @@ def test_neither_the_order_of_rows_nor_the_bound_of_memory_changes_anything(monk
         other = mean_test(NULLS, options, order)
         assert (other.corpus_p_value, other.z) == (first.corpus_p_value, first.z)
         assert other.p_values[np.argsort(order)].tolist() == first.p_values.tolist()
-    monkeypatch.setattr("manycaps.kit.sets_corpus.MAX_NULL_VALUES", 1)
+    monkeypatch.setattr("manycaps.kit.caption_sets.MAX_NULL_VALUES", 1)
     assert str(mean_test(NULLS, options)) == str(first)
 
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from manycaps.functional import human_gaps, human_parity_test
-from manycaps.kit.sets_gaps import gaps_test, row_gaps
+from manycaps.kit.parity_tests import gaps_test, row_gaps
 from tests.refusals import assert_refused
 from tests.simulated_people import drawn_distances
 

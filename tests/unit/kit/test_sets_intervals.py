@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.kit.sets_intervals import (
+from manycaps.kit.caption_sets import (
     check_clusters,
     clustered_mean,
     clustered_test,

@@ -8,9 +8,7 @@ import pytest
 import scipy.stats
 
 import manycaps
-from manycaps.kit.sets_gaps import row_gaps
-from manycaps.kit.sets_parity import smallest_parity_p_value
-from manycaps.kit.sets_parity_power import (
+from manycaps.kit.parity_tails import (
     detectable_gap,
     noncentrality,
     rows_for_gap,
@@ -18,6 +16,7 @@ from manycaps.kit.sets_parity_power import (
     rows_needed_of_clusters,
     spread_of_effect,
 )
+from manycaps.kit.parity_tests import row_gaps, smallest_parity_p_value
 from tests.simulated_people import distances_of
 
 

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_parity import parity_result, row_columns
-from manycaps.kit.sets_parity_words import words_of
-from manycaps.kit.sets_tails import corpus_tails
+from manycaps.kit.parity_tails import corpus_tails, words_of
+from manycaps.kit.parity_tests import parity_result, row_columns
 from tests.refusals import assert_refused, reads
 from tests.simulated_people import drawn_distances, kept_distances
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_splits import exact_splits, random_splits, row_keys, split_p_values
+from manycaps.kit.caption_sets import exact_splits, random_splits, row_keys, split_p_values
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (3, 2), (4, 4)])

@@ -8,8 +8,8 @@ import pytest
 import scipy.stats
 
 from manycaps.functional import human_parity_test, human_tails
-from manycaps.kit.sets_parity import conformal_p_values, distance_histogram
-from manycaps.kit.sets_tails import TAILS, TESTED, PeopleDistances, SplitTails, corpus_tails, tail_distances
+from manycaps.kit.parity_tails import TAILS, TESTED, PeopleDistances, SplitTails, corpus_tails, tail_distances
+from manycaps.kit.parity_tests import conformal_p_values, distance_histogram
 from tests.oracles.tails_loop import split_share, tail_shares
 from tests.refusals import assert_refused
 from tests.simulated_people import distances_of, drawn_distances, kept_distances

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit.text_bleu import bleu_scores
-from manycaps.kit.text_cross_bleu import CrossBleu
-from manycaps.kit.text_reference_ngrams import ReferenceNgrams
+from manycaps.kit.ngram_scores import CrossBleu, ReferenceNgrams, bleu_scores
 
 TEXT = st.lists(st.sampled_from("abc"), max_size=7)
 ROWS = st.lists(st.lists(TEXT, min_size=1, max_size=3), min_size=1, max_size=4)

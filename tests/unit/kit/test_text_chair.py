@@ -8,7 +8,7 @@ import pytest
 from textblob.inflect import singularize
 
 from manycaps import functional
-from manycaps.kit.text_chair import (
+from manycaps.kit.object_words import (
     Mention,
     ObjectSums,
     checked_objects,

@@ -2,7 +2,7 @@
 
 import random
 
-from manycaps.kit.text_cider import cider_d_scores, document_frequencies
+from manycaps.kit.ngram_scores import cider_d_scores, document_frequencies
 
 WORDS = "a the dog cat man woman red small runs sits cooks on beach street with and".split()
 

@@ -2,7 +2,7 @@
 
 import types
 
-from manycaps.kit.text_distance import evaluate_distance, text_distances
+from manycaps.kit.vector_rows import evaluate_distance, text_distances
 from tests.refusals import assert_refused
 
 

@@ -7,8 +7,8 @@ import pytest
 from manycaps import coco, functional, load
 from manycaps.catalog import MODULES
 from manycaps.command_line import main
-from manycaps.kit.clip_token_matching import TokenFrequency, check_idf, load_token_frequency
-from manycaps.kit.text_document_frequency import DocumentFrequency, check_document_frequency, load_document_frequency
+from manycaps.kit.clip_scores import TokenFrequency, check_idf, load_token_frequency
+from manycaps.kit.ngram_scores import DocumentFrequency, check_document_frequency, load_document_frequency
 from manycaps.rewards import CiderReward, EnergyReward
 from tests.meteor15_data import write_data
 from tests.refusals import assert_refused

@@ -10,8 +10,8 @@ import pytest
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from manycaps import wordnet_corpus
-from manycaps.kit import text_meteor
-from manycaps.kit.text_meteor import WordNetLexicon
+from manycaps.kit import meteor_nltk
+from manycaps.kit.meteor_nltk import WordNetLexicon
 from tests.refusals import assert_refused
 
 
@@ -23,7 +23,7 @@ def test_synonyms_are_those_of_nltk(lexicon):
         reader = WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
     known = sorted({form for part in lexicon._wordnet for form in (*part.index, *part.exceptions)})
     forms = random.Random(0).sample(known, 1500)
-    endings = sorted({old for pairs in text_meteor.ENDINGS.values() for old, _ in pairs})
+    endings = sorted({old for pairs in meteor_nltk.ENDINGS.values() for old, _ in pairs})
     forms += [lexicon.stem(form) for form in forms] + [form + end for form in forms[:200] for end in endings]
     forms += ["", " ", "é", "Paris", "A", "(p)", "men", "x y", "best", "couch"]
     found = {form: lexicon.synonyms(form) for form in forms}
@@ -44,17 +44,17 @@ def test_an_archive_is_read_as_the_files_are(lexicon, tmp_path, monkeypatch):
 
 
 def test_a_process_opens_the_corpus_once_and_misses_it_where_it_is_gone(monkeypatch):
-    first = text_meteor.wordnet_lexicon()
+    first = meteor_nltk.wordnet_lexicon()
     with monkeypatch.context() as context:
-        context.setattr(text_meteor, "_open_corpus", None)
-        assert text_meteor.wordnet_lexicon() is first
+        context.setattr(meteor_nltk, "_open_corpus", None)
+        assert meteor_nltk.wordnet_lexicon() is first
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(nltk, "download", lambda *args, **keywords: False)
     message = (
         "METEOR needs WordNet 3.0, got no such corpus from NLTK. Either (1).*NLTK_DATA.*python -m nltk.downloader "
         "wordnet.*manycaps install-wordnet"
     )
-    for look_up in (text_meteor.wordnet_lexicon, WordNetLexicon):
+    for look_up in (meteor_nltk.wordnet_lexicon, WordNetLexicon):
         assert_refused(LookupError, message, look_up)
     monkeypatch.setattr(nltk, "download", None)  # not called
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -69,7 +69,7 @@ def test_very_long_words_are_their_own_stem(lexicon):
 
 
 def test_another_release_is_refused(monkeypatch):
-    monkeypatch.setattr(text_meteor, "WORDNET_VERSION", "2.1")
+    monkeypatch.setattr(meteor_nltk, "WORDNET_VERSION", "2.1")
     assert_refused(LookupError, "METEOR needs WordNet 2.1, got 3.0 in ", WordNetLexicon)
 
 

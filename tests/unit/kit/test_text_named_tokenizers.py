@@ -12,7 +12,7 @@ import urllib.error
 import pytest
 
 from manycaps import functional
-from manycaps.kit.text_named_tokenizers import SOURCES, check_named, is_named, named_tokenizer, versioned_name
+from manycaps.kit.tokenization import SOURCES, check_named, is_named, named_tokenizer, versioned_name
 from tests.golden_folders import OWN_GOLDEN
 from tests.language_captions import SENTENCES
 from tests.refusals import assert_refused

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.kit import text_reference_ngrams
-from manycaps.kit.text_cider import document_frequencies
-from manycaps.kit.text_ngrams import RowTexts, ngram_ids, word_ids
-from manycaps.kit.text_reference_ngrams import ReferenceNgrams
+from manycaps.kit import ngram_scores
+from manycaps.kit.ngram_scores import ReferenceNgrams, document_frequencies
+from manycaps.kit.tokenization import RowTexts, ngram_ids, word_ids
 
 
 @pytest.mark.parametrize("sizes", [[1], [3, 1, 2], [64, 65, 1], [130, 2]], ids=lambda sizes: "_".join(map(str, sizes)))
@@ -61,8 +60,8 @@ def test_nothing_kept_and_every_way_to_sort(monkeypatch):
     texts = of_rows(rows)
     expected = texts.bleu_statistics(), texts.ciders()
     assert texts.orders(4) is not texts.orders(4)
-    monkeypatch.setattr(text_reference_ngrams, "MOST_KEPT_WORDS", 0)
-    monkeypatch.setattr(text_reference_ngrams, "KEY_BITS", 1)
+    monkeypatch.setattr(ngram_scores, "MOST_KEPT_WORDS", 0)
+    monkeypatch.setattr(ngram_scores, "KEY_BITS", 1)
     texts = of_rows(rows)
     for first, second in zip(expected, (texts.bleu_statistics(), texts.ciders()), strict=True):
         assert first.tolist() == second.tolist()

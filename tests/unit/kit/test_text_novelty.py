@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit.text_novelty import NO_ROW, caption_novelty
+from manycaps.kit.novel_ngrams import NO_ROW, caption_novelty
 from tests.oracles.novelty_loop import novelty
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.kit import text_ptb_tokenizer
-from manycaps.kit.text_ptb_tokenizer import REMOVED_TOKENS, tokenize, tokenize_captions
+from manycaps.kit import tokenization
+from manycaps.kit.tokenization import REMOVED_TOKENS, tokenize, tokenize_captions
 from tests.refusals import assert_refused
 
 # Pieces whose order and neighbours matter: random text alone would rarely put two of them together.
@@ -37,7 +37,7 @@ def test_tokens_are_clean_for_any_text(caption):
 
 @given(st.lists(CAPTIONS, max_size=6), st.randoms(use_true_random=False))
 def test_neither_memory_nor_order_changes_the_tokens(captions, order):
-    text_ptb_tokenizer._remembered.clear()
+    tokenization._remembered.clear()
     fresh = [tokenize(caption) for caption in captions]
     assert tokenize_captions(captions) == fresh
     rows = list(range(len(captions)))
@@ -47,21 +47,21 @@ def test_neither_memory_nor_order_changes_the_tokens(captions, order):
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join))
 def test_words_looked_up_one_by_one_equal_the_whole_caption_scanned(caption):
-    assert tokenize(caption) == text_ptb_tokenizer._scan(caption)
+    assert tokenize(caption) == tokenization._scan(caption)
 
 
 def test_the_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(text_ptb_tokenizer, "N_REMEMBERED_WORDS", 10)
-    monkeypatch.setattr(text_ptb_tokenizer, "_remembered", {})
+    monkeypatch.setattr(tokenization, "N_REMEMBERED_WORDS", 10)
+    monkeypatch.setattr(tokenization, "_remembered", {})
     captions = [f"word{chr(97 + i % 26)}x{'y' * (i // 26)}" for i in range(100)]
     assert tokenize_captions(captions) == [[caption] for caption in captions]
-    assert len(text_ptb_tokenizer._remembered) <= 10
-    tokenize("z" * (text_ptb_tokenizer.LONGEST_REMEMBERED_WORD + 1))
-    assert all(len(word) <= text_ptb_tokenizer.LONGEST_REMEMBERED_WORD for word in text_ptb_tokenizer._remembered)
+    assert len(tokenization._remembered) <= 10
+    tokenize("z" * (tokenization.LONGEST_REMEMBERED_WORD + 1))
+    assert all(len(word) <= tokenization.LONGEST_REMEMBERED_WORD for word in tokenization._remembered)
 
 
 def test_threads_agree(monkeypatch):
-    monkeypatch.setattr(text_ptb_tokenizer, "N_REMEMBERED_WORDS", 20)  # emptied again and again
+    monkeypatch.setattr(tokenization, "N_REMEMBERED_WORDS", 20)  # emptied again and again
     captions = [f"{piece} dog{i % 97} ran" for i, piece in enumerate(PIECES * 5)]
     expected = tokenize_captions(captions)
     with ThreadPoolExecutor(4) as pool:
@@ -75,14 +75,14 @@ def test_threads_agree(monkeypatch):
 def test_time_grows_with_the_length_and_no_faster(unit, monkeypatch):
     """Counts characters looked at, not seconds: every shape sees at most `LONGEST_SHAPE` characters per token."""
     n_scanned = 0
-    scan = text_ptb_tokenizer._shape_at
+    scan = tokenization._shape_at
 
     def counted(text, start):
         nonlocal n_scanned
         n_scanned += 1
         return scan(text, start)
 
-    monkeypatch.setattr(text_ptb_tokenizer, "_shape_at", counted)
+    monkeypatch.setattr(tokenization, "_shape_at", counted)
     n_places = []
     for n in (500, 5_000):
         n_scanned = 0

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from manycaps.kit import text_rouge
-from manycaps.kit.text_ngrams import word_ids
-from manycaps.kit.text_rouge import common_lengths
+from manycaps.kit import ngram_scores
+from manycaps.kit.ngram_scores import common_lengths
+from manycaps.kit.tokenization import word_ids
 from tests.oracles import bleu_rouge_loop
 
 
@@ -13,7 +13,7 @@ def test_batches_do_not_matter(monkeypatch):
     pairs = np.array([(i, j) for i in range(1, 11) for j in range(1, 11)])
     numbered = word_ids(texts, {})
     whole = common_lengths(*numbered, *pairs.T)
-    monkeypatch.setattr(text_rouge, "MAX_CELLS", 64)
+    monkeypatch.setattr(ngram_scores, "MAX_CELLS", 64)
     assert common_lengths(*numbered, *pairs.T).tolist() == whole.tolist()
     assert whole.tolist() == [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
 
@@ -27,5 +27,5 @@ def test_texts_of_more_words_than_a_number_has_bits(monkeypatch):
     # A call by itself for each pair, so that short ones meet no long one; then all by lines.
     assert [common_lengths(*numbered, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
     assert common_lengths(*numbered, *pairs.T).tolist() == expected
-    monkeypatch.setattr(text_rouge, "N_BITS", 0)
+    monkeypatch.setattr(ngram_scores, "N_BITS", 0)
     assert common_lengths(*numbered, *pairs.T).tolist() == expected

@@ -13,14 +13,8 @@ import huggingface_hub
 import numpy as np
 import pytest
 
-import manycaps.kit.text_sentence_encoder as encoders
-from manycaps.kit.text_sentence_encoder import (
-    DEFAULT_ENCODER,
-    ENCODER_DEFAULTS,
-    SentenceEncoder,
-    load_model,
-    model_folder,
-)
+import manycaps.kit.embeddings as encoders
+from manycaps.kit.embeddings import DEFAULT_ENCODER, ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.refusals import assert_refused

@@ -2,9 +2,8 @@
 
 import pytest
 
-from manycaps.kit import text_named_tokenizers, text_tokens
-from manycaps.kit.text_named_tokenizers import TokenizerSource
-from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.kit import tokenization
+from manycaps.kit.tokenization import TokenizerSource, tokenize_rows
 from tests.language_captions import SENTENCES
 
 
@@ -17,12 +16,12 @@ def test_each_distinct_caption_is_tokenized_once_and_tokens_by_name_are_remember
 
     assert tokenize_rows([["ab"], ["ab", "c"]], split) == [[["a", "b"]], [["a", "b"], ["c"]]]
     assert asked == ["ab", "c"]
-    monkeypatch.setitem(text_named_tokenizers.SOURCES, "char", TokenizerSource((), "", (), lambda: split))
-    text_tokens._named_tokens.cache_clear()
+    monkeypatch.setitem(tokenization.SOURCES, "char", TokenizerSource((), "", (), lambda: split))
+    tokenization._named_tokens.cache_clear()
     for _ in range(2):
         assert tokenize_rows([["ab"], ["ab", "c"]], "char") == [[["a", "b"]], [["a", "b"], ["c"]]]
     assert asked == ["ab", "c"] * 2
-    text_tokens._named_tokens.cache_clear()
+    tokenization._named_tokens.cache_clear()
 
 
 UNSPACED = [*(SENTENCES[name][0] for name in ("zh", "ja", "th")), "狗在奔跑", "一只名叫 Rex 的狗在沙滩上奔跑"]

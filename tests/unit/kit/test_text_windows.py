@@ -2,7 +2,7 @@
 
 import pytest
 
-from manycaps.kit.text_windows import sentence_windows, sentences
+from manycaps.kit.embeddings import sentence_windows, sentences
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit.text_word_vectors import read_word_vectors
+from manycaps.kit.embeddings import read_word_vectors
 from tests.refusals import assert_refused
 
 VECTORS = {"a": (1.0, 0.0, 0.5), "dog": (0.0, 2.0, -0.5), "Dog": (9.0, 9.0, 9.0), "été": (0.25, 0.0, 0.0)}

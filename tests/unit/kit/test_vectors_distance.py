@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.spatial.distance
 
-from manycaps.kit.vectors_distance import (
+from manycaps.kit.vector_rows import (
     DISTANCE_NAMES,
     cosine_distances,
     cosine_similarities,

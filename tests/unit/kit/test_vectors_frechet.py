@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from manycaps.kit.vectors_frechet import Moments
+from manycaps.kit.kernel_tests import Moments
 
 
 def moments_of(vectors, counts=None, **options):

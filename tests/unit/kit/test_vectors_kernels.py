@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.kit.vectors_kernels import laplace_kernel, without_own
+from manycaps.kit.kernel_tests import laplace_kernel, without_own
 
 ROW = np.array([[[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]]])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.kit.vectors_pairs import map_blocks, n_threads
+from manycaps.kit.kernel_tests import map_blocks, n_threads
 
 
 def differences(first, second):

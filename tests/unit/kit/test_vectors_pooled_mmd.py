@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-import manycaps.kit.vectors_pairs as pair_averages
-import manycaps.kit.vectors_pooled_mmd as pooled
-from manycaps.kit.vectors_kernels import squared_distances
-from manycaps.kit.vectors_mmd import mmd_squared
+import manycaps.kit.kernel_tests as pair_averages
+import manycaps.kit.kernel_tests as pooled
+from manycaps.kit.kernel_tests import mmd_squared, squared_distances
 
 N_VECTORS = 300
 
@@ -85,7 +84,7 @@ def test_mostly_equal_texts_have_a_bandwidth_of_zero():
 def test_the_number_of_cores_changes_no_bit(monkeypatch):
     values = set()
     for n_threads in (1, 2, 5):
-        monkeypatch.setattr("manycaps.kit.vectors_pairs.n_threads", lambda n=n_threads: n)
+        monkeypatch.setattr("manycaps.kit.kernel_tests.n_threads", lambda n=n_threads: n)
         values.add(float(pooled.pooled_mmd_squared(*corpus(), block_size=32)))
     assert len(values) == 1
 

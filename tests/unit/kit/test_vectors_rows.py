@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.kit.vectors_rows import as_embedding_rows, embed_caption_rows, joint_vectors
+from manycaps.kit.vector_rows import as_embedding_rows, embed_caption_rows, joint_vectors
 from tests.refusals import assert_refused
 
 PAIR = np.eye(2)

@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_model import build_network
-from manycaps.kit.clip_weights import merge_lora
+from manycaps.kit.clip_model import build_network, merge_lora
 from tests.clip_checkpoints import small_network, small_weights
 from tests.large_packages import OnFirstUse, peft, torch
 from tests.oracles import positive_augmented_loop as loop

@@ -10,9 +10,8 @@ import PIL.Image
 import pytest
 from tqdm.auto import tqdm
 
-from manycaps.kit import clip_checkpoints, clip_variants
-from manycaps.kit.clip_encoder import ClipEncoder
-from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
+from manycaps.kit import clip_checkpoints
+from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.pages.examples import EXAMPLE_CAPTIONS
 from manycaps.pages.form import Form, build_page, card_body, house_messages
 from manycaps.pages.inputs import (
@@ -204,7 +203,7 @@ def encoder_of(checkpoint, config_name=None):
 def test_a_note_names_the_weights_before_they_are_there(tmp_path, monkeypatch):
     for fetch in ("_published", "_from_hub"):
         monkeypatch.setattr(clip_checkpoints, fetch, lambda *_, **__: pytest.fail("fetched"))
-    assert WEIGHTS_NAME == clip_variants.WEIGHTS_NAME
+    assert WEIGHTS_NAME == clip_checkpoints.WEIGHTS_NAME
     small = str(save_checkpoint(tmp_path / "small.pth"))
     for checkpoint, note in (
         (None, "`pac-vit-b-32`, the published ones. The first computation fetches them."),

@@ -10,7 +10,7 @@ import pytest
 
 from manycaps.command_line import main
 from manycaps.commands.quickstart import SAMPLE
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base import shown_path
 from manycaps.quickstart import comparison
 from manycaps.quickstart.scenes import read_scenes
 from tests.tools import ROOT

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from manycaps import functional
-from manycaps.kit.text_cider import document_frequencies
+from manycaps.kit.ngram_scores import document_frequencies
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import BleuReward, ChairReward, CiderReward, EnergyReward, MeteorReward, PacReward, RefPacReward
 from manycaps.rewards.distances import row_distances

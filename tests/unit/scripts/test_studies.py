@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_splits import exact_splits
+from manycaps.kit.caption_sets import exact_splits
 from manycaps.sampling.decoding_setting import Setting
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.caption_rows import StudyCaptions, draw_rows, draw_systems, read_captions, read_people

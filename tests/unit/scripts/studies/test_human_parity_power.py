@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_gaps import gaps_test_of_sums, row_gaps
+from manycaps.kit.parity_tests import gaps_test_of_sums, row_gaps
 from scripts.studies import human_parity_experts, human_parity_power, human_parity_truth
 from scripts.studies.parity_pools import DAMAGES, KINDS, OBJECT, Damage, draw_places, make_pool, ordinary, taken
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, draw_points, drawn_rows

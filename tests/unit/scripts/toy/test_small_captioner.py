@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from manycaps.kit.clip_model import ClipModel
-from manycaps.kit.clip_weights import read_weights
-from manycaps.kit.media_images import as_model_pixels
+from manycaps.kit.clip_model import ClipModel, read_weights
+from manycaps.kit.images import as_model_pixels
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.toy.pictures import draw_picture
 from scripts.toy.scenes import draw_scene

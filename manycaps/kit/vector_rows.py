@@ -1,0 +1,658 @@
+"""Rows of vectors or of ready distances, as modules compare them, and distances of vectors and of texts."""
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from .base import as_plain, check_whole_number, reason_of, shown_value, without_torch
+from .caption_sets import (
+    CAPTION_COLUMNS,
+    ComparableRows,
+    Comparison,
+    DistributionModule,
+    RowGenerators,
+    pairs_batch,
+    row_keys,
+    text_counts,
+)
+from .embeddings import (
+    ARRAY_COLUMNS,
+    SentenceEncoder,
+    as_embedding_arrays,
+    check_no_captions,
+    encoder_settings,
+    listed_rows,
+)
+
+# --------------------------------------------------------------------------------------------------------------------
+# Rows of embedded texts, and the contract of modules that compare them: captions, or ready arrays in their place.
+
+# Numbers of embeddings stacked at once, 8 bytes each: 256 rows of 15 texts in 384 dimensions.
+NUMBERS_PER_BATCH = 1_500_000
+
+# Numbers of draws held at once for the test of a pooled value, 8 bytes each.
+MAX_COUNTS = 16_000_000
+
+
+class EmbeddingRows(NamedTuple):
+    """Texts of all rows as numbers of vectors: a text that occurs often has its vector once."""
+
+    # Floating-point array, shape (n_vectors, d), as the encoder or the user gave it.
+    vectors: np.ndarray
+    # n_rows arrays of whole numbers, shape (n_candidates,): the vector of each candidate.
+    predictions: list[np.ndarray]
+    # The same for the references.
+    references: list[np.ndarray]
+    # From the number of a row to what its draws depend on, see `row_keys`.
+    row_key: Callable[[int], bytes]
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """Return (n_candidates, n_references) of each row."""
+        return text_counts(self.predictions, self.references)
+
+    def counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return how often each vector is a candidate and a reference of the corpus: two arrays (n_vectors,)."""
+        candidates, references = (
+            np.bincount(np.concatenate(side), minlength=len(self.vectors))
+            for side in (self.predictions, self.references)
+        )
+        return candidates, references
+
+
+class EmbeddingModule(DistributionModule):
+    """The contract of modules that compare two sets of embedded captions per row.
+
+    A module gives `compare_vectors`, and `pooled_values` and `check_vectors` where it has something to say there. One
+    that also has distances of texts says so in `compares_texts`, and gives `text_rows`.
+    """
+
+    def __init__(self, /, *args: Any, **keywords: Any) -> None:
+        self.encoder = SentenceEncoder()
+        super().__init__(*args, **keywords)
+
+    def compare_vectors(self, vectors: np.ndarray, n_candidates: int, options: Mapping[str, Any]) -> Comparison:
+        """Compare float64 vectors of shape (n_rows, n_texts, d), candidates first."""
+        raise NotImplementedError
+
+    def pooled_values(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> dict[str, float]:
+        """Return what the result says of all candidates against all references of the corpus."""
+        raise NotImplementedError
+
+    def check_vectors(self, embedded: EmbeddingRows, columns: tuple[str, str], options: Mapping[str, Any]) -> None:
+        """Raise if a vector cannot be compared with these options."""
+
+    def compares_texts(self, options: Mapping[str, Any]) -> bool:
+        """Whether the captions themselves are compared with these options, not their vectors."""
+        return False
+
+    def text_rows(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
+        """Return the rows of captions, which are compared as texts."""
+        raise NotImplementedError
+
+    def embed(self, captions: list[str], options: Mapping[str, Any]) -> np.ndarray:
+        """Return the vectors of distinct captions: a floating-point array, shape (n, d)."""
+        return self.encoder.embed(captions, options, type(self).progress)
+
+    def embedding_settings(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what determines the vectors of captions, for a signature."""
+        return encoder_settings(options)
+
+    def compute(
+        self, /, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
+    ) -> dict[str, Any] | None:
+        """Check the options of this call, then compute: from the rows of captions, or from ready arrays."""
+        if prediction_embeddings is None and reference_embeddings is None:
+            return super().compute(**given)
+        with self.lock:
+            check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
+            options = self.call_options(given)
+            embedded = as_embedding_rows(prediction_embeddings, reference_embeddings)
+            self.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
+            self.check_vectors(embedded, ARRAY_COLUMNS, options)
+            return self._result(embedded, options, {"encoder": "ready arrays"})
+
+    def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
+        if self.compares_texts(options):
+            return super().caption_result(predictions, references, options)
+        self.check_captions(predictions, references, options)
+        embedded = self.embedded_rows(predictions, references, options)
+        result = self._result(embedded, options, self.embedding_settings(options))
+        return result | self.long_text_counts(predictions, references, options)
+
+    def long_text_counts(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, int]:
+        """Return the keys that a result has of texts that the encoder does not read as a whole."""
+        if self.compares_texts(options):
+            return {}
+        texts = [text for rows in (predictions, references) for row in rows for text in row]
+        return self.encoder.count_long_texts(texts, options)
+
+    def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
+        """Return the rows of captions, embedded where vectors are compared, and ready to be compared."""
+        if self.compares_texts(options):
+            return self.text_rows(predictions, references, options)
+        return self.rows_of_embedded(self.embedded_rows(predictions, references, options), options)
+
+    def rows_of_embedded(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> ComparableRows:
+        """Return rows of captions that are embedded, ready to be compared."""
+        return self._rows(embedded, options, self.embedding_settings(options))
+
+    def compare_one(self, predictions: Any, references: Any, options: Mapping[str, Any], row: int) -> Comparison:
+        """Return the comparison of one row of captions; no other row is embedded."""
+        if self.compares_texts(options):
+            return super().compare_one(predictions, references, options, row)
+        embedded = self.embedded_rows(predictions[row : row + 1], references[row : row + 1], options)
+        return self._rows(embedded, options, {}).compare([0])
+
+    def _result(
+        self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        pooled = functools.partial(self.pooled_values, embedded, options) if options.get("pooled") else dict
+        return self.result_of(self._rows(embedded, options, settings), options, pooled)
+
+    def _rows(self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]) -> ComparableRows:
+        return vector_rows(embedded, functools.partial(self.compare_vectors, options=options), settings)
+
+    def embedded_rows(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
+        """Return the captions of rows with the vectors of their encoder."""
+        embedded = embed_caption_rows(predictions, references, lambda captions: self.embed(captions, options))
+        self.check_vectors(embedded, CAPTION_COLUMNS, options)
+        return embedded
+
+
+def vector_rows(
+    embedded: EmbeddingRows, compare: Callable[[np.ndarray, int], Comparison], settings: Mapping[str, Any]
+) -> ComparableRows:
+    """Return rows of embedded texts, ready to be compared.
+
+    `compare` gets float64 vectors of shape (n_rows, n_texts, d), candidates first, and the number of candidates;
+    `settings` are what the texts add to the signature.
+    """
+    n_dimensions = embedded.vectors.shape[1]
+
+    def compare_batch(rows: Sequence[int]) -> Comparison:
+        numbers = [np.concatenate((embedded.predictions[i], embedded.references[i])) for i in rows]
+        return compare(joint_vectors(embedded.vectors, numbers), len(embedded.predictions[rows[0]]))
+
+    def batch_size(n_texts: int) -> int:
+        return max(1, NUMBERS_PER_BATCH // (n_texts * n_dimensions))
+
+    return ComparableRows(embedded.sizes(), embedded.row_key, compare_batch, batch_size, settings)
+
+
+def embed_caption_rows(
+    predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], embed: Callable[[list[str]], np.ndarray]
+) -> EmbeddingRows:
+    """Embed the captions of all rows, each distinct one once; equal captions share a vector.
+
+    `embed` maps n distinct captions to a floating-point array, shape (n, d).
+    """
+    numbers: dict[str, int] = {}
+    candidates, humans = (
+        [np.array([numbers.setdefault(caption, len(numbers)) for caption in row], dtype=np.intp) for row in rows]
+        for rows in (predictions, references)
+    )
+    return EmbeddingRows(embed(list(numbers)), candidates, humans, row_keys(predictions, references))
+
+
+def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
+    """Check ready embeddings, and number their vectors, which keep their type; the maths stacks them as float64.
+
+    Each side is n_rows floating-point arrays of shape (n_texts, d), or one of shape (n_rows, n_texts, d).
+
+    Raises:
+        TypeError: a column is missing or no list of arrays; a row is no array of floating-point numbers.
+        ValueError: no rows, different numbers of rows, a wrong shape, a number that is NaN or too large.
+    """
+    candidates, humans = (
+        as_embedding_arrays(rows, name) for rows, name in zip((predictions, references), ARRAY_COLUMNS, strict=True)
+    )
+    if len(candidates) != len(humans):
+        raise ValueError(
+            f"{ARRAY_COLUMNS[1]}: expected one array for each of the {len(candidates)} rows of {ARRAY_COLUMNS[0]}, got "
+            f"{len(humans)}. Row i of both belongs to one image or video."
+        )
+    n_dimensions = candidates[0].shape[1]
+    for name, arrays in zip(ARRAY_COLUMNS, (candidates, humans), strict=True):
+        for i, array in enumerate(arrays):
+            if array.shape[1] != n_dimensions:
+                raise ValueError(
+                    f"{name}[{i}]: expected {n_dimensions} dimensions as in {ARRAY_COLUMNS[0]}[0], got "
+                    f"{array.shape[1]}. Use one encoder for all texts."
+                )
+    ends = np.cumsum([len(array) for array in (*candidates, *humans)])
+    numbers = np.split(np.arange(ends[-1]), ends[:-1])
+    vectors, n_rows = np.concatenate((*candidates, *humans)), len(candidates)
+    return EmbeddingRows(vectors, numbers[:n_rows], numbers[n_rows:], row_keys(candidates, humans))
+
+
+def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str], reason: str) -> None:
+    """Raise if a row has fewer than two candidates or fewer than two references."""
+    for side, name in enumerate(columns):
+        short = [i for i, size in enumerate(sizes) if size[side] < 2]
+        if short:
+            raise ValueError(
+                f"{name}[{short[0]}]: expected at least two captions, got one ({len(short)} such rows in all). {reason}"
+            )
+
+
+def drawn_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Exchange candidates and references within every row, at random and independently, n_resamples times.
+
+    A row's draws depend on the seed, its content and how many equal rows came before, so the order of the rows changes
+    nothing. Yields float64 arrays, shape (n_vectors, block): how often each vector is a candidate of the corpus;
+    together n_resamples columns. Memory: at most `MAX_COUNTS` numbers, one column at least.
+    """
+    step = max(1, min(n_resamples, MAX_COUNTS // len(rows.vectors)))
+    for start in range(0, n_resamples, step):
+        n_draws = min(step, n_resamples - start)
+        generators = RowGenerators((seed, start))
+        counts = np.zeros((len(rows.vectors), n_draws))
+        for i, (candidates, references) in enumerate(zip(rows.predictions, rows.references, strict=True)):
+            texts = np.concatenate((candidates, references))
+            labels = np.broadcast_to(np.arange(len(texts)) < len(candidates), (n_draws, len(texts)))
+            labels = generators.of(rows.row_key(i)).permuted(labels, axis=1)
+            np.add.at(counts, texts, labels.T)  # equal texts share a vector
+        yield counts
+
+
+def joint_vectors(vectors: np.ndarray, numbers: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
+    """Stack the vectors of rows of equal sizes as float64, shape (n_rows, n_texts, d).
+
+    `vectors` is floating-point, shape (n_vectors, d); `numbers` has n_rows lists of as many numbers of vectors.
+    """
+    return vectors[np.array(numbers)].astype(np.float64, copy=False)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Rows of ready distances or kernel values, which modules of sets take in place of captions or vectors.
+
+# Expected form of the column, for messages.
+EXPECTED = "a list of arrays of shape (n_texts, n_texts)"
+
+# Columns that ready values replace.
+OTHER_COLUMNS = (
+    *("predictions", "references", "prediction_embeddings", "reference_embeddings"),
+    *("prediction_images", "reference_images"),
+)
+
+# From matrices of rows of equal sizes, shape (n_rows, n, n), the number of their candidates and the options of the call
+# to the comparison of these rows.
+CompareMatrices = Callable[[np.ndarray, int, Mapping[str, Any]], Any]
+
+
+def ready_result(
+    module: DistributionModule,
+    columns: tuple[str, str],
+    values: object,
+    n_candidates: object,
+    given: dict[str, Any],
+    check: Callable[[Sequence[np.ndarray], Mapping[str, Any]], None],
+    compare: CompareMatrices,
+) -> Any:
+    """Compute from ready values of every two items of each row, past evaluate's table and any model.
+
+    `columns` are what messages on the sizes of candidates and of references name; the first, "distances" or "kernels",
+    is the column of the `values` of every two items of each row, candidates first. `n_candidates` is that of each row,
+    or of all. `check` raises unless the matrices can be used with the options, and `compare` compares rows of equal
+    sizes. Raises TypeError or ValueError if a column is given beside the values, or they cannot be used.
+    """
+    column = columns[0]
+    with module.lock:
+        check_matrices_alone(given, column, len(module))
+        options = module.call_options(given)
+        listed = listed_rows(values, column, EXPECTED, "Give one array per row.")
+        matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(listed)]
+        counts = _as_counts(n_candidates, [len(matrix) for matrix in matrices], column)
+        check(matrices, options)
+        sizes = [(n, len(matrix) - n) for n, matrix in zip(counts, matrices, strict=True)]
+        module.check_sizes(sizes, columns, options)
+        sides = [(matrix[:n], matrix[n:]) for n, matrix in zip(counts, matrices, strict=True)]
+        keys = row_keys([first for first, _ in sides], [second for _, second in sides])
+
+        def compare_batch(batch: Sequence[int]) -> Any:
+            return compare(np.stack([matrices[i] for i in batch]), counts[batch[0]], options)
+
+        settings = {column.removesuffix("s"): "ready"}
+        return module.result_of(ComparableRows(sizes, keys, compare_batch, pairs_batch, settings), options)
+
+
+def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> None:
+    """Remove the other columns from the input, and raise if any is given."""
+    others = [given.pop(name, None) for name in OTHER_COLUMNS]
+    if n_added or any(other is not None for other in others):
+        raise ValueError(
+            f"{column}: expected {column} in place of captions and embeddings, got both. Leave out the other columns "
+            "and rows added before."
+        )
+
+
+def _as_matrix(values: object, where: str) -> np.ndarray:
+    try:
+        array = np.asanyarray(without_torch(values))
+        if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "fiu":
+            raise TypeError(f"numbers of type {array.dtype}")
+    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
+        raise TypeError(
+            f"{where}: expected an array of numbers, got {type(values).__name__} ({reason_of(error)}). Convert it to "
+            "a NumPy array."
+        ) from error
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
+        raise ValueError(
+            f"{where}: expected shape (n_texts, n_texts), got {array.shape}. Give the values of all pairs of the row, "
+            "candidates first."
+        )
+    matrix = np.asarray(array, dtype=np.float64)
+    odd = ~np.isfinite(matrix)
+    if odd.any():
+        i, j = (int(index) for index in np.argwhere(odd)[0])
+        raise ValueError(
+            f"{where}[{i}][{j}]: expected a finite number, got {matrix[i, j]} ({int(odd.sum())} such numbers in all). "
+            "Leave the text out."
+        )
+    return matrix
+
+
+def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> list[int]:
+    if n_candidates is None:
+        raise TypeError(
+            "n_candidates: expected a whole number, or one per row, got None. Say how many of the first texts of a row "
+            "are candidates."
+        )
+    given: Any = as_plain(n_candidates)
+    is_list = isinstance(given, list | tuple | np.ndarray)
+    counts = list(given.tolist() if isinstance(given, np.ndarray) else given) if is_list else [given] * len(n_texts)
+    if len(counts) != len(n_texts):
+        raise ValueError(
+            f"n_candidates: expected one number for each of the {len(n_texts)} rows of {column}, got "
+            f"{shown_value(given)}. Give one whole number for all rows, or one per row."
+        )
+    for i, (count, n) in enumerate(zip(counts, n_texts, strict=True)):
+        where = f"n_candidates[{i}]" if is_list else "n_candidates"
+        check_whole_number(where, count, 1)
+        if count >= n:
+            raise ValueError(
+                f"{where}: expected at most {n - 1} of the {n} texts of {column}[{i}], got {count}. The others are "
+                "references."
+            )
+    return counts
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Cosine similarities and distances of all pairs of vectors in a row, and other distances by name.
+
+# Largest and smallest distances, by the largest of a row, whose squares can be added up in float64.
+LARGEST_DISTANCE, SMALLEST_DISTANCE = 1e100, 1e-100
+
+
+def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
+    """Cosine of every pair of texts of float64 vectors, shape (n_rows, n_texts, d), none of them all zeros.
+
+    Returns a float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal. A cosine
+    within its rounding error of 1 is 1: otherwise texts that are all equal would be ranked by rounding errors.
+    """
+    # By the largest number first: squares of small or large ones could leave the range of float64.
+    vectors = vectors / np.abs(vectors).max(axis=2, keepdims=True)
+    vectors /= np.sqrt(np.einsum("bnd,bnd->bn", vectors, vectors))[..., None]
+    cosines = np.clip(vectors @ vectors.swapaxes(1, 2), -1, 1)
+    rounding = (vectors.shape[2] + 2) * 2.0**-52  # bound for two norms, two divisions and a product of d numbers
+    cosines[cosines >= 1 - rounding] = 1
+    return cosines
+
+
+def cosine_distances(cosines: np.ndarray) -> np.ndarray:
+    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1), 0 to 2: float64 arrays of any shape."""
+    return 1 - cosines
+
+
+def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Mean over the candidates of the cosine with the nearest reference.
+
+    Chan et al. (2022), equation 1, where the best reference counts, as in METEOR.
+
+    `cosines` is float64 of shape (n_rows, n_texts, n_texts), candidates first. Shape (n_rows,), -1 (worst) to 1 (best).
+    """
+    return cosines[:, :n_candidates, n_candidates:].max(axis=2).mean(axis=1)
+
+
+def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str]) -> None:
+    """Raise if a text's vector is all zeros and so has no cosine."""
+    is_zero = (rows.vectors == 0).all(axis=1)  # (n_vectors,)
+    if not is_zero.any():
+        return
+    places = [
+        f"{name}[{i}][{j}]"
+        for name, side in zip(columns, (rows.predictions, rows.references), strict=True)
+        for i, numbers in enumerate(side)
+        for j in np.flatnonzero(is_zero[numbers])
+    ]
+    raise ValueError(
+        f"{places[0]}: expected an embedding that is not all zeros, which has no cosine ({len(places)} such texts in "
+        "all), got zeros. Leave these captions out, or use another encoder."
+    )
+
+
+# Distances of scipy that depend on two vectors alone. Those that are scaled by the variances of all vectors
+# (seuclidean, mahalanobis) are left out, as are those of booleans.
+DISTANCE_NAMES = (
+    "cosine",
+    "euclidean",
+    "sqeuclidean",
+    "cityblock",
+    "chebyshev",
+    "correlation",
+    "braycurtis",
+    "canberra",
+    "jensenshannon",
+)
+
+
+def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
+    """Distance of every pair of vectors of a row, by a name of `DISTANCE_NAMES`, as in `scipy.spatial.distance`.
+
+    `vectors` is float64, shape (n_rows, n_texts, d); no vector is all zeros for "cosine", which is that of `trm_bert`
+    to the last bit. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the
+    distance is not defined, such as the correlation with a constant vector.
+    """
+    with np.errstate(all="ignore"):  # what is not defined is NaN, and found by `check_defined`
+        if name == "correlation":
+            vectors = vectors - vectors.mean(axis=2, keepdims=True)
+        if name in ("cosine", "correlation"):
+            distances = cosine_distances(cosine_similarities(vectors))
+        else:
+            distances = np.stack([cdist(row, row, metric=name) for row in vectors])
+    texts = np.arange(vectors.shape[1])
+    distances[:, texts, texts] = 0
+    return distances
+
+
+def check_defined(distances: np.ndarray, name: str) -> None:
+    """Raise if a pair of vectors has no distance."""
+    undefined = ~np.isfinite(distances)
+    if undefined.any():
+        _, i, j = (int(index) for index in np.argwhere(undefined)[0])
+        raise ValueError(
+            f"distance={name!r}: expected vectors that have this distance, got a row in which that of texts {i} and "
+            f"{j} is not finite ({int(undefined.sum())} such pairs in a batch of rows). Use another distance, for "
+            "example 'euclidean'."
+        )
+
+
+def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Mean over the candidates of the distance of the nearest reference.
+
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the best reference counting.
+
+    `distances` is float64 of shape (n_rows, n_texts, n_texts), candidates first; [r, i, j] is the distance of text j
+    from text i, so that the references come first in a pair. Shape (n_rows,).
+    """
+    return distances[:, n_candidates:, :n_candidates].min(axis=1).mean(axis=1)
+
+
+def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
+    """Raise unless all distances of texts from themselves are 0, in n_rows arrays of shape (n_texts, n_texts)."""
+    for row, matrix in enumerate(matrices):
+        own = np.flatnonzero(np.diag(matrix))
+        if own.size:
+            i = int(own[0])
+            raise ValueError(
+                f"distances[{row}][{i}][{i}]: expected 0, the distance of a text from itself, got {matrix[i, i]}. Give "
+                "distances, not similarities."
+            )
+
+
+def check_distance_scale(matrices: Sequence[np.ndarray]) -> None:
+    """Raise unless the squares of all distances, n_rows arrays (n_texts, n_texts), stay within the range of float64."""
+    for row, matrix in enumerate(matrices):
+        largest = float(np.abs(matrix).max())
+        if largest > LARGEST_DISTANCE or 0 < largest < SMALLEST_DISTANCE:
+            raise ValueError(
+                f"distances[{row}]: expected a largest distance from {SMALLEST_DISTANCE:g} to {LARGEST_DISTANCE:g}, or "
+                f"0, got {largest:g}. Give the distances in another unit."
+            )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Distances of pairs of texts: a user's function, or a metric of the package evaluate.
+
+# Prefix of the name of a metric: "evaluate:rouge:rougeL".
+EVALUATE_PREFIX = "evaluate:"
+
+# Meaning of a larger score of an evaluate metric.
+EVALUATE_SCORES = ("similarity", "distance")
+
+# Options under which a metric gives one score per pair, not their mean.
+PER_PAIR_OPTIONS = {"rouge": {"use_aggregator": False}}
+
+# From two lists of n texts to n distances: of the first of one and the first of the other, and so on.
+TextDistance = Callable[[list[str], list[str]], Any]
+
+
+def text_distances(rows: Sequence[Sequence[str]], distance: TextDistance) -> list[np.ndarray]:
+    """Distance of all ordered pairs of texts of a row, each distinct pair asked for once; that of equal texts is 0.
+
+    For each row a float64 array, shape (n_texts, n_texts): [i, j] is distance(text i, text j).
+
+    >>> text_distances([["a", "bcd", "a"]], lambda xs, ys: [abs(len(x) - len(y)) for x, y in zip(xs, ys)])[0].tolist()
+    [[0.0, 2.0, 0.0], [2.0, 0.0, 2.0], [0.0, 2.0, 0.0]]
+    """
+    numbers: dict[tuple[str, str], int] = {}
+    for row in rows:
+        for x in row:
+            for y in row:
+                if x != y:
+                    numbers.setdefault((x, y), len(numbers))
+    values = np.zeros(len(numbers) + 1)  # the last one is that of equal texts
+    if numbers:
+        first, second = (list(side) for side in zip(*numbers, strict=True))
+        values[:-1] = _as_values(distance(first, second), len(numbers))
+    return [np.array([[values[numbers.get((x, y), -1)] for y in row] for x in row]) for row in rows]
+
+
+def _as_values(returned: object, n_pairs: int) -> np.ndarray:
+    """Convert a function's result to n_pairs float64 numbers."""
+    advice = "Return one number for each pair of the two lists."
+    try:
+        array = np.asanyarray(without_torch(returned))
+        if isinstance(array, np.ma.MaskedArray) or array.dtype.kind in "USMm":
+            raise TypeError(f"values of type {array.dtype}")
+        values = np.asarray(array, dtype=np.float64)
+    except Exception as error:  # whatever a user's type raises
+        raise TypeError(
+            f"distance: expected {n_pairs} numbers from the function, got {type(returned).__name__} "
+            f"({reason_of(error)}). {advice}"
+        ) from error
+    if values.shape != (n_pairs,):
+        raise ValueError(
+            f"distance: expected {n_pairs} numbers from the function, got an array of shape {values.shape}. {advice}"
+        )
+    if not np.isfinite(values).all():
+        first = int(np.argmin(np.isfinite(values)))
+        raise ValueError(
+            f"distance: expected finite numbers from the function, got {values[first]} for pair {first} of {n_pairs}. "
+            "Return a large distance for pairs that have none."
+        )
+    return values
+
+
+def check_evaluate_name(name: str) -> None:
+    """Raise unless `name` is "evaluate:", the name of a metric, and if need be ":" and the key of its result."""
+    metric, _, key = name.removeprefix(EVALUATE_PREFIX).partition(":")
+    if not metric.strip() or (":" in name.removeprefix(EVALUATE_PREFIX) and not key.strip()):
+        raise ValueError(
+            f"distance: expected 'evaluate:NAME' or 'evaluate:NAME:KEY', got {shown_value(name)}. Write for example "
+            "'evaluate:rouge:rougeL'."
+        )
+
+
+def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> TextDistance:
+    """Return the distance of a metric of the package evaluate.
+
+    d(x, y) = 1 - score(references=x, predictions=y), or the score itself where that is a distance already. The ranks of
+    triangles ask for the order of distances alone, so the range of the score does not matter.
+
+    `name` is "evaluate:NAME:KEY", where the key of the result is the metric's own name if it is left out; `scores` is
+    "similarity" or "distance". The function takes two lists of texts; a metric that gives a list under its key is asked
+    once, any other one pair by pair.
+    """
+    metric_name, _, key = name.removeprefix(EVALUATE_PREFIX).partition(":")
+    try:
+        metric = load(metric_name)
+    except Exception as error:  # of the Hub, of the network, of packages that the metric lacks
+        raise ImportError(
+            f"distance: expected a metric that evaluate can load as {shown_value(metric_name)}, got "
+            f"{type(error).__name__} ({reason_of(error)}). Check the name and the connection, install what it needs, "
+            "or give a function of two lists as distance."
+        ) from error
+    key = key or os.path.basename(metric_name.removesuffix(".py"))
+    options = PER_PAIR_OPTIONS.get(os.path.basename(metric_name.removesuffix(".py")), {})
+
+    def distance(first: list[str], second: list[str]) -> np.ndarray:
+        values = _as_values(_scores(metric, key, options, first, second), len(first))
+        return 1 - values if scores == "similarity" else values
+
+    return distance
+
+
+def _scores(metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str]) -> list[Any]:
+    ask = functools.partial(_asked, metric, key, options, as_lists=takes_lists(metric))
+    # The first two pairs show whether the metric scores pairs or means over them.
+    n_tried = min(2, len(references))
+    tried = ask(references[:n_tried], predictions[:n_tried])
+    if isinstance(tried, list | tuple | np.ndarray) and len(tried) == n_tried:
+        rest = ask(references[n_tried:], predictions[n_tried:]) if len(references) > n_tried else []
+        return [*tried, *rest]
+    scores = [ask([reference], [prediction]) for reference, prediction in zip(references, predictions, strict=True)]
+    return [s[0] if isinstance(s, list | tuple | np.ndarray) and len(s) == 1 else s for s in scores]
+
+
+def takes_lists(metric: Any) -> bool:
+    """Return whether a metric takes a list of references for each prediction, and not a single text."""
+    features = getattr(metric, "features", None)
+    alternatives = features if isinstance(features, list) else [features]
+    # Features of lists, and they alone, have a feature inside.
+    return all(hasattr((form or {}).get("references"), "feature") for form in alternatives)
+
+
+def _asked(
+    metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str], *, as_lists: bool
+) -> Any:
+    sides = {"references": [[text] for text in references] if as_lists else references, "predictions": predictions}
+    try:
+        result = metric.compute(**sides, **options)
+    except Exception as error:
+        raise ValueError(
+            f"distance: expected a metric that scores pairs of texts, got {type(error).__name__} from "
+            f"{shown_value(metric.name)} ({reason_of(error)}). Use another metric, or a function of two lists."
+        ) from error
+    if not isinstance(result, dict) or key not in result:
+        keys = sorted(result) if isinstance(result, dict) else type(result).__name__
+        raise ValueError(
+            f"distance: expected the key {shown_value(key)} in the result of {shown_value(metric.name)}, got "
+            f"{shown_value(keys)}. Write 'evaluate:NAME:KEY'."
+        )
+    return result[key]

@@ -1,0 +1,1 @@
+../../manycaps/kit/novel_ngrams.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/text_ptb_tokenizer.py

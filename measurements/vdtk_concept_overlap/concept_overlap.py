@@ -1,0 +1,1 @@
+../../manycaps/kit/concept_overlap.py

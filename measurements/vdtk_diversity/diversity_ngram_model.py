@@ -1,1 +1,0 @@
-../../manycaps/kit/diversity_ngram_model.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/leave_one_out.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/leave_one_out_draws.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/sets_triangle_rank.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/text_cider_table.py

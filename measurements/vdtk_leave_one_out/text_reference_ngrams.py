@@ -1,1 +1,0 @@
-../../manycaps/kit/text_reference_ngrams.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/text_sentence_encoder.py

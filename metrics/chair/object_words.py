@@ -1,0 +1,1 @@
+../../manycaps/kit/object_words.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/coco_scores.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/clip_token_matching.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/text_word_vectors.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/text_document_counts.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/media_images.py

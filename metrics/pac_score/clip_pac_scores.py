@@ -1,1 +1,0 @@
-../../manycaps/kit/clip_pac_scores.py

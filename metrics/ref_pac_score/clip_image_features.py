@@ -1,1 +1,0 @@
-../../manycaps/kit/clip_image_features.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/meteor_nltk.py

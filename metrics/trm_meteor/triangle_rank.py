@@ -1,0 +1,1 @@
+../../manycaps/kit/triangle_rank.py
