@@ -1,4 +1,4 @@
-"""The studies of docs/studies.md, and the captions that each runs on."""
+"""The studies of docs/studies.md, the captions that each runs on, and the sentence that each program backs."""
 
 from collections.abc import Mapping
 
@@ -48,4 +48,32 @@ SMALL: Mapping[str, str] = {
     "human_parity_experts": "--distances meteor",
     "human_ratings": "--measures meteor metrics",
     "real_systems": "--distance meteor",
+}
+
+# By program: the sentence that it backs, and where it stands. A program that backs none goes, with its results.
+SENTENCES: Mapping[str, str] = {
+    "sensitivity": "P1, Figures 3 and 4: fewer candidates are needed (docs/studies.md, claims 1 to 4 of the paper)",
+    "temperature": "P1, Figure 5: the divergence is least between low and high temperatures (docs/studies.md)",
+    "search": "P1: greedy search has the best METEOR and a high divergence (docs/studies.md)",
+    "quality_diversity": "P1: METEOR and CIDEr-D see quality alone, triangle ranks diversity as well (docs/studies.md)",
+    "central_captions": "P1, Figures B.4 to B.7: central captions are sparse in detail (docs/studies.md)",
+    "efficiency": "P1, Table 2: rows per second beside the authors' programs (docs/studies.md)",
+    "embeddings": "P1, Appendix B.1: which embedding sees most (docs/studies.md)",
+    "known_truth": "the excess of every set metric is lowest at the people, plain scores are not (docs/studies.md)",
+    "rewards": "CIDEr-D collapses a captioner, the energy score does not (docs/training.md, docs/index.md)",
+    "inference": "simulations count how often intervals, tests and detectable differences hold (docs/compare.md)",
+    "human_parity_power": "T2 finds what TRM, MMD and Frechet miss (cards of human_parity and of seven set metrics)",
+    "human_parity_truth": "each sentence is false in at most 5% of the cases (card of human_parity)",
+    "human_parity_experts": "the tail agrees with experts' ratings (card of human_parity)",
+    "human_ratings": "what agrees with the raters of 21 real systems (README.md)",
+    "real_systems": "what is said of real captioners (README.md)",
+    "damage_study": "what it finds and what it misses (cards of trm_meteor, trm_cider, trm_bert, mmd_bert, fid_bert)",
+    "general_damage": "the same with other distances and kernels (cards of trm and mmd)",
+    "level_study": "people are rejected in 5% of corpora (the same five cards)",
+    "msvd_systems": "plain METEOR prefers the system that repeats itself (cards of trm_meteor and trm_cider)",
+    "embedding_metric_sizes": "how to read a value, by the numbers of captions (cards of the embedding metrics)",
+    "compare_mauve": "beside MAUVE (cards of the embedding metrics)",
+    "leave_one_out": "how people score against each other on whole data sets (card of vdtk_leave_one_out)",
+    "paired_test_study": "level and power of the test of two systems (docs/compare.md)",
+    "wording_study": "level and power of the test of wording (docs/human_parity.md)",
 }

@@ -7,8 +7,8 @@ import shlex
 import pytest
 
 from scripts.studies.study_frame import read_lines, write_lines
-from scripts.studies.study_list import BUNDLED, SMALL, STUDIES
-from tests.tools import ROOT, SOURCES
+from scripts.studies.study_list import BUNDLED, SENTENCES, SMALL, STUDIES
+from tests.tools import ROOT, SOURCES, TOOLS
 
 PAGE = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## `(\w+)`.*?\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -37,6 +37,11 @@ def without_times(study, text):
     rows = [line.split(",") for line in text.splitlines()]
     kept = [i for i, column in enumerate(rows[0]) if column not in TIMED.get(study, ())]
     return [[row[i] for i in kept] for row in rows]
+
+
+def test_every_program_backs_a_sentence():
+    programs = {path.stem for path in TOOLS if path.parent.name == "studies"}
+    assert programs - {"renew_studies"} == {*SENTENCES}
 
 
 def test_all_studies_are_in_the_list():
