@@ -52,13 +52,13 @@ SMALL: Mapping[str, str] = {
 
 # By program: the sentence that it backs, and where it stands. A program that backs none goes, with its results.
 SENTENCES: Mapping[str, str] = {
-    "sensitivity": "P1, Figures 3 and 4: fewer candidates are needed (docs/studies.md, claims 1 to 4 of the paper)",
-    "temperature": "P1, Figure 5: the divergence is least between low and high temperatures (docs/studies.md)",
-    "search": "P1: greedy search has the best METEOR and a high divergence (docs/studies.md)",
-    "quality_diversity": "P1: METEOR and CIDEr-D see quality alone, triangle ranks diversity as well (docs/studies.md)",
-    "central_captions": "P1, Figures B.4 to B.7: central captions are sparse in detail (docs/studies.md)",
-    "efficiency": "P1, Table 2: rows per second beside the authors' programs (docs/studies.md)",
-    "embeddings": "P1, Appendix B.1: which embedding sees most (docs/studies.md)",
+    "sensitivity": "Chan et al. (2022), Figure 3, Tables 1 and B.1: fewer candidates are needed (docs/studies.md)",
+    "temperature": "Chan et al., Figure 5: the divergence is least between low and high temperatures (docs/studies.md)",
+    "search": "Chan et al., Figure 6: greedy search has the best METEOR and a high divergence (docs/studies.md)",
+    "quality_diversity": "Chan et al., Figures B.2 and B.3: triangle ranks see quality and diversity (docs/studies.md)",
+    "central_captions": "Chan et al., Figures B.4 to B.7: central captions are sparse in detail (docs/studies.md)",
+    "efficiency": "Chan et al., Table 2: rows per second beside the authors' programs (docs/studies.md)",
+    "embeddings": "Chan et al., Appendix B.1: which embedding sees most (docs/studies.md)",
     "known_truth": "the excess of every set metric is lowest at the people, plain scores are not (docs/studies.md)",
     "rewards": "CIDEr-D collapses a captioner, the energy score does not (docs/training.md, docs/index.md)",
     "inference": "simulations count how often intervals, tests and detectable differences hold (docs/compare.md)",
