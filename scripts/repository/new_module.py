@@ -5,7 +5,7 @@ python -m scripts.repository.new_module word_count --kind measurement       meas
 
 Copies scripts/repository/module_template: the folder; and its maths as manycaps/kit/text_NAME.py, to which the folder
 has a link. Its page is a link to app.py of the template. Adds a record to manycaps/catalog.py, and renews links and the
-tables that tools write. The new module passes every test over all modules from the start; what to change is printed at
+table of docs/metrics.md. The new module passes every test over all modules from the start; what to change is printed at
 the end.
 """
 

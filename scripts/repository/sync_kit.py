@@ -6,8 +6,8 @@ python -m scripts.repository.sync_kit --check   change nothing; exit 1 and list 
 A module folder works alone once its links are files: as a Space, in a wheel, or exported. Its links are the files that
 its main script imports, and those that these import. evaluate's loader copies only the files that the main script
 names: what it does not import itself is named in a block of imports that this tool writes. In the kit every main script
-has a link, so that `manycaps.load` finds it beside the files that it imports. The tables of CONTRIBUTING.md and
-docs/metrics.md are written out of the files of the kit and the records of manycaps/catalog.py.
+has a link, so that `manycaps.load` finds it beside the files that it imports. The table of docs/metrics.md is written
+out of the records of manycaps/catalog.py.
 """
 
 import argparse
@@ -17,14 +17,13 @@ import os
 import pathlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "manycaps" / "kit"
 REPAIR = "Run `make format`."
 
-# Around the table of files in CONTRIBUTING.md, and around that of modules in docs/metrics.md.
-KIT_MARKS = ("<!-- kit: written by scripts/repository/sync_kit.py -->", "<!-- end of kit -->")
+# Around the table of modules in docs/metrics.md.
 MODULE_MARKS = ("<!-- modules: written by scripts/repository/sync_kit.py -->", "<!-- end of modules -->")
 
 # First lines of the block of imports that this tool writes into a main script.
@@ -153,18 +152,6 @@ def unused_files() -> Iterator[str]:
             yield f"{path.relative_to(ROOT)}: nothing imports it. Delete it."
 
 
-def kit_table() -> str:
-    """Return the table of CONTRIBUTING: every file of the kit, what it is for, and which modules need it."""
-    rows = ["| file | what it holds | modules |", "|---|---|---|"]
-    folders = module_folders()
-    for path in kit_files():
-        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        users = [folder.name for folder in folders if (folder / path.name).exists()]
-        used_by = "all" if len(users) == len(folders) else ", ".join(users) or "none; pages and commands"
-        rows.append(f"| `{path.name}` | {docstring.partition(chr(10))[0].rstrip('.')} | {used_by} |")
-    return "\n".join(rows)
-
-
 def module_table() -> str:
     """Return the table of docs/metrics.md: what every module compares, with what, and its card."""
     # Imported when it is needed: a new module has its record by then.
@@ -177,27 +164,27 @@ def module_table() -> str:
     return "\n".join(rows)
 
 
-def sync_table(name: str, marks: tuple[str, str], table: Callable[[], str], check: bool) -> Iterator[str]:
-    """Bring the table between two marks of a page up to date, where there is this page, and yield what is wrong."""
-    page = ROOT / name
+def sync_table(check: bool) -> Iterator[str]:
+    """Bring the table of docs/metrics.md up to date, where there is this page, and yield what is wrong."""
+    page = ROOT / "docs" / "metrics.md"
     text = page.read_text(encoding="utf-8") if page.exists() else ""
-    before, _, rest = text.partition(marks[0])
-    expected = f"{before}{marks[0]}\n{table()}\n{marks[1]}{rest.partition(marks[1])[2]}" if text else ""
+    before, _, rest = text.partition(MODULE_MARKS[0])
+    after = rest.partition(MODULE_MARKS[1])[2]
+    expected = f"{before}{MODULE_MARKS[0]}\n{module_table()}\n{MODULE_MARKS[1]}{after}" if text else ""
     if text != expected and check:
-        yield f"{name}: the table is not up to date. {REPAIR}"
+        yield f"docs/metrics.md: the table is not up to date. {REPAIR}"
     elif text != expected:
         page.write_text(expected, encoding="utf-8", newline="\n")
 
 
 def sync_all(check: bool) -> list[str]:
-    """Sync or check every module folder, the kit and both tables, and return what is wrong."""
+    """Sync or check every module folder, the kit and the table of modules, and return what is wrong."""
     folders = module_folders()
     scripts = {main_script(folder).name: main_script(folder) for folder in folders}
     own = {path.name for path in kit_files()} | {"__init__.py"}
     problems = [problem for folder in folders for problem in sync_folder(folder, check)]
     problems += [*sync_links(KIT, scripts, own, check), *unused_files()]
-    problems += sync_table("CONTRIBUTING.md", KIT_MARKS, kit_table, check)
-    return [*problems, *sync_table("docs/metrics.md", MODULE_MARKS, module_table, check)]
+    return [*problems, *sync_table(check)]
 
 
 def main(check: bool) -> int:
