@@ -63,7 +63,8 @@ def _undecided(test: PairedTest) -> str:
     """Difference, and the one that would have been found."""
     sentence = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
     if math.isfinite(test.minimum_detectable_difference):
-        sentence += f"; one of {as_digits(test.minimum_detectable_difference)} would be detected with {POWER:.0%} power"
+        least = as_digits(test.minimum_detectable_difference)
+        sentence += f"; one of {least} in every row would be detected with {POWER:.0%} power"
     return sentence
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manycaps.comparison.detectable_differences import WrongCaptions
 from manycaps.comparison.homogeneity import SharedAnswers
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
 from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs, faults_of
@@ -219,18 +220,19 @@ def compared_parity(
     margin: float | None = None,
     n_resamples: int,
     seed: int,
+    wrong: WrongCaptions | None = None,
 ) -> ComparedParity:
     """Compare systems with people, and with each other.
 
     `rows` has by system what the module says of its rows, the baseline first, all of the same rows. Without `clusters`
     every row is independent. `distance` is the module's name of it, and `note` what a reader should know of it. Systems
     whose gaps differ by at most `margin`, in the unit of the distance, count as equivalent; None does not ask.
-    `n_resamples` is that of the tests of pairs, and `seed` that of all tests.
+    `n_resamples` is that of the tests of pairs, and `seed` that of all tests. `wrong` is as for `compared_pairs`.
     """
     systems = systems_beside_people(rows, clusters, seed)
-    pairs = compared_pairs(
-        systems, clusters, rounding=ROUNDING.get(distance, 1e-9), margin=margin, n_resamples=n_resamples, seed=seed
-    )
+    rounding = ROUNDING.get(distance, 1e-9)
+    tests: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
+    pairs = compared_pairs(systems, clusters, rounding=rounding, margin=margin, wrong=wrong, **tests)
     within: dict[str, bool] = {}
     if margin is not None:
         for system in systems:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.special
 
-from manycaps.comparison.mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, POWER
+from manycaps.comparison.detectable_differences import (
+    MOST_ENUMERATED,
+    Detectable,
+    PairTests,
+    WrongCaptions,
+    detectable_differences,
+)
+from manycaps.comparison.mean_intervals import LEVEL, MOST_EXACT_CLUSTERS
 from manycaps.comparison.paired_tests import (
     drawn_patterns,
     enough_resamples,
@@ -17,7 +24,7 @@ from manycaps.comparison.paired_tests import (
     paired_tests,
 )
 from manycaps.kit.caption_sets import ClusteredMean, mean_interval, mean_of_rows
-from manycaps.kit.parity_tails import joint_p_value, level_of_gaps, noncentrality_of_f
+from manycaps.kit.parity_tails import WEIGHT_OF_TAILS, joint_p_value, level_of_gaps
 from manycaps.kit.parity_tests import GAPS, sums_of_clusters
 
 if TYPE_CHECKING:
@@ -28,9 +35,6 @@ FAULTS = ("faulty_share", "unlike_people_share", "odd_wording_share")
 
 # Other shares of which pairs are tested, where both systems have them.
 LIKENESS = ("ordinary_share", "formulaic_share", "near_duplicate_share")
-
-# Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
-MOST_ENUMERATED = 14
 
 
 class ShareTest(NamedTuple):
@@ -70,10 +74,7 @@ class ParityPair(NamedTuple):
     shares: Sequence[ShareTest]
     # Fidelity, diversity and wording gap, as far as both systems have them.
     gaps: Sequence[GapDifference]
-    # Difference of the fidelity gaps that is found 80 % of the time, after Holm's rule as well; infinity where there
-    # are too few rows to distinguish any two systems; and the least number of rows that suffices.
-    detectable_gap: float
-    least_rows: int
+    detectable: Detectable
     # Names of the systems of which many captions also occur among the references: then they are not compared.
     copying: Sequence[str]
     # Whether both gaps are shown to differ by less than the margin; None where no margin was given, or where the
@@ -101,10 +102,14 @@ class ParityPair(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return every number."""
         return {
-            **self._asdict(),
+            **{key: value for key, value in self._asdict().items() if key != "detectable"},
             "shares": [share._asdict() for share in self.shares],
             "gaps": [gap._asdict() for gap in self.gaps],
             "copying": list(self.copying),
+            "detectable_gap": self.detectable.gap,
+            "detectable_wrong_captions": self.detectable.wrong_captions,
+            "detectable_wrong_rows": self.detectable.wrong_rows,
+            "least_rows": self.detectable.least_rows,
             "kind": self.kind,
             "fewer_faults": self.faults and self.faults.better,
             "more_like_people": {
@@ -153,8 +158,12 @@ def compared_pairs(
     margin: float | None,
     n_resamples: int,
     seed: int,
+    wrong: WrongCaptions | None = None,
 ) -> list[ParityPair]:
-    """Compare every system with every one before it; two gaps that differ by no more than `rounding` are equal."""
+    """Compare every system with every one before it; two gaps that differ by no more than `rounding` are equal.
+
+    `wrong` says what wrong captions are like, for the share of them that would be detected.
+    """
     chosen = [(later, earlier) for later in range(len(systems)) for earlier in range(later)]
     if not chosen:
         return []
@@ -177,7 +186,8 @@ def compared_pairs(
     for k, (i, j) in enumerate(chosen):
         first, second = systems[i], systems[j]
         share_tests = _credited([results[share] for share in shares[k] if share in results], (first, second))
-        detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_draws, are_tested[k])
+        tests = _tests_of_pair(shares[k], len(chosen), n_draws)
+        detectable = detectable_differences(differences[k], clusters, tests, (first, second), wrong)
         pairs.append(
             ParityPair(
                 first.name,
@@ -186,13 +196,19 @@ def compared_pairs(
                 adjusted[k],
                 share_tests,
                 _differences(first, second, clusters),
-                detectable.gap,
-                detectable.least_rows,
+                detectable,
                 [side.name for side in (first, second) if side.copies],
                 _pair_within(first, second, differences[k], share_tests, clusters, margin),
             )
         )
     return pairs
+
+
+def _tests_of_pair(shares: "Sequence[_ComparedShare]", n_pairs: int, n_resamples: int) -> PairTests:
+    """The levels of the tests of a pair, the first of all by Holm's rule."""
+    level = LEVEL / n_pairs
+    of_gaps, of_shares = level_of_gaps(bool(shares)) / n_pairs, level * WEIGHT_OF_TAILS / max(1, len(shares))
+    return PairTests(of_gaps, of_shares, shares[0].key if shares else None, n_resamples)
 
 
 def _credited(tests: list[ShareTest], systems: "tuple[SystemParity, SystemParity]") -> list[ShareTest]:
@@ -363,33 +379,6 @@ def _adjusted_tests(shares: Sequence[_ComparedShare]) -> dict[_ComparedShare, Sh
     p_values = holm_p_values(np.array([share.p_value for share in shares]))
     better = holm_p_values(np.array([share.better_p_value() for share in shares]))
     return {share: share.result(float(p), float(q)) for share, p, q in zip(shares, p_values, better, strict=True)}
-
-
-class DetectableGap(NamedTuple):
-    """What the paired test of the gaps finds with so many rows."""
-
-    # Difference of the fidelity gaps, whatever that of the diversity gaps is; NaN where gaps do not vary.
-    gap: float
-    least_rows: int
-
-    @classmethod
-    def of(
-        cls, differences: np.ndarray, clusters: Sequence[Hashable] | None, n_pairs: int, n_resamples: int, both: bool
-    ) -> "DetectableGap":
-        """Compute it at the level that the sign-flip test can have after Holm's rule over all pairs."""
-        mean = mean_of_rows(differences[:, 0], clusters)
-        level = level_of_gaps(both) / n_pairs
-        n, k = mean.n_clusters, max(1, int(np.count_nonzero(differences.any(axis=0))))
-        least_rows = max(k + 1, math.ceil(1 - math.log2(level)))
-        if n <= MOST_ENUMERATED:
-            level = math.floor(level * 2 ** (n - 1)) / 2 ** (n - 1)
-        elif level < 1 / (n_resamples + 1):
-            level = 0.0
-        if not level or n <= k:
-            return cls(math.inf, least_rows)
-        error = mean.standard_error
-        gap = math.sqrt(noncentrality_of_f(k, n - k, level, POWER)) * error if error > 0 else math.nan
-        return cls(gap, least_rows)
 
 
 def _pair_within(

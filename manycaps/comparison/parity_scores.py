@@ -2,13 +2,14 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
 from manycaps.catalog import PARITY_DISTANCES
+from manycaps.comparison.detectable_differences import N_WRONG_ROWS, WrongCaptions, other_rows
 from manycaps.comparison.homogeneity import RowDistances
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, ParityRows
@@ -115,6 +116,8 @@ class ParityScores(NamedTuple):
     results: Mapping[str, Mapping[str, Any]]
     # The distances themselves, of any texts of rows.
     distances_of: RowDistances
+    # Captions of other rows beside the references; None for a single row or cluster.
+    wrong: WrongCaptions | None
 
 
 def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
@@ -141,7 +144,10 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
             rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
             results[name] = {"signature": module._signature(module.load_options, values.settings)}
             results[name] |= module.long_text_counts(**columns, options=module.load_options)
-    return ParityScores(rows_of_system, results, row_distances(module, [row.references or [] for row in rows]))
+    references, options = [row.references or [] for row in rows], module.load_options
+    distances_of = row_distances(module, references)
+    wrong = wrong_captions(distances_of, references, options["clusters"], options["seed"])
+    return ParityScores(rows_of_system, results, distances_of, wrong)
 
 
 def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistances:
@@ -162,3 +168,15 @@ def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistan
         return [cosine_distances(cosine_similarities(each[None]))[0] for each in of_rows]
 
     return by_cosine
+
+
+def wrong_captions(
+    distances_of: RowDistances, references: Sequence[Sequence[str]], clusters: Sequence[Hashable] | None, seed: int
+) -> WrongCaptions | None:
+    """Compare what people wrote of other rows, or clusters, with the references of some; None for a single cluster."""
+    rows, others = other_rows(len(references), clusters, N_WRONG_ROWS, seed)
+    if not len(rows):
+        return None
+    captions = [references[other][row % len(references[other])] for row, other in zip(rows, others, strict=True)]
+    texts = [[caption, *references[row]] for caption, row in zip(captions, rows, strict=True)]
+    return WrongCaptions.of_distances(rows, distances_of(texts))

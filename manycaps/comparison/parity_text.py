@@ -189,12 +189,17 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _detectable(pair: ParityPair) -> str:
     """What would be found, or that nothing can be."""
-    if math.isinf(pair.detectable_gap):
-        return f"; too few rows to distinguish any two systems: at least {pair.least_rows} are needed"
-    if math.isnan(pair.detectable_gap):
+    gap, least_rows, wrong_captions, wrong_rows = pair.detectable
+    if math.isinf(gap):
+        return f"; too few rows to distinguish any two systems: at least {least_rows} are needed"
+    if math.isnan(gap):
         return ""
-    gap, power = f"{pair.detectable_gap:.2g}", f"{100 * POWER:.0f} %"
-    return f"; a difference of {gap} between the fidelity gaps would be detected with a power of at least {power}"
+    shares = {"wrong captions": wrong_captions, "rows of wrong captions": wrong_rows}
+    if wrong_rows == wrong_captions:  # rows have one caption
+        del shares["rows of wrong captions"]
+    known = [f"{100 * share:.2g} % more {noun}, " for noun, share in shares.items() if math.isfinite(share)]
+    found = f"{''.join(known)}{'or ' * bool(known)}fidelity gaps that differ by {gap:.2g} in every row"
+    return f"; {found} would be detected with a power of {100 * POWER:.0f} %"
 
 
 def _margin(pair: ParityPair) -> str:

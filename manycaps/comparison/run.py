@@ -160,7 +160,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         with without_warning_of_unread():
             given = {name: value for name, value in _given(options).items() if name in OF_PARITY}
             parity_scores = parity_of_captions(rows, {"distance": distance, "clusters": clusters, **given})
-        tested: dict[str, Any] = {"margin": options.margin, **resampling}
+        tested: dict[str, Any] = {"margin": options.margin, "wrong": parity_scores.wrong, **resampling}
         parity = compared_parity(parity_scores.rows, clusters, distance=distance, note=note, **tested)
         if options.full and len(files) > 1:
             parity = _with_shared_answers(parity, rows, parity_scores.distances_of, clusters)

@@ -1,15 +1,21 @@
 """Two systems beside people: level and power of the joint test, and how often what is said of a pair is false."""
 
+import gzip
 import itertools
 
 import numpy as np
 import pytest
 
+import manycaps
+from manycaps.comparison.detectable_differences import N_WRONG_ROWS, WrongCaptions, other_rows
 from manycaps.comparison.parity import ParityRows, compared_parity
 from manycaps.comparison.parity_pairs import FAULTS, joint_sign_flip_tests
+from manycaps.comparison.parity_scores import row_distances
+from manycaps.kit import parity_tails
 from manycaps.kit.parity_tails import corpus_tails
 from manycaps.kit.parity_tests import row_columns
 from tests import simulated_people
+from tests.golden_folders import DATA
 
 M, N, N_ROWS = 5, 5, 40
 
@@ -76,8 +82,8 @@ def distances_of(rng, n_rows, damages):
     return list(map(simulated_people.distances_of, systems))
 
 
-def as_rows(distances):
-    return ParityRows(row_columns(distances, M), simulated_people.kept_distances((distances, M)))
+def as_rows(distances, m=M):
+    return ParityRows(row_columns(distances, m), simulated_people.kept_distances((distances, m)))
 
 
 def truth_of(damages):
@@ -175,7 +181,83 @@ def test_a_gap_that_is_detectable_is_found_four_times_of_five():
         pair = compared_parity(systems, None, distance="made", n_resamples=199, seed=i).pairs[0]
         differences = np.stack([other[gap] - mine[gap] for gap in ("fidelity_gap", "diversity_gap")])
         covariance = np.cov(differences)
-        mine["fidelity_gap"] += pair.detectable_gap
-        mine["diversity_gap"] += pair.detectable_gap * covariance[0, 1] / covariance[0, 0]
+        mine["fidelity_gap"] += pair.detectable.gap
+        mine["diversity_gap"] += pair.detectable.gap * covariance[0, 1] / covariance[0, 0]
         found += compared_parity(systems, None, distance="made", n_resamples=199, seed=i).pairs[0].p_value <= 0.05
     assert found / n_trials == pytest.approx(0.8, abs=0.04 + 3 * np.sqrt(0.16 / n_trials))
+
+
+class People:
+    """Captions of images, and the distances of all of them: drawn into rows of two systems and the references."""
+
+    def __init__(self, distances, n_texts, size):
+        self.distances, self.n_texts, self.size = distances, n_texts, size
+        self.n_images = len(distances) // n_texts
+
+    def draw(self, rng, n_rows):
+        """Images, and the texts of both systems and the references: no text twice."""
+        images = rng.permutation(self.n_images)[:n_rows]
+        if n_rows > self.n_images:
+            images = rng.integers(self.n_images, size=n_rows)
+        m, n = self.size
+        texts = images[:, None] * self.n_texts + rng.random((n_rows, self.n_texts)).argsort(axis=1)
+        return images, texts[:, :m], texts[:, m : 2 * m], texts[:, 2 * m : 2 * m + n]
+
+    def others(self, rng, images, n):
+        """Texts of one other image for each row."""
+        images = (images + rng.integers(1, self.n_images, len(images))) % self.n_images
+        return images[:, None] * self.n_texts + rng.random((len(images), self.n_texts)).argsort(axis=1)[:, :n]
+
+    def rows(self, *texts):
+        ids = np.concatenate(texts, axis=1)
+        return self.distances[ids[:, :, None], ids[:, None]]
+
+    def pair(self, texts, wrong=None):
+        systems = {str(i): as_rows(self.rows(texts[i], texts[2]), self.size[0]) for i in (0, 1)}
+        return compared_parity(systems, None, distance="made", n_resamples=999, seed=0, wrong=wrong).pairs[0]
+
+    def detectable(self, rng, n_rows):
+        """What is detected, of a corpus of people."""
+        images, *texts = self.draw(rng, n_rows)
+        rows, others = other_rows(n_rows, images.tolist(), N_WRONG_ROWS, seed=int(rng.integers(1000)))
+        wrong = WrongCaptions.of_distances(rows, self.rows(texts[2][others, :1], texts[2][rows]))
+        return self.pair(texts, wrong).detectable
+
+    def is_found(self, rng, n_rows, share, whole):
+        """Whether a system with wrong captions is distinguished from one of people."""
+        images, mine, theirs, references = self.draw(rng, n_rows)
+        m = mine.shape[1]
+        wrong = [self.others(rng, images, m)] if whole else [self.others(rng, images, 1) for _ in range(m)]
+        is_wrong = rng.random((n_rows, 1 if whole else m)) < share
+        mine = np.where(is_wrong, np.concatenate(wrong, axis=1), mine)
+        return self.pair((mine, theirs, references)).p_value <= 0.05
+
+
+def made_people():
+    rng = np.random.default_rng(7)
+    places, n_texts = 1.5 * rng.normal(size=(150, 1, 4)), 15
+    texts = (places + rng.normal(size=(150, n_texts, 4))).reshape(-1, 4)
+    return People(np.sqrt(((texts[:, None] - texts) ** 2).sum(axis=2)), n_texts, (5, 5))
+
+
+def people_of_flickr8k(distance):
+    """600 images of five captions, of which both systems have one."""
+    with gzip.open(DATA / "Flickr8k.token.txt.gz", "rt", encoding="utf-8") as file:
+        captions = [line.rstrip("\n").split("\t")[1] for line in itertools.islice(file, 3_000)]
+    module = manycaps.load("human_parity", distance=distance)
+    return People(row_distances(module, [captions])([captions])[0], 5, (1, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["made", *(pytest.param(d, marks=pytest.mark.realdata) for d in ("meteor", "bert"))])
+def test_wrong_captions_that_are_detectable_are_found_four_times_of_five(source, monkeypatch):
+    """Wrong captions, and rows of them, of which a comparison of people says how many it would detect."""
+    for name in ("LEAST_DRAWS", "MOST_DRAWS"):
+        monkeypatch.setattr(parity_tails, name, 9)  # the systems' own tests say nothing here
+    pool = made_people() if source == "made" else people_of_flickr8k(source)
+    rng, n_trials = np.random.default_rng(8), 150
+    for n_rows in (60, 200, 600):
+        stated = np.mean([pool.detectable(rng, n_rows)[2:] for _ in range(20)], axis=0)
+        for whole in (False, True)[: pool.size[0]]:
+            found = np.mean([pool.is_found(rng, n_rows, stated[int(whole)], whole) for _ in range(n_trials)])
+            assert found == pytest.approx(0.8, abs=0.04 + 3 * np.sqrt(0.16 / n_trials)), (n_rows, whole)

@@ -108,7 +108,9 @@ def test_too_few_rows_are_said(n_rows, least):
 def test_what_could_have_been_found_is_said():
     compared = two_systems(noisy(0.3, seed=1), noisy(0.305, seed=2))
     least = compared.pairs[0].test.minimum_detectable_difference
-    assert f"; one of {least:.3f} would be detected with 80% power" in pair_summary(compared, compared.pairs[0])
+    assert f"; one of {least:.3f} in every row would be detected with 80% power" in pair_summary(
+        compared, compared.pairs[0]
+    )
 
 
 def test_rows_of_a_cluster_belong_together():

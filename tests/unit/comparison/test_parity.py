@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from manycaps.comparison.detectable_differences import Detectable
 from manycaps.comparison.parity import ROUNDING, ComparedParity, SystemParity, compared_parity
 from manycaps.comparison.parity_pairs import GapDifference, ParityPair, ShareTest, _gap_differences
 from manycaps.comparison.parity_scores import parity_of_captions
@@ -36,8 +37,8 @@ def share(key, first, second, better=None):
     return ShareTest(key, first, second, 0.001, 0.001, better)
 
 
-def pair(shares=(), gaps=(), p_value=0.01):
-    return ParityPair("a", "b", p_value, p_value, shares, gaps, 0.1, 5, [], None)
+def pair(shares=(), gaps=(), p_value=0.01, detectable=(0.1, 5)):
+    return ParityPair("a", "b", p_value, p_value, shares, gaps, Detectable(*detectable), [], None)
 
 
 FEWER = share("unlike_people_share", 0.01, 0.2, "a")
@@ -74,6 +75,32 @@ UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
 def test_a_pair_is_told_by_faults_and_by_likeness_and_always_with_a_direction(shares, gaps, line):
     said = pair_line(pair(shares, gaps))
     assert reads(said, line), said
+
+
+IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
+
+
+@pytest.mark.parametrize(
+    ("detectable", "said"),
+    [
+        ((0.031, 6), f"; {IN_EVERY_ROW} would be detected with a power of 80 %"),
+        (
+            (0.031, 6, 0.07, 0.07),
+            f"; 7 % more wrong captions, or {IN_EVERY_ROW} would be detected with a power of 80 %",
+        ),
+        (
+            (0.031, 6, 0.013, 0.042),
+            f"; 1.3 % more wrong captions, 4.2 % more rows of wrong captions, or {IN_EVERY_ROW} would be detected with "
+            "a power of 80 %",
+        ),
+        ((0.031, 6, np.inf, np.inf), f"; {IN_EVERY_ROW} would be detected with a power of 80 %"),
+        ((np.nan, 6), ""),
+        ((np.inf, 6), "; too few rows to distinguish any two systems: at least 6 are needed"),
+    ],
+)
+def test_no_difference_says_how_many_more_wrong_captions_would_be_detected(detectable, said):
+    line = pair_line(pair(p_value=0.3, detectable=detectable))
+    assert line == f"a and b: no difference detected (p = 0.3{said})."
 
 
 def system(name, faults, rows, ordinary=0.05, copied=0.0):
