@@ -51,7 +51,7 @@ def column_of(pictures, file_format, decode=True):
     return table.cast_column("image", datasets.Image(decode=decode)).with_format(file_format)
 
 
-# From (n, height, width, 3) pixels to n images. Files and single arrays: unit/kit/test_media_images.py.
+# From (n, height, width, 3) pixels to n images. Files and single arrays: unit/kit/test_images.py.
 FORMS = {
     "numpy_channels_first": lambda x: list(first(x)),
     "numpy_floats": lambda x: list(x / 255),

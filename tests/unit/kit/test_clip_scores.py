@@ -1,4 +1,4 @@
-"""Cosines, PAC-S and RefPAC-S by hand, and the pairing of candidates with references."""
+"""Scores of CLIP features: PAC-S and RefPAC-S by hand, matching of tokens and frames by loops, and sets."""
 
 import math
 
@@ -6,8 +6,24 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit.clip_scores import PAC_PROMPT, PAC_WEIGHT, pac_s, ref_pac_s, retrieval_ranks
+from manycaps.kit import clip_scores
+from manycaps.kit.clip_scores import (
+    PAC_PROMPT,
+    PAC_WEIGHT,
+    Match,
+    Text,
+    as_image_sets,
+    closest_reference,
+    count_tokens,
+    inverse_document_frequency,
+    match_reference,
+    match_video,
+    pac_s,
+    ref_pac_s,
+    retrieval_ranks,
+)
 from manycaps.kit.embeddings import PAIRS_AT_ONCE, paired_cosines
+from tests.oracles.emscore_loop import reference_values, video_values, weights_by_document_frequency
 from tests.refusals import assert_refused
 
 
@@ -78,3 +94,81 @@ def test_pac_score_ranks_the_images_of_all_rows():
     plain = module.compute(prediction_embeddings=texts, images=images, retrieval=False)
     assert {key: result[key] for key in plain} == plain
     assert_refused(TypeError, ".*retrieval: expected True or False, got 1", manycaps.load, "pac_score", retrieval=1)
+
+
+# Coarse and fine values of captions against the slow loop, and the cases that have no loop.
+
+RNG = np.random.default_rng(0)
+# Two sums of a few dozen float64 terms in another order.
+TOLERANCE = 1e-12
+
+
+def text(n_tokens, d=6, rng=RNG):
+    return Text(rng.standard_normal((n_tokens, d)), rng.random(n_tokens))
+
+
+@pytest.mark.parametrize("n_frames", [1, 2, 9, 40])
+@pytest.mark.parametrize("n_tokens", [2, 3, 77])
+def test_video_values_are_those_of_a_slow_loop(n_tokens, n_frames, monkeypatch):
+    monkeypatch.setattr(clip_scores, "FRAMES_AT_ONCE", 8)
+    caption, frames = text(n_tokens), RNG.standard_normal((n_frames, 6)).astype(np.float32)
+    expected = video_values(caption.tokens.tolist(), caption.weights.tolist(), frames.tolist())
+    assert tuple(match_video(caption, frames)) == pytest.approx(expected, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(("n_tokens", "n_reference"), [(2, 2), (3, 9), (20, 4)])
+def test_reference_values_are_those_of_a_slow_loop(n_tokens, n_reference):
+    caption, reference = text(n_tokens), text(n_reference)
+    columns = [part.tolist() for own in (caption, reference) for part in (own.tokens, own.weights)]
+    assert tuple(match_reference(caption, reference)) == pytest.approx(reference_values(*columns), abs=TOLERANCE)
+
+
+def test_what_is_undefined_is_nan():
+    caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
+    cancelling = match_video(caption, np.array([[1.0, 0.0], [-1.0, 0.0]]))
+    assert np.isnan(cancelling.coarse)
+    assert cancelling.fine_recall == 0.5
+    orthogonal = match_video(Text(np.array([[1.0, 0.0]]), np.ones(1)), np.array([[0.0, 1.0]]))
+    assert np.isnan(orthogonal.fine_f)
+    assert np.isnan(orthogonal.values()["emscore_pac"])
+    assert (orthogonal.coarse, orthogonal.fine_precision, orthogonal.fine_recall) == (0.0, 0.0, 0.0)
+
+
+def test_the_closest_reference_has_the_largest_whole_score():
+    """(coarse + F) / 2, and neither of them alone."""
+    matches = [Match(0.6, 0.1, 0.1, 0.1), Match(0.5, 0.5, 0.5, 0.5), Match(0.1, 0.6, 0.6, 0.6)]
+    assert closest_reference(matches, "equation_8") == matches[1]
+
+
+START, END = 49406, 49407
+
+
+def documents(n, rng):
+    return [(START, *rng.integers(1, 30, rng.integers(0, 12)).tolist(), END) for _ in range(n)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 12, 200])
+def test_weights_are_the_authors(n):
+    rng = np.random.default_rng(n)
+    texts = [*documents(n, rng), (START, 3, END)]
+    expected = weights_by_document_frequency(texts)
+    weights = inverse_document_frequency(count_tokens(texts), START, END)
+    for ids in (*texts, (START, 9999, 0, END)):
+        assert weights.of(ids).tolist() == pytest.approx([expected[i] for i in ids], abs=1e-12)
+
+
+# Columns of images and captions as sets: rows, places for messages.
+
+
+def test_a_generator_is_not_read_before_its_images_are_needed():
+    seen = []
+
+    def images():
+        for name in "abc":
+            seen.append(name)
+            yield name
+
+    sets = as_image_sets(images(), "prediction_images")
+    assert (seen, sets.sizes) == (["a"], None)
+    assert list(sets.images) == ["a", "b", "c"]
+    assert as_image_sets((list(row) for row in ("ab", "c")), "prediction_images").sizes == [2, 1]

@@ -1,5 +1,6 @@
-"""The encoder: what it embeds and in which order, where it finds its model, and every message."""
+"""Vectors of captions: the sentence encoder and where it finds its model, word vectors, windows, and what is kept."""
 
+import gzip
 import json
 import logging
 import os
@@ -13,8 +14,20 @@ import huggingface_hub
 import numpy as np
 import pytest
 
+import manycaps
 import manycaps.kit.embeddings as encoders
-from manycaps.kit.embeddings import DEFAULT_ENCODER, ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
+from manycaps.kit.embeddings import (
+    BYTES_PER_ENTRY,
+    DEFAULT_ENCODER,
+    ENCODER_DEFAULTS,
+    RememberedFeatures,
+    SentenceEncoder,
+    load_model,
+    model_folder,
+    read_word_vectors,
+    sentence_windows,
+    sentences,
+)
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.refusals import assert_refused
@@ -294,3 +307,159 @@ def test_hf_hub_offline_opens_no_connection(monkeypatch, tmp_path):
     with ThreadPoolExecutor() as threads:  # huggingface_hub 0.34 keeps a connection of each thread
         threads.submit(refused, OSError, ".*OfflineModeIsEnabled", encoder="someone/model").result()
     assert opened == []
+
+
+# Word vectors: the layouts of GloVe and fastText, means by hand, unknown words, and refusals.
+
+VECTORS = {"a": (1.0, 0.0, 0.5), "dog": (0.0, 2.0, -0.5), "Dog": (9.0, 9.0, 9.0), "été": (0.25, 0.0, 0.0)}
+LINES = [f"{word} {' '.join(map(str, numbers))}" for word, numbers in VECTORS.items()]
+
+# Layouts: the lines of a file, and its name.
+LAYOUTS = {
+    "GloVe": (LINES, "vectors.txt"),
+    "fastText": (["4 3", *(f"{line} " for line in LINES)], "vectors.vec"),
+    "compressed": (LINES, "vectors.txt.gz"),
+    "a word that comes twice": ([*LINES, "dog 7 7 7"], "vectors.txt"),
+    "no last line end": (["\n".join(LINES)], "vectors.txt"),
+    "a word of numbers": ([*LINES, "3 1 1 1"], "vectors.txt"),
+}
+
+
+def written(folder, lines, name="vectors.txt"):
+    data = "".join(f"{line}\n" for line in lines).encode()
+    (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return folder / name
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_means_by_hand(tmp_path, layout):
+    vectors = read_word_vectors(written(tmp_path, *LAYOUTS[layout]))
+    captions = ["A dog!", "a a dog", "été"]
+    expected = [[0.5, 1.0, 0.0], [2 / 3, 2 / 3, 1 / 6], [0.25, 0.0, 0.0]]
+    np.testing.assert_allclose(vectors.means(captions), expected, atol=1e-15)
+    assert vectors.n_unknown([*captions, "two cats", "two cats"]) == 4
+
+
+def test_a_caption_without_a_known_word_has_the_mean_of_the_file(tmp_path):
+    vectors = read_word_vectors(written(tmp_path, LINES))
+    np.testing.assert_allclose(vectors.means(["two cats", ""]), [np.mean(list(VECTORS.values()), axis=0)] * 2)
+
+
+def test_few_odd_lines_are_skipped(tmp_path):
+    lines = [*LINES, *(f"w{i} 1 2 3" for i in range(200)), ". . . 1 2 3"]
+    np.testing.assert_array_equal(read_word_vectors(written(tmp_path, lines)).means(["w199"]), [[1.0, 2.0, 3.0]])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["a 1 2", "b 1"], "expected 3 columns in every line of"),
+        (["a 1 2", "b 1 x"], "expected a word and its numbers in every line of"),
+        (["a 1 nan"], "expected finite numbers in"),
+        (["a"], "expected a word and its numbers in every line of"),
+        ([], "expected a word and its numbers in every line of"),
+        (['{"a": [1, 2]}'], "expected a word and its numbers in every line of"),
+    ],
+)
+def test_refuses_files(tmp_path, lines, message):
+    with pytest.raises(ValueError, match="^encoder: ") as caught:
+        read_word_vectors(written(tmp_path, lines))
+    assert message in str(caught.value)
+
+
+def test_refuses_what_is_no_gzip_file(tmp_path):
+    (tmp_path / "a.txt.gz").write_bytes(b"a 1 2\n")
+    assert_refused(ValueError, ".*expected a gzip file", read_word_vectors, tmp_path / "a.txt.gz")
+
+
+@pytest.mark.parametrize("name", ["trm_bert", "human_parity", "mmd_bert"])
+def test_modules_embed_by_word_vectors(tmp_path, name):
+    path = written(tmp_path, LINES)
+    columns = {
+        "predictions": [["a dog", "a dog dog", "dog a cat"]] * 3,
+        "references": [["a", "dog dog dog a", "a a a dog"]] * 3,
+    }
+    module = manycaps.load(name, encoder=f"vectors:{path}", details=True)
+    result = module.compute(**columns)
+    assert result["n_unknown_words"] == 3
+    assert "|encoder:vectors:vectors.txt|" in f"{result['signature']}|"
+    vectors = read_word_vectors(path)
+    by_function = manycaps.load(name, encoder=vectors.means).compute(**columns)
+    assert result[next(iter(by_function))] == pytest.approx(next(iter(by_function.values())), abs=1e-12)
+
+
+def test_refuses_a_missing_file_and_windows():
+    module = manycaps.load("trm_bert", encoder="vectors:/no/such/file.txt")
+    with pytest.raises(FileNotFoundError, match="expected a file of word vectors, got '/no/such/file.txt'"):
+        module.compute(predictions=[["a", "b"]], references=[["a", "b"]])
+    with pytest.raises(ValueError, match="beside word vectors as encoder, got 'window'"):
+        manycaps.load("trm_bert", encoder="vectors:a.txt", long_texts="window")
+
+
+# Sentences, windows of them, and what a caption of several windows is.
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("A dog", ["A dog"]),
+        ("A dog.  Two cats?", ["A dog.", "Two cats?"]),
+        ('He says "stop." A dog (wet!) runs', ['He says "stop."', "A dog (wet!)", "runs"]),
+        ("at 3.5 m. Mr. Dog", ["at 3.5 m.", "Mr.", "Dog"]),
+        ("one\n\n two \n", ["one", "two"]),
+        ("\u72d7\u3002\u732b\u3002", ["\u72d7\u3002", "\u732b\u3002"]),
+        ("", []),
+        (" . ", [" ."]),
+    ],
+)
+def test_sentences(caption, expected):
+    assert sentences(caption) == expected
+
+
+def fits(text):
+    return len(text.split()) <= 4
+
+
+@pytest.mark.parametrize(
+    ("caption", "windows"),
+    [
+        ("a b. c d.", ["a b. c d."]),
+        ("a b. c. d e f. g.", ["a b. c.", "d e f. g."]),
+        ("a b c d e f g", ["a b c d e f g"]),
+        ("a. b c d e f. g", ["a.", "b c d e f.", "g"]),
+    ],
+)
+def test_windows_hold_whole_sentences_in_order(caption, windows):
+    assert sentence_windows(caption, fits) == windows
+
+
+# Features that are remembered: what goes first, and how many bytes stay.
+
+
+def test_the_bound_holds_whatever_the_sizes():
+    features = RememberedFeatures(10 * BYTES_PER_ENTRY)
+    for i in range(200):
+        features.put(i % 37, bytes(i), i * 7)
+        sizes = [features._entries[key][1] for key in features._entries]
+        assert sum(sizes) == features._n_used <= 10 * BYTES_PER_ENTRY
+
+
+def test_what_is_larger_than_the_bound_drives_nothing_out():
+    features = RememberedFeatures(2 * BYTES_PER_ENTRY)
+    features.put("a", 1, 0)
+    features.put("b", 2, 2 * BYTES_PER_ENTRY)
+    assert (features.get("a"), features.get("b")) == (1, None)
+    features.put("a", 3, 2 * BYTES_PER_ENTRY)  # the old value is not the answer any more
+    assert features.get("a") is None
+
+
+def test_threads_share_it():
+    features = RememberedFeatures(5 * BYTES_PER_ENTRY)
+
+    def work(i):
+        features.put(i % 11, i % 11, 0)
+        assert features.get(i % 7) in (None, i % 7)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(5000)))
+    assert len(features) == 5

@@ -1,16 +1,33 @@
-"""Tables of document frequencies, of n-grams and of CLIP's tokens: what is read, what is refused."""
+"""CIDEr-D, BLEU and ROUGE-L by hand and by loops, and tables of document frequencies."""
 
 import json
+import random
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from manycaps import coco, functional, load
 from manycaps.catalog import MODULES
 from manycaps.command_line import main
+from manycaps.kit import ngram_scores
 from manycaps.kit.clip_scores import TokenFrequency, check_idf, load_token_frequency
-from manycaps.kit.ngram_scores import DocumentFrequency, check_document_frequency, load_document_frequency
+from manycaps.kit.ngram_scores import (
+    CrossBleu,
+    DocumentFrequency,
+    ReferenceNgrams,
+    bleu_scores,
+    check_document_frequency,
+    cider_d_scores,
+    common_lengths,
+    document_frequencies,
+    load_document_frequency,
+)
+from manycaps.kit.tokenization import word_ids
 from manycaps.rewards import CiderReward, EnergyReward
 from tests.meteor15_data import write_data
+from tests.oracles import bleu_rouge_loop
 from tests.refusals import assert_refused
 
 VOCABULARY = {"a</w>": 320, "dog</w>": 1929, "cat</w>": 2368}
@@ -144,3 +161,74 @@ def test_commands_that_count_documents_warn_too(tmp_path, capsys):
 
 def test_every_module_that_counts_documents_is_tried():
     assert {name for name, record in MODULES.items() if record.counts_documents} <= {*WEIGHTLESS, "coco_caption"}
+
+
+# CIDEr-D distances: what a row is worth does not depend on the rows beside it.
+
+WORDS = "a the dog cat man woman red small runs sits cooks on beach street with and".split()
+
+
+def test_a_row_has_the_same_bits_alone_and_among_others():
+    generator = random.Random(0)
+    rows = [[generator.choices(WORDS, k=generator.randint(4, 14)) for _ in range(5)] for _ in range(40)]
+    frequencies = document_frequencies(rows)
+    together = cider_d_scores(rows, frequencies, len(rows))
+    for order in (range(39, -1, -1), generator.sample(range(40), 40)):
+        shuffled = cider_d_scores([rows[i] for i in order], frequencies, len(rows))
+        assert [scores.tolist() for scores in shuffled] == [together[i].tolist() for i in order]
+    alone = [cider_d_scores([row], frequencies, len(rows))[0] for row in rows]
+    assert [scores.tolist() for scores in alone] == [scores.tolist() for scores in together]
+
+
+# BLEU by hand: clipping, lengths and sets by themselves; and each candidate with each row.
+
+TEXT = st.lists(st.sampled_from("abc"), max_size=7)
+ROWS = st.lists(st.lists(TEXT, min_size=1, max_size=3), min_size=1, max_size=4)
+SAME_OF_BLEU, OTHER = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
+
+
+def test_a_word_matches_as_often_as_one_reference_has_it():
+    # Papineni et al. (2002), section 2.1: "the" occurs twice in one reference, once in the other, so 2 of 7 match.
+    candidate = ["the"] * 7
+    references = ["the cat is on the mat".split(), "there is a cat on the mat".split()]
+    statistics = ReferenceNgrams.of_rows([[candidate]], [references]).bleu_statistics()[0]
+    assert statistics.tolist() == [2, 0, 0, 0, 7, 6, 5, 4, 7, 7]
+    assert bleu_scores(statistics[None])[0, 0] == pytest.approx(2 / 7, abs=1e-9)
+    assert ReferenceNgrams.of_rows([], []).bleu_statistics().shape == (0, 10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(TEXT, min_size=1, max_size=4), ROWS, st.integers(1, 4))
+def test_every_candidate_with_every_row_equals_its_own_score(candidates, rows, order):
+    expected = [
+        [bleu_scores(ReferenceNgrams.of_rows([[candidate]], [row]).bleu_statistics())[0, order - 1] for row in rows]
+        for candidate in candidates
+    ]
+    found = CrossBleu(candidates, rows, order).scores(0, len(candidates))
+    assert found == pytest.approx(np.array(expected), abs=1e-12)
+
+
+# Longest common subsequences of ROUGE-L, by a loop.
+
+
+def test_batches_do_not_matter(monkeypatch):
+    texts = [list("abcabcabc"[:n]) for n in range(10)] + [["b", "a"] * 30]
+    pairs = np.array([(i, j) for i in range(1, 11) for j in range(1, 11)])
+    numbered = word_ids(texts, {})
+    whole = common_lengths(*numbered, *pairs.T)
+    monkeypatch.setattr(ngram_scores, "MAX_CELLS", 64)
+    assert common_lengths(*numbered, *pairs.T).tolist() == whole.tolist()
+    assert whole.tolist() == [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
+
+
+def test_texts_of_more_words_than_a_number_has_bits(monkeypatch):
+    generator = np.random.default_rng(0)
+    texts = [generator.choice(list("abc"), n).tolist() for n in (1, 62, 63, 64, 65, 130)]
+    pairs = np.array([(i, j) for i in range(6) for j in range(6)])
+    expected = [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
+    numbered = word_ids(texts, {})
+    # A call by itself for each pair, so that short ones meet no long one; then all by lines.
+    assert [common_lengths(*numbered, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
+    assert common_lengths(*numbered, *pairs.T).tolist() == expected
+    monkeypatch.setattr(ngram_scores, "N_BITS", 0)
+    assert common_lengths(*numbered, *pairs.T).tolist() == expected
