@@ -6,8 +6,6 @@ import io
 import os
 import pathlib
 import re
-import struct
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -37,11 +35,6 @@ LARGEST_IMAGE_FILE = 1 << 29
 
 # Longest side that an image may have after its shorter side is scaled; beyond, only the part that is kept is computed.
 MAX_SCALED_SIDE = 16_384
-
-# What a PNG file begins with, and its values per pixel by its type of colour (W3C, PNG specification, sections 5.2 and
-# 11.2.1).
-PNG_MARK = b"\x89PNG\r\n\x1a\n"
-PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 # Brightest value of 16-bit pixels, per level of 8-bit ones: 65535 / 255.
 SIXTEEN_BIT_STEP = 257
@@ -152,8 +145,6 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
     with _damage_named(image, where):
         image = PIL.ImageOps.exif_transpose(image)
         image.load()
-        if isinstance(source, bytes) and source.startswith(PNG_MARK) and _may_be_short(image):
-            _check_png_rows(source)
     return _as_rgb(image, where)
 
 
@@ -230,32 +221,6 @@ def _damage_named(image: PIL.Image.Image, where: str) -> Iterator[None]:
             f"{where}: expected a whole image, got a damaged {image.format or 'image'} ({type(error).__name__}: "
             f"{reason_of(error)}). Fetch the file again."
         ) from error
-
-
-def _may_be_short(image: PIL.Image.Image) -> bool:
-    """Whether the last row is empty, as it is where pixels are missing; interlaced images are taken as they are."""
-    last = image.crop((0, image.height - 1, image.width, image.height))
-    return not image.info.get("interlace") and not np.asarray(last).any()
-
-
-def _check_png_rows(content: bytes) -> None:
-    """Raise if a PNG has fewer pixels than its size says: Pillow silently leaves the rest black."""
-    width, height, bits, colour = struct.unpack(">IIBB", content[16:26])
-    # Each row has a byte for its filter.
-    expected = height * (1 + -(-width * bits * PNG_CHANNELS[colour] // 8))
-    n_bytes = len(zlib.decompressobj().decompress(_png_pixels(content), expected))
-    if n_bytes < expected:
-        raise ValueError(f"{n_bytes:,} of {expected:,} bytes of pixels")
-
-
-def _png_pixels(content: bytes) -> bytes:
-    parts, start = [], len(PNG_MARK)
-    while start + 12 <= len(content):
-        length, kind = struct.unpack(">I4s", content[start : start + 8])
-        if kind == b"IDAT":
-            parts.append(content[start + 8 : start + 8 + length])
-        start += 12 + length
-    return b"".join(parts)
 
 
 def _as_rgb(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
