@@ -3,7 +3,7 @@
 Both evaluate the same captions, from captions to scores, and the numbers are compared. A candidate is the first half
 of a reference and the second half of a caption of another image. The whole evaluation is tokens, BLEU, METEOR,
 ROUGE-L and CIDEr; SPICE is left out. The start of Java is measured on one caption, for each of the three programs
-that an evaluation starts, and counted in one line alone. Seconds are those of processors, of all programs together,
+that an evaluation starts, and counted in one line alone. Seconds are processor time, of all programs together,
 so that other work on the machine does not count. What this project remembers of captions is forgotten before each
 run; METEOR's data are loaded. Memory is the peak of a process of its own, beyond what its imports take, on 1,000,000
 pairs of a candidate and a reference; pycocoevalcap has a tenth of them, and no METEOR, which is another process
@@ -106,7 +106,7 @@ def seconds(*works: Callable[[], object]) -> tuple[float, ...]:
 
 
 def captions(n: int) -> tuple[Captions, Captions]:
-    """Return references and candidates of n images: those of Flickr8k, in turn."""
+    """Return references and candidates of n images: Flickr8k's, in turn."""
     rows = flickr8k_rows()
     generator = random.Random(0)
     gts: Captions = {}
@@ -158,7 +158,7 @@ from pycocoevalcap.meteor.meteor import Meteor
 from pycocoevalcap.rouge.rouge import Rouge
 scorers = [Bleu(4), Rouge(), Cider(), *([Meteor()] if has_meteor == "yes" else [])]
 one = {0: ["a dog"], 1: ["the cat"]}
-def peak():  # of this program alone: ru_maxrss begins with that of its parent
+def peak():  # of this program alone: ru_maxrss begins with its parent's
     return int(re.search(r"VmHWM:\s*(\d+)", pathlib.Path("/proc/self/status").read_text())[1])
 with contextlib.redirect_stdout(io.StringIO()):
     for scorer in scorers:

@@ -1,6 +1,6 @@
 """novelty beside a loop over sets of n-grams of all training captions, which holds them in memory.
 
-Captions are random words of Zipf's frequencies, 10 each; the loop is that of the tests. Speed is per training caption.
+Captions are random words of Zipf's frequencies, 10 each; the loop comes from the tests. Speed is per training caption.
 """
 
 from collections.abc import Iterator

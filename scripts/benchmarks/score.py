@@ -33,7 +33,7 @@ from manycaps.scoring.scorer import loaded_scorer
 from scripts.benchmarks import clip, triangle_rank
 from scripts.benchmarks.timing import Comparison, Work
 
-# Rows of a file, drawn as those of the suite `triangle_rank`.
+# Rows of a file, drawn as in the suite `triangle_rank`.
 N_ROWS = 4_032
 
 N_IMAGES = 32

@@ -150,7 +150,7 @@ class CaptionMetrics:
         # With several processes the last batch was filled up with rows of the first.
         samples, labels = samples[: len(self.rows)], labels[: len(self.rows)]
 
-        # The references never reach the model: they are those of the evaluation rows, in order. Labels prove the order.
+        # The references never reach the model: they belong to the evaluation rows, in order. Labels prove the order.
         references = self.rows["references"]
         if self.decode(labels) != self.decode(self.tokenizer(list(self.rows["caption"]))["input_ids"]):
             raise ValueError("evaluation rows: expected the order of the data set, got another. Do not shuffle them.")

@@ -62,7 +62,7 @@ def create(name: str, kind: str) -> list[pathlib.Path]:
     check_name(name)
     folder = ROOT / KINDS[kind] / name
     folder.mkdir(parents=True)
-    # Maths and hand cases go to those of the kit.
+    # Maths and hand cases go to the kit's.
     elsewhere = {
         "text_new_slug.py": sync_kit.KIT / f"text_{name}.py",
         "test_text_new_slug.py": ROOT / "tests" / "unit" / "kit" / f"test_text_{name}.py",

@@ -10,7 +10,7 @@ python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module
 A Space gets the files of its module folder, read through links, with the cases of `tests.py`, and without other tests
 and caches. In its requirements.txt every package has the version that is installed here, the one that the tests have
 run with. What already exists is compared first and the difference is printed: a second run finds nothing to do. Files
-that only the Space has are deleted from it. The token is that of --token, of the variable HF_TOKEN or of `hf auth
+that only the Space has are deleted from it. The token comes from --token, from the variable HF_TOKEN or of `hf auth
 login`; HF_ENDPOINT names another hub. Needs tests/requirements.txt.
 """
 
@@ -83,7 +83,7 @@ class PushError(Exception):
 
 
 def space_folders() -> dict[str, pathlib.Path]:
-    """Return the folders of all Spaces by name: those of the modules, then the pages of commands."""
+    """Return the folders of all Spaces by name: of the modules, then the pages of commands."""
     folders = [*sync_kit.module_folders(), *sorted(path.parent for path in sync_kit.ROOT.glob("spaces/*/app.py"))]
     return {folder.name: folder for folder in folders}
 

@@ -92,7 +92,7 @@ def with_block(script: str) -> str:
 
 
 def first_names(names: set[str]) -> list[tuple[str, str]]:
-    """Return those of the names that are files of the kit, each with its first function or class, or its first type."""
+    """Return the names that are files of the kit, each with its first function or class, or its first type."""
     found = []
     for path in (KIT / f"{name}.py" for name in sorted(names)):
         if path.exists():

@@ -37,7 +37,7 @@ Captions = Sequence[Sequence[str]]
 
 
 class StudyCaptions(NamedTuple):
-    """Human captions, and those of systems if there are any, image by image."""
+    """Human captions, and systems' if there are any, image by image."""
 
     # What they are, for titles.
     name: str
@@ -94,7 +94,7 @@ def read_coco(folder: pathlib.Path) -> list[dict[str, Any]]:
 
 
 def read_images(folder: pathlib.Path, data: str) -> list[list[str]]:
-    """Return the captions that `read_all_images` finds; of Flickr8k those of a part of the images, drawn at random."""
+    """Return the captions that `read_all_images` finds; of Flickr8k for a part of the images, drawn at random."""
     images = read_all_images(folder, data)
     if data != "Flickr8k":
         return images
@@ -137,7 +137,7 @@ def read_people(files: Sequence[str]) -> dict[str, CaptionRow]:
 
 
 def read_tables(references: Sequence[str], predictions: Sequence[str]) -> tuple[Captions, dict[str, Captions]]:
-    """Return the human captions in tables, and those of systems in others, joined by the ids of the rows."""
+    """Return the human captions in tables, and systems' in others, joined by the ids of the rows."""
     humans = {name: row.references or [] for name, row in read_people(references).items()}
     systems: dict[str, Captions] = {}
     for given in predictions:

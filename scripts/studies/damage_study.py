@@ -16,7 +16,7 @@ of up to 2.5 percentage points.
 
 Written: damage_study.csv: value and excess, means over all rows, with the standard error of the excess; value_pooled,
 the mean of statistic="pooled" (trm modules); found, the share of trials with a corpus p-value of at most 0.05, and
-found_by_harmonic_mean, with that of `combined_p_value`, for the sizes of the first table; rows_needed, with how many
+found_by_harmonic_mean, with `combined_p_value`, for the sizes of the first table; rows_needed, with how many
 rows nine of ten trials would find the damage: ((1.645 s0 + 1.282 s) / excess)^2, with s0^2 the mean variance of the
 rows' null values and s the standard deviation of the rows' excesses; "nan" where the excess is within three standard
 errors of 0, "inf" where it is further below. The tables for the cards are printed at the end.
@@ -48,7 +48,7 @@ parsed = parser.parse_args
 KEY = ("module", "data", "n_candidates", "n_references", "captions", "n_rows")
 COLUMNS = ("value", "value_pooled", "excess", "excess_error", "found", "found_by_harmonic_mean", "rows_needed")
 
-# Numbers of candidates and references: those of the tables of values, and those of the table of rows needed.
+# Numbers of candidates and references: of the tables of values, and of the table of rows needed.
 SIZES = {(2, 3): "Flickr8k", (5, 5): "MSVD", (10, 10): "MSVD"}
 DESIGNS = dict.fromkeys([(1, 5), (2, 3), (3, 2), (5, 5), (10, 5), (20, 5)], "MSVD")
 

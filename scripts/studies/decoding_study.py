@@ -191,7 +191,7 @@ def loss(measure: str, value: float) -> float:
 
 
 def best_settings(lines: Sequence[Line]) -> Iterator[list[Any]]:
-    """Yield, for each speaker and measure, the best setting by the median trial, and those of all trials."""
+    """Yield, for each speaker and measure, the best setting by the median trial, and by every trial."""
     for speaker, measure in itertools.product(distinct(lines, "speaker"), TITLES):
         mine = matching(lines, speaker=speaker, measure=measure)
         if mine:

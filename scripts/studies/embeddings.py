@@ -7,7 +7,7 @@ Chan et al. (2022), appendix B.1, https://arxiv.org/abs/2209.07518: MMD over emb
 Here by MiniLM (the default encoder of the collection), by the text encoder of a CLIP (--clip; without it tiny-pac, a
 toy that knows only coloured shapes), by bags of the 5,000 commonest words, unit vectors all, and with --vectors by word
 vectors, such as --vectors GloVe=glove.6B.300d.txt fastText=crawl-300d-2M.vec. Tests and candidates
-are those of the study `sensitivity`, exact too. "human" should not be rejected.
+come from the study `sensitivity`, exact too. "human" should not be rejected.
 
 Written: embeddings.csv, a line for each system, number of candidates, trial and embedding; and the picture.
 """

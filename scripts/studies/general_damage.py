@@ -2,11 +2,11 @@
 
 python -m scripts.studies.general_damage [--modules trm mmd] [--trials 40]
 
-Captions are those of the bundled scenes, 16 or more of each. A trial draws 5 + 5 of each scene as the rows of
+Captions come from the bundled scenes, 16 or more of each. A trial draws 5 + 5 of each scene as the rows of
 `damage_study` are drawn, one row a scene, and is one call of the module with p_value="exact" and 999 draws for the
 corpus. The tables give the mean value and the mean excess over the rows of all trials, and the share of trials with a
 corpus p-value of at most 0.05, which has a standard error of up to 8 percentage points with 40 trials. Embeddings are
-those of the modules' default encoder. Two minutes on one core.
+from the modules' default encoder. Two minutes on one core.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Do experts agree that outliers among captions are bad? Captions beside those of people, by their ratings.
+"""Do experts agree that outliers among captions are bad? Captions beside people's, by their ratings.
 
 python -m scripts.studies.human_parity_experts [--data FOLDER --corpus Flickr8k] [--output FOLDER]
 

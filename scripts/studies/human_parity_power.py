@@ -7,11 +7,11 @@ image; a trial takes different images, and one row of each; all rows of human ca
 cells:
 
 "power": share of trials with p <= 0.05, and the range that 99.9% of such shares lie in if it is 5%. "joint" is the
-test of `human_parity`, of gaps and tails; "T2" that of both gaps, "f" and "v" of each gap, all in closed form; with 499
-random splits of every row of the trial, the same for all: "energy", the energy distance 2 f - v; "TRM", triangle ranks
-per side; "plain", the mean distance of candidates from references alone (of METEOR, the mean METEOR), both tails; and
-of embeddings "MMD" (unbiased) and, of MiniLM, "Frechet". They are drawn from all splits of a row, or from 199 random
-ones where there are more than 1,000.
+test of `human_parity`, of gaps and tails; "T2" the test of both gaps, "f" and "v" of each gap, all in closed form; with
+499 random splits of every row of the trial, the same for all: "energy", the energy distance 2 f - v; "TRM", triangle
+ranks per side; "plain", the mean distance of candidates from references alone (of METEOR, the mean METEOR), both tails;
+and of embeddings "MMD" (unbiased) and, of MiniLM, "Frechet". They are drawn from all splits of a row, or from 199
+random ones where there are more than 1,000.
 "needed": share of trials that "joint" finds if they have as many rows as `rows_needed` is for the rows of all images.
 "coverage": share of the 95% intervals that hold the value of the rows of all images; rows are drawn with replacement.
 Without a corpus also on made points: texts are points in four dimensions around their row's, and distances Euclidean.
@@ -116,7 +116,7 @@ def null_values(
 
 
 def nulls_in_batches(rows: PoolRows, m: int, vectors: np.ndarray | None, distance: str) -> dict[str, np.ndarray]:
-    """Return what `null_values` gives, of all rows; `vectors` are those of the pool."""
+    """Return what `null_values` gives, of all rows; `vectors` are the pool's."""
     parts: dict[str, list[np.ndarray]] = {}
     for start in range(0, len(rows.images), BATCH_ROWS):
         distances, images, places = (values[start : start + BATCH_ROWS] for values in rows)
@@ -250,7 +250,7 @@ def main(options: Options) -> None:
         n_trials, seed = options.simulations, (options.seed, m, n, n_rows)
         if distance == "points":
             return coverage_lines(points(damage), m, n_rows, n_trials, seed)
-        if kind == "power" and damage == "human":  # no row comes twice, so that the share is that of independent trials
+        if kind == "power" and damage == "human":  # no row comes twice, so that trials are independent
             rows = corpus().corpora(distance, (m, n), DAMAGES[damage], n_trials, n_rows)
             trials = np.arange(len(rows.images)).reshape(n_trials, -1)
         else:

@@ -63,7 +63,7 @@ COLORS = (BLUE, SKY, GREEN, ORANGE, PURPLE, BLACK, "#999999", "#e69f00")
 FOLLOWS = {"unlike_people_share": "wrong", "near_duplicate_share": "repeated"}
 
 # Of every corpus, None being made points: candidates, references and rows of the corpora whose words are counted; sizes
-# of people's corpora, and of those of bland speakers; rows of both; and the size of whole rows of another image.
+# of people's corpora, and of bland speakers' ones; rows of both; and the size of whole rows of another image.
 WORD_SIZES: Mapping[str | None, Sequence[tuple[int, int, int]]] = {
     None: ((5, 5, 60),),
     "MSVD": ((5, 5, 60), (5, 5, 10), (10, 10, 20)),
@@ -82,7 +82,7 @@ BLAND_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {
 ROWS: Mapping[str | None, Sequence[int]] = {None: (20, 60, 200), "MSVD": (20, 60, 100), "Flickr8k": (20, 60, 200)}
 WHOLE_SIZE: Mapping[str | None, tuple[int, int]] = {None: (5, 5), "MSVD": (5, 5), "Flickr8k": (2, 3)}
 
-# Candidates that are compensated, beside those of `DAMAGES`.
+# Candidates that are compensated, beside `DAMAGES`.
 COMPENSATED = {
     "bland": Damage("bland"),
     "bland, 30% wrong": Damage("bland", share=0.3),

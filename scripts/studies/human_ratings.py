@@ -5,7 +5,7 @@ python -m scripts.studies.human_ratings [--data FOLDER --corpus E2E] [--output F
 FOLDER holds real_systems/e2e_nlg.json.gz: the outputs of the 21 systems of the E2E NLG challenge (Dusek et al. 2020,
 https://doi.org/10.1016/j.csl.2019.06.009) for 615 inputs with two references or more, and how often raters preferred
 each to another system in quality and in naturalness. Without a corpus, eight made systems stand in: captions of the
-bundled scenes, of which more and more are those of another scene, "rated" by their number, and "naturalness" by how
+bundled scenes, of which more and more describe another scene, "rated" by their number, and "naturalness" by how
 many are cut after five words; for a look at the program, not at raters.
 
 Written: human_ratings.csv, by the distance of `human_parity`, or "metrics" for the numbers of `coco_caption`:

@@ -4,7 +4,7 @@ python -m scripts.studies.inference [--simulations 2000] [--output FOLDER]
 
 Four kinds of cells count what is as stated, beside the range in which 99.9% of such counts lie if it is:
 
-"mean": the 95% interval of the mean of 5 to 200 rows (`interval_of_rows`) holds the true mean; `beside` that of the
+"mean": the 95% interval of the mean of 5 to 200 rows (`interval_of_rows`) holds the true mean; `beside` the one of the
 percentile bootstrap. Values are normal, scores from 0 to 1 (beta), exponential, and scores that are 0 in half the rows.
 "difference": the same for differences of two systems (`paired_test`); `beside` counts where interval and p-value
 contradict each other.
@@ -60,7 +60,7 @@ Counts = tuple[float, int, int]
 
 
 def mean_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> Counts:
-    """Count intervals of a mean that hold it; beside them those of the percentile bootstrap."""
+    """Count intervals of a mean that hold it; beside them percentile bootstrap intervals."""
     draw, mean, _ = DRAWS[setting]
     held = np.zeros(2, dtype=int)
     for values in draw(rng, (n_trials, n_rows)):
@@ -138,7 +138,7 @@ def cells() -> Iterator[tuple[str, str, int]]:
 
 
 def draw_picture(lines: Sequence[Line], output: Any) -> None:
-    """Draw the coverage of intervals of means, beside that of the bootstrap, and of differences."""
+    """Draw the coverage of intervals of means, beside the bootstrap's, and of differences."""
     with new_picture(output, NAME, 11, 3.8) as figure:
         for (title, kind, column), axes in zip(PANELS, figure.subplots(1, 3, sharey=True), strict=True):
             for setting, (_, _, color) in DRAWS.items():

@@ -6,7 +6,7 @@ People of the made world choose among wordings by Zipf's law; a speaker makes th
 by a temperature (`scripts/toy/speakers.py`): 1 is the people exactly, 0 says the likeliest caption every time.
 A metric that measures the distance to people is best at 1. Candidates of two temperatures come from the same random
 numbers, so that a curve is smooth; each seed has scenes, people and pictures of its own. "wrong": people who get a
-share of the attributes wrong. The measures, and z, are those of `speaker_measures.py`.
+share of the attributes wrong. `speaker_measures.py` defines the measures, and z.
 
 Written: known_truth.csv, a line for each speaker, number of candidates, seed and measure; known_truth_best.csv, where
 each measure is best, with the 95% interval over seeds (Student's t), and how far from people it is there and at 0;

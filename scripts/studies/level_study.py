@@ -5,7 +5,7 @@ python -m scripts.studies.level_study --data FOLDER [--output FOLDER]
 FOLDER of --data holds Flickr8k.token.txt.gz and msvd_val_references.txt (`image#number<TAB>caption`,
 `clip<TAB>caption`). A simulated corpus has 20 or 200 rows: images drawn at random with replacement, of each the
 captions that are needed, in random order, the first of them as candidates. Rows of 2 + 3 captions are of Flickr8k
-(1,000 random images), those of 3 + 3, 5 + 5 and 10 + 5 captions of the 100 clips of MSVD. Each corpus goes through the
+(1,000 random images), rows of 3 + 3, 5 + 5 and 10 + 5 captions of the 100 clips of MSVD. Each corpus goes through the
 functions that the module itself calls, with p_value="permutation", n_resamples=199 and the number of the corpus as the
 seed; the trm modules with statistic="per_side", CIDEr-D with the document frequencies of the corpus's own references.
 p is a multiple of 1/200, so p <= 0.01 and p <= 0.05 have these probabilities where values do not tie, and less where

@@ -166,7 +166,7 @@ def is_inside(line: Line) -> bool:
 
 
 def print_tables(lines: Sequence[Line]) -> None:
-    """Print the table of the levels and that of the power, in percent of the pairs."""
+    """Print the tables of the levels and of the power, in percent of the pairs."""
     levels, powers = [], []
     for line in lines:
         metric, pairs = f"`{line['metric']}`", f"{int(line['n_pairs']):,}"

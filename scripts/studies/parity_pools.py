@@ -165,7 +165,7 @@ def draw_places(
 ) -> np.ndarray:
     """Draw the texts of rows of images, (n_rows,), as places in the pool: (n_rows, n_texts), candidates first.
 
-    Every damage takes the same random numbers; `order` is that of `ordinary`.
+    Every damage takes the same random numbers; `order` comes from `ordinary`.
     """
     (m, n), n_people = size, order.shape[1]
     drawn = rng.random((len(images), n_people)).argsort(axis=1)
@@ -207,7 +207,7 @@ def kept_distances(distances: np.ndarray, n_candidates: int) -> KeptDistances:
 def parity_of(
     distances: np.ndarray, n_candidates: int, columns: Mapping[str, np.ndarray] | None = None
 ) -> dict[str, Any]:
-    """Return the result of the module for rows of equal sizes; `columns` are those of `row_columns`, if known."""
+    """Return the result of the module for rows of equal sizes; `columns` come from `row_columns`, if known."""
     options = {"p_value": "chi-squared", "confidence_level": CONFIDENCE_LEVEL, "clusters": None}
     known = row_columns(distances, n_candidates) if columns is None else columns
     return parity_result(known, tails_of(distances, n_candidates), options)
@@ -232,7 +232,7 @@ class ParityCorpus:
         self._pool = make_pool(images, n_people, seed)
         self.vectors = functools.cache(lambda name: embedded(self._pool, name))
         self.distances = functools.cache(self._distances)
-        # The most ordinary captions are those of METEOR, whatever is measured.
+        # METEOR says which captions are the most ordinary, whatever is measured.
         self._order = functools.cache(lambda: ordinary(self.distances("meteor"), n_people))
 
     def _distances(self, name: str) -> np.ndarray:
@@ -247,7 +247,7 @@ class ParityCorpus:
         return PoolRows(taken(self.distances(distance), images, places), images, places)
 
     def rows(self, distance: str, size: tuple[int, int], damage: Damage) -> PoolRows:
-        """Draw rows, as many of each image; those of two damages differ in the damage alone."""
+        """Draw rows, as many of each image; rows of two damages differ in the damage alone."""
         n_texts = sum(size)
         n_rows = 2 * self._n_drawn if n_texts <= FEW_TEXTS else self._n_drawn // (3 if n_texts > MANY_TEXTS else 1)
         images = np.repeat(np.arange(self.n_images), max(1, n_rows // self.n_images))

@@ -70,7 +70,7 @@ def euclidean_distances(vectors: np.ndarray) -> np.ndarray:
 def draw_points(damage: Damage, size: tuple[int, int], n_rows: int, seed: int) -> np.ndarray:
     """Draw rows of made points, and return their Euclidean distances: (n_rows, n_texts, n_texts).
 
-    Texts are points around 0; those of other rows lie around other places, and the most ordinary text is 0.
+    Texts are points around 0; texts of other rows lie around other places, and the most ordinary text is 0.
     """
     (m, n), rng = size, np.random.default_rng(seed)
     texts = rng.normal(size=(n_rows, m + n, N_POINT_DIMENSIONS))
@@ -139,7 +139,7 @@ def _ordinary_first(
 def _distances_with_wrong_ones(
     pool: VectorPool, images: np.ndarray, texts: np.ndarray, m: int, speaker: KnownSpeaker, rng: np.random.Generator
 ) -> np.ndarray:
-    """Replace captions of a speaker, the first m texts of each row, by those of other images; return all distances."""
+    """Replace captions of a speaker, the first m texts of each row, by other images'; return all distances."""
     n_rows, n_images = len(images), len(pool.vectors)
     columns = 1 if speaker.whole else m
     is_wrong = np.broadcast_to(rng.random((n_rows, columns)) < speaker.wrong, (n_rows, m))

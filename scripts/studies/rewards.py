@@ -114,7 +114,7 @@ class Measures:
         self._pac = PacReward(CHECKPOINT, device="cpu")
 
     def of(self, model: Captioner, seed: int) -> dict[str, float]:
-        """Return all measures; the seed is that of the sampling."""
+        """Return all measures; the seed is for the sampling."""
         held_out, state = self._held_out, torch.get_rng_state()
         torch.manual_seed(seed)
         captions = sample_captions(model, held_out.states, N_CANDIDATES)

@@ -5,7 +5,7 @@ python -m scripts.studies.search [--data FOLDER --corpus MSVD] [--temperatures 0
 Chan et al. (2022), https://arxiv.org/abs/2209.07518: greedy and beam search, ten times the one caption they find, have
 the best METEOR and a high divergence; nucleus sampling (top-p 0.9 and top-k 20) can be hotter than plain sampling
 before it diverges. Here are also the ten best beams, top-k and top-p by themselves. The speakers and what is computed
-are those of `temperature`.
+are as in `temperature`.
 
 Written: search.csv, a line for each speaker, setting, trial and measure, with intervals over images; search_best.csv,
 the best setting by each measure; and the picture, of the speaker with few mistakes.

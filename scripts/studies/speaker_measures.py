@@ -2,7 +2,7 @@
 
 The set metrics, as they are and as the excess over the mean of random splits of a row, the plain scores behind them,
 METEOR 1.5, BLEU-4, ROUGE-L, PAC-S, RefPAC-S and EMScore by tiny-pac, and figures of vdtk_diversity and set_diversity,
-less those of the references (0: as diverse as people). z is the distance of a value from that of people, in standard
+less the references' (0: as diverse as people). z is the distance of a value from people's, in standard
 deviations of the mean over scenes when other people are the candidates.
 """
 
@@ -98,7 +98,7 @@ class World(NamedTuple):
     # The picture that is described, and, of the first `N_PICTURED` scenes, further ones: a clip.
     clips: list[list[PIL.Image.Image]]
     references: list[list[str]]
-    # Draws behind the candidates, and behind those of other people: shape (n_scenes, n_candidates, N_SPEAKER_DRAWS).
+    # Draws behind the candidates, and behind other people's: shape (n_scenes, n_candidates, N_SPEAKER_DRAWS).
     draws: np.ndarray
     other_draws: np.ndarray
 
@@ -138,7 +138,7 @@ class LoadedModules:
         }
 
     def know(self, captions: Iterable[str]) -> None:
-        """Embed all captions of a world at once, and forget those of the last one.
+        """Embed all captions of a world at once, and forget the last one's.
 
         The last digits of a vector depend on the captions beside it. Embedded together, they are the same whether a
         study was interrupted or not.
@@ -159,7 +159,7 @@ def loaded_modules() -> LoadedModules:
 
 
 class SpokenWorld:
-    """One world, and how far the values of captions lie from those of people."""
+    """One world, and how far the values of captions lie from people's."""
 
     def __init__(self, world: World, n_splits: int, captions: Iterable[str]):
         self.world, self._n_splits, self._loaded = world, n_splits, loaded_modules()
@@ -169,7 +169,7 @@ class SpokenWorld:
         self.people = functools.cache(self._people)
 
     def values(self, candidates: Captions, n_rows: int | None = None) -> dict[str, np.ndarray]:
-        """Return values of the first rows, or of all, by measure; those of the diversity are differences from people's.
+        """Return values of the first rows, or of all, by measure; of the diversity, differences from people's.
 
         CIDEr-D counts its documents in the references of all rows. Metrics of pictures see at most `N_PICTURED` rows.
         """

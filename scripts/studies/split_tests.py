@@ -1,7 +1,7 @@
 """Tests of rows of captions by a set metric and by the plain score beside it, under every split; and their pictures.
 
 S_agg (Chan et al. 2022, equation 1, https://arxiv.org/abs/2209.07518), the plain score of several candidates, is the
-mean over them of a score against all references: that of the best one for METEOR and for a cosine, the mean over them
+mean over them of a score against all references: of the best one for METEOR and for a cosine, the mean over them
 for CIDEr-D.
 """
 
@@ -31,7 +31,7 @@ COMBINATIONS = {"harmonic_mean_p": "harmonic mean of the images' p", "corpus_p":
 
 LEVEL = 0.05
 
-# Splits of an image, at most: more than those of 11 + 11 captions.
+# Splits of an image, at most: more than 11 + 11 captions have.
 MAX_SPLITS = 1_000_000
 
 # Images compared at once: 184,756 null values each take 15 MB for ten. Splits enumerated together: 20 texts need 8 MB.
@@ -113,7 +113,7 @@ class Nulls:
     """Null values of rows of one size, gathered for the test of each row and of the mean over rows."""
 
     def __init__(self, size: tuple[int, int], keys: Sequence[bytes], **options: Any):
-        """Begin without rows; `keys` are those of the rows, which their draws depend on."""
+        """Begin without rows; `keys` are the rows', which their draws depend on."""
         self._size, self._keys = size, keys
         self._splits = RowSplits([size] * len(keys), {**DISTRIBUTION_DEFAULTS, **options})
         self._values = np.empty(len(keys))

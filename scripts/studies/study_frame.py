@@ -60,7 +60,7 @@ class StudyTable:
             if not made_with.exists() or made_with.read_text(encoding="utf-8") != text:
                 raise ValueError(
                     f"{shown_path(self._path)}: expected a table made with the settings of this call, got one made "
-                    f"with those of {made_with.name}. Choose another --output, or delete the table."
+                    f"with {made_with.name}. Choose another --output, or delete the table."
                 )
             for line in read_lines(self._path):
                 self._lines.setdefault(tuple(line[column] for column in self._key), []).append(line)

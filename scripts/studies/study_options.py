@@ -37,7 +37,7 @@ DISTANCES = (*TEXT_DISTANCES, *EMBEDDINGS)
 CORPORA = {"MSVD": 24, "Flickr8k": 5}
 
 CAPTIONS_HELP = """Without options the study runs on bundled scenes with captions written for this project. --references
-names tables of human captions, of any kind that `manycaps score` reads, and --predictions those of systems, joined
+names tables of human captions, of any kind that `manycaps score` reads, and --predictions tables of systems, joined
 by id; or --data a folder with msvd_val_references.txt, Flickr8k.token.txt.gz or coco_val_1000.json, and --corpus which
 of them. Without systems, the candidates are human captions, whole and damaged."""
 

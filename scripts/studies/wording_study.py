@@ -39,7 +39,7 @@ parsed = parser.parse_args
 KEY = ("corpus", "n_candidates", "n_references", "n_rows", "damage", "percent", "n_trials")
 COLUMNS = ("share", "mean_z", "sd_z", "covered", "named")
 
-# Cells of people's captions, and the rows of those of damaged ones, one candidate and four references.
+# Cells of people's captions, and the rows of damaged ones, one candidate and four references.
 PEOPLE = (
     *(("MSVD", *size, n, "none") for size in ((10, 3), (20, 3), (5, 5), (1, 1)) for n in (10, 20, 60)),
     *(("Flickr8k", *size, n, "none") for size in ((1, 4), (2, 3), (1, 1)) for n in (10, 20, 60, 400, 1000)),

@@ -95,7 +95,7 @@ def train_with_rewards(
     n_steps: int,
     watch: Callable[[int], Any],
 ) -> None:
-    """Train: the gradient of a step is the mean over captions of the advantage times that of log p."""
+    """Train: the gradient of a step is the mean over captions of the advantage times the gradient of log p."""
     rng = np.random.default_rng([seed, 2])
     torch.manual_seed(seed)
     learned = [weight for weight in model.parameters() if weight.requires_grad]

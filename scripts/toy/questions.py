@@ -27,7 +27,7 @@ PART_ANSWERS = tuple(len(VALUES[field]) + 1 for _ in SIDES for field in GROUP_FI
 CELL_ANSWERS = (2, *(len(VALUES[field]) for field in GROUP_FIELDS))
 
 # Questions about a whole scene or caption: whether one group is alone, two lie side by side, or one above the other;
-# the background; and those of a part.
+# the background; and questions about a part.
 ANSWERS = (3, len(VALUES["background"]), *PART_ANSWERS)
 
 # Answer to a question that is not asked: a caption does not say it.
@@ -39,7 +39,7 @@ NONE_WEIGHT = 0.2
 # Weight of a question how many there are: what a picture shows of it is learned last.
 COUNT_WEIGHT = 2.0
 
-# Answers that a layer has room for: those of the question with most.
+# Answers that a layer has room for: as many as the largest question has.
 MOST_ANSWERS = max(*ANSWERS, *CELL_ANSWERS)
 
 

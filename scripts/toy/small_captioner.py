@@ -2,7 +2,7 @@
 
 It is a `VisionEncoderDecoderModel` of transformers, so that everything of `generate` works with it: the encoder is a
 CLIP vision model with the weights of tiny-pac, without its last layer, which gathers what the cells know; the decoder
-is a GPT-2 of two layers whose words are those of the made world.
+is a GPT-2 of two layers whose words come from the made world.
 """
 
 import math
@@ -66,7 +66,7 @@ class CaptionerRecipe(NamedTuple):
 
 
 def new_captioner(checkpoint: pathlib.Path, seed: int) -> transformers.VisionEncoderDecoderModel:
-    """Build a captioner whose encoder is that of tiny-pac, frozen, and whose decoder has learned nothing."""
+    """Build a captioner whose encoder is tiny-pac's, frozen, and whose decoder has learned nothing."""
     encoder = transformers.CLIPVisionConfig(
         hidden_size=64,
         intermediate_size=256,

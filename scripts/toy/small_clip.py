@@ -36,7 +36,7 @@ TREATMENT = Treatment("gelu", (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 # Largest factor of the cosines (Radford et al., 2021, section 2.5).
 LARGEST_SCALE = 100.0
 
-# Words that may stand before a caption: those of the metrics, and none.
+# Words that may stand before a caption: the metrics', and none.
 PROMPTS = (PAC_PROMPT, "")
 
 # The published file with both projections before tuning.

@@ -50,7 +50,7 @@ class Speaker(NamedTuple):
     """Who says something of scenes; the default is the people of the made world, with preferences.
 
     `temperature` 0 says the likeliest at every choice, 1 is the habits as they are, more flattens them; `wrong` is the
-    share of the said attributes that are wrong, whatever the temperature; `exponent` is that of Zipf's law, 0 for
+    share of the said attributes that are wrong, whatever the temperature; `exponent` belongs to Zipf's law, 0 for
     wordings that are all equally likely.
     """
 

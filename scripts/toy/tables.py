@@ -153,7 +153,7 @@ def _compared(measurements: Measurements, name: str, other: str) -> str:
 
 
 def _differences(measurements: Measurements, name: str, other: str, key: str) -> list[float]:
-    """One measurement of a variant minus that of another, seed by seed."""
+    """One measurement of a variant minus another's, seed by seed."""
     pairs = zip(measurements[name], measurements[other], strict=True)
     return [_value(found, key) - _value(before, key) for found, before in pairs]
 

@@ -2,8 +2,8 @@
 
 python -m scripts.toy.train_captioner --output runs/captioner [--seed 0] [--steps 1500]
 
-The folder is that of a `VisionEncoderDecoderModel` of transformers, which `manycaps sample` takes; `captioner.json` has
-the recipe, the loss on held-out human captions, and that of people: no speaker can have less. Needs
+The folder holds a `VisionEncoderDecoderModel` of transformers, which `manycaps sample` takes; `captioner.json` has
+the recipe, the loss on held-out human captions, and people's own: no speaker can have less. Needs
 scripts/requirements-training.txt.
 """
 

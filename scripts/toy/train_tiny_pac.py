@@ -60,7 +60,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 # Held-out scenes of the trials.
 N_TRIALS = 1000
 
-# Files of a seed: what is known of it, and the projections of all variants; and those of the checkpoint before tuning.
+# Files of a seed: what is known of it, and the projections of all variants; and of the checkpoint before tuning.
 FACTS_NAME, PROJECTIONS_NAME = "facts.json", "projections.safetensors"
 BASE_FACTS_NAME, BASE_NAME = "base.json", "base.safetensors"
 

@@ -43,7 +43,7 @@ VARIANTS: Mapping[str, Lambdas] = {
 class TupleMake:
     """How captions and positives come about."""
 
-    # Share of human captions that are those of another picture, and of those that say little.
+    # Share of human captions that describe another picture, and that say little.
     wrong: float = 0.0
     vague: float = 0.0
     # Share of generated captions, and of generated pictures, with one wrong attribute.

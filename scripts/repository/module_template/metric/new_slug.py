@@ -8,7 +8,7 @@ from .base_module import About, CollectionModule, check_flag, signature
 from .text_new_slug import word_overlap
 
 _DESCRIPTION = """
-New Slug compares the words of the candidate captions with those of the human captions of the same image: the share of
+New Slug compares the words of the candidate captions with the words of human captions of the same image: the share of
 all words that both sides use. Higher is better.
 """
 

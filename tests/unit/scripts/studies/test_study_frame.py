@@ -57,7 +57,7 @@ def test_a_table_with_other_settings_is_refused(tmp_path):
     table(tmp_path).fill(CELLS, lines_of)
     with pytest.raises(
         ValueError,
-        match=r"study\.csv'?: expected a table made with the settings of this call, got one made with those of "
+        match=r"study\.csv'?: expected a table made with the settings of this call, got one made with "
         r"study\.json\. Choose another --output, or delete the table\.",
     ):
         table(tmp_path, seed=1)
