@@ -14,19 +14,17 @@ import urllib.parse
 
 from huggingface_hub.utils.sha import git_hash
 
-# A token that may write for "manycaps", one that may only read, and one that has expired.
-WRITER, READER, EXPIRED = "hf_writer", "hf_reader", "hf_expired"
+# A token that may write for "manycaps", and one that may only read.
+WRITER, READER = "hf_writer", "hf_reader"
 
 
 class HubStandIn(http.server.ThreadingHTTPServer):
-    """Keeps Spaces in memory; `failures` and `requests` steer and record what happens."""
+    """Keeps Spaces in memory, and the requests."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Routes)
         # Space to its commits, oldest first: (sha, message, {path: contents}).
         self.spaces = {}
-        # [method, pattern of the path, status, how often]: answered instead of the route.
-        self.failures = []
         # (method, path) in order.
         self.requests = []
 
@@ -42,9 +40,6 @@ class HubStandIn(http.server.ThreadingHTTPServer):
         sha = hashlib.sha1(f"{space} {len(history)}".encode()).hexdigest()
         history.append((sha, message, files))
         return sha
-
-    def fail(self, method, pattern, status, times=1):
-        self.failures.append([method, pattern, status, times])
 
     def asked(self, method, part):
         return sum(m == method and part in path for m, path in self.requests)
@@ -73,15 +68,6 @@ class Routes(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         hub.requests.append((self.command, path))
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        for failure in hub.failures:
-            method, pattern, status, times = failure
-            if method == self.command and times and re.search(pattern, path):
-                failure[3] -= 1
-                if status == "hang up":
-                    self.close_connection = True
-                    return
-                self.refuse(status, "out of order")
-                return
         if token and token not in (WRITER, READER):
             self.refuse(401, "Invalid credentials in Authorization header")
             return
@@ -96,9 +82,6 @@ class Routes(http.server.BaseHTTPRequestHandler):
         self.refuse(404, f"no route for {self.command} {path}")
 
     do_GET = do_HEAD = do_POST = handle_any
-
-    def who(self, body):
-        self.answer({"name": "somebody", "type": "user", "orgs": [{"name": "manycaps"}]})
 
     def create(self, body):
         wanted = json.loads(body)
@@ -186,7 +169,6 @@ class Routes(http.server.BaseHTTPRequestHandler):
 
 
 ROUTES = [
-    ("GET", r"/api/whoami-v2", Routes.who),
     ("POST", r"/api/repos/create", Routes.create),
     ("POST", r"/api/validate-yaml", Routes.validate),
     ("GET", r"/api/spaces/([^/]+/[^/]+)", Routes.info),

