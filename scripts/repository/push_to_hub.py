@@ -9,9 +9,11 @@ python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module
 
 A Space gets the files of its module folder, read through links, with the cases of `tests.py`, and without other tests
 and caches. In its requirements.txt every package has the version that is installed here, the one that the tests have
-run with. Files are compared by their hashes first: a second run finds nothing to do. Files that only the Space has are
-deleted from it. If a Space fails, the others are still updated, and the next run resumes. The token comes from --token,
-from the variable HF_TOKEN or from `hf auth login`; HF_ENDPOINT names another hub. Needs tests/requirements.txt.
+run with, and its card names the Python that runs this tool: every version there admits it. What a card says to readers
+of the repository is said for the Hub: `evaluate.load("NAME/module")` with the name given as --org. Files are compared
+by their hashes first: a second run finds nothing to do. Files that only the Space has are deleted from it. If a Space
+fails, the others are still updated, and the next run resumes. The token comes from --token, from the variable HF_TOKEN
+or from `hf auth login`; HF_ENDPOINT names another hub. Needs tests/requirements.txt.
 """
 
 import argparse
@@ -28,6 +30,7 @@ from huggingface_hub.errors import HTTPError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.sha import git_hash
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from scripts.repository import sync_kit
@@ -101,8 +104,49 @@ def is_page_of_command(folder: pathlib.Path) -> bool:
     return folder.parent == sync_kit.ROOT / "spaces"
 
 
-def space_files(folder: pathlib.Path) -> dict[str, bytes]:
-    """Return what a Space consists of: path in the Space to contents."""
+def running_python() -> str:
+    """Return the version of the running Python as a Space names it, such as 3.11."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+# What a card says to readers of the repository, with any white space between its words, and what the Hub's say.
+OF_REPOSITORY = {
+    "Run this in the repository, after `pip install -r PATH`. From the Hub, once PATH has put it there, load PATH "
+    "instead.":
+        "Needs the packages of [requirements.txt](requirements.txt).",
+    'The folder is a Space. Locally: `pip install ".[demo]"` in the repository, and in this folder `pip install -r '
+    "requirements.txt`, then":
+        "This Space shows it. Locally, in a copy of its files: `pip install -r requirements.txt gradio`, then",
+}  # fmt: skip
+
+
+def hub_text(text: str, name: str, org: str) -> str:
+    """Return a card or a main script as readers on the Hub need it: without the paths of the repository.
+
+    >>> hub_text('evaluate.load("metrics/demo")  # on the Hub: "manycaps/demo"', "demo", "me")
+    'evaluate.load("me/demo")'
+    """
+    text = re.sub(rf'  # on the Hub: "\w+/{name}"', "", text)
+    text = re.sub(rf'"(metrics|measurements)/{name}"', f'"{org}/{name}"', text)
+    for words, replacement in OF_REPOSITORY.items():
+        pattern = r"\s+".join(re.escape(word).replace("PATH", r"\S+") for word in words.split())
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def with_python_version(card: str) -> str:
+    r"""Return a card whose front matter names the running Python: a Space has an older one unless it does.
+
+    >>> with_python_version("---\nsdk_version: 6.0.0\n---\n").replace(running_python(), "3.x")
+    "---\nsdk_version: 6.0.0\npython_version: '3.x'\n---\n"
+    """
+    return re.sub(
+        r"^(sdk_version: .*\n)", rf"\g<1>python_version: '{running_python()}'\n", card, count=1, flags=re.MULTILINE
+    )
+
+
+def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
+    """Return what a Space of a user or an organisation consists of: path in the Space to contents."""
     files, main_script = folder_files(folder), f"{folder.name}.py"
     if is_page_of_command(folder):
         files, main_script = package_files() | files, "app.py"
@@ -116,7 +160,15 @@ def space_files(folder: pathlib.Path) -> dict[str, bytes]:
         print(f"{folder.name}: no {front_matter['app_file']}: the module will load, but the Space shows no page")
     check_gradio(folder.name, str(front_matter["sdk_version"]))
     pinned = pinned_requirements(files["requirements.txt"].decode(), folder.name)
-    return files | {"requirements.txt": pinned.encode()}
+    texts = {name: hub_text(files[name].decode(), folder.name, org) for name in ("README.md", main_script)}
+    if (left := re.search(r"in\s+the\s+repository|load\(.(metrics|measurements)/", texts["README.md"])) is not None:
+        line = texts["README.md"].count("\n", 0, left.start()) + 1
+        raise ValueError(
+            f"{folder.name}/README.md: expected a card that needs no repository, got {left[0]!r} in line {line} of "
+            "what the Space gets. Write it as the other cards do."
+        )
+    texts["README.md"] = with_python_version(texts["README.md"])
+    return files | {"requirements.txt": pinned.encode()} | {name: text.encode() for name, text in texts.items()}
 
 
 def installed_version(package: str) -> str | None:
@@ -157,11 +209,22 @@ def pinned_requirements(text: str, name: str) -> str:
                 f"{name}/requirements.txt: expected {wanted.name}{wanted.specifier} to be installed, for its version, "
                 f"got {version}. Run pip install -r on that file."
             )
+        check_python(wanted.name, name)
         extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
         marker = f"; {wanted.marker}" if wanted.marker else ""
         # "2.9.0+cpu" is a build that PyPI does not have.
         lines.append(f"{wanted.name}{extras}=={Version(version).public}{marker}\n")
     return "".join(lines)
+
+
+def check_python(package: str, name: str) -> None:
+    """Raise unless the installed version of a package admits the Python that the card names."""
+    admitted = importlib.metadata.metadata(package).get("Requires-Python") or ""
+    if not SpecifierSet(admitted).contains(running_python()):
+        raise ValueError(
+            f"{name}/requirements.txt: expected {package} to admit Python {running_python()}, which the Space will "
+            f"have, got {admitted}. Install another version of it."
+        )
 
 
 def read_space(api: HfApi, repo_id: str) -> tuple[str, dict[str, str]]:
@@ -212,7 +275,7 @@ def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
     for name in modules or folders:
         repo_id = f"{org}/{name}"
         try:
-            outcome = update_space(api, repo_id, space_files(folders[name]), dry_run)
+            outcome = update_space(api, repo_id, space_files(folders[name], org), dry_run)
         except (HTTPError, ValueError) as error:  # the Hub's answer, a card that it refuses, or a check of this file
             print(f"{repo_id}: {error}", file=sys.stderr)
             failed = True

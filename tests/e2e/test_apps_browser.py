@@ -159,9 +159,9 @@ CASES = {
 class Server:
     """A page that has been started from a copy of its folder: as a Space holds it, without the repository around it."""
 
-    def __init__(self, folder, name, checkpoint=None):
+    def __init__(self, folder, name, checkpoint=None, python=sys.executable):
         # A Space's folder is not named like the module.
-        for inside, content in push_to_hub.space_files(folder_of(name)).items():
+        for inside, content in push_to_hub.space_files(folder_of(name), "me").items():
             (folder / "app" / inside).parent.mkdir(parents=True, exist_ok=True)
             (folder / "app" / inside).write_bytes(content)
         with socket.socket() as listener:
@@ -173,7 +173,7 @@ class Server:
         own |= {"MANYCAPS_CHECKPOINT": checkpoint} if checkpoint else {}
         environment = {**os.environ, "OMP_NUM_THREADS": "1"} | {key: str(value) for key, value in own.items()}
         with self.log.open("w") as log:
-            command = [sys.executable, "app.py"]
+            command = [str(python), "app.py"]
             self.process = subprocess.Popen(command, cwd=folder / "app", env=environment, stdout=log, stderr=log)
 
     def __enter__(self):
@@ -472,6 +472,23 @@ def assert_no_address_is_opened(server):
         listener.setblocking(False)
         with pytest.raises(BlockingIOError):
             listener.accept()
+
+
+@pytest.mark.network
+def test_a_space_runs_with_what_its_own_files_ask_for(browser, tmp_path):
+    files = push_to_hub.space_files(folder_of("trm_meteor"), "me")
+    version = re.search(r"^sdk_version: (.+)$", files["README.md"].decode(), re.MULTILINE)[1]
+    (tmp_path / "requirements.txt").write_bytes(files["requirements.txt"] + f"gradio=={version}\n".encode())
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True)
+    python = tmp_path / "environment" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", tmp_path / "requirements.txt"], check=True)
+    with Server(tmp_path, "trm_meteor", python=python) as server:
+        page = Page(browser, server.url)
+        page.button(CASES["trm_meteor"].example).click()
+        page.until(lambda: all(page.fields().values()))
+        assert_shows_the_numbers(page, "trm_meteor", page.compute(), page.fields())
+        assert page.errors() == ([], [])
+        assert "Traceback" not in server.said()
 
 
 def test_a_page_without_weights_says_what_can_be_done(browser, tmp_path):

@@ -92,7 +92,8 @@ def test_a_new_space_gets_the_folder_without_tests_and_caches_once(push, hub, fo
     """
     assert sorted(files) == expected.split()
     for name in ("README.md", "app.py", "demo.py", "text_count.py", "examples/one.txt"):
-        assert files[name] == (folder / name).read_bytes()
+        content = files[name].decode().replace(f"python_version: '{push_to_hub.running_python()}'\n", "")
+        assert content == (folder / name).read_text()
     numpy, tqdm = (importlib.metadata.version(name).split("+")[0] for name in ("numpy", "tqdm"))
     pins = f'numpy=={numpy}\ngradio==6.0.0\ntqdm=={tqdm}; python_version >= "3.8"\n'
     assert files["requirements.txt"].decode() == pins
@@ -184,14 +185,44 @@ def test_every_module_and_page_of_the_repository_makes_a_space(versions):
     folders = push_to_hub.space_folders()
     assert "compare" in folders
     assert {"app.py", "manycaps/__init__.py", "manycaps/metrics/trm_cider/trm_cider.py"} <= set(
-        push_to_hub.space_files(folders["compare"])
+        push_to_hub.space_files(folders["compare"], "me")
     )
     for folder in folders.values():
-        files = push_to_hub.space_files(folder)
+        files = push_to_hub.space_files(folder, "me")
         assert {"manycaps/__init__.py", "manycaps/pages/form.py", "manycaps/pages/examples.json"} <= set(files)
         assert {path.name for path in folder.glob("*_*.py")} <= set(files)
         pins = files["requirements.txt"].decode().splitlines()
         assert all(re.fullmatch(r"[\w\-\[\],]+==[\w.]+(; .+)?", line) for line in pins), pins
+        card = files["README.md"].decode()
+        assert f"\npython_version: '{push_to_hub.running_python()}'\n" in card
+        if folder.parent.name != "spaces":
+            assert f'evaluate.load("me/{folder.name}"' in card
+            assert f'evaluate.load("me/{folder.name}"' in files[f"{folder.name}.py"].decode()
+
+
+def test_a_card_that_needs_the_repository_is_refused(push, folder):
+    (folder / "README.md").write_text(f"{CARD}\nRun `make` in the\nrepository.\n")
+    message = "expected a card that needs no repository, got 'in the\\nrepository' in line 10 of what the Space gets."
+    assert f"demo/README.md: {message}" in push()[1]
+
+
+def test_a_version_that_does_not_admit_the_python_of_the_space_is_refused(push, monkeypatch):
+    monkeypatch.setattr(push_to_hub, "running_python", lambda: "3.4")
+    assert "demo/requirements.txt: expected numpy to admit Python 3.4, which the Space will have, got >=" in push()[1]
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_the_requirements_of_all_spaces_can_be_installed_with_the_python_that_they_name(versions, tmp_path):
+    versions["gradio"] = SDK_VERSION
+    pins = {f"gradio=={SDK_VERSION}"}
+    for folder in push_to_hub.space_folders().values():
+        pins |= set(push_to_hub.space_files(folder, "me")["requirements.txt"].decode().splitlines())
+    (tmp_path / "requirements.txt").write_text("\n".join(sorted(pins)))
+    # Equal versions everywhere: what can be installed together can be installed for each.
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "-r"]
+    done = subprocess.run([*command, tmp_path / "requirements.txt"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # Loading by Hub id.
