@@ -28,13 +28,14 @@ import manycaps
 from manycaps.catalog import MODULES
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.tokenization import tokenize_captions
-from manycaps.quickstart.image_metrics import CHECKPOINT, draw_toy_scene
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.benchmarks.kernels import authors_frechet, authors_mmd
 from scripts.benchmarks.triangle_rank import authors_statistic, nltk_distances
 from scripts.studies.caption_rows import bundled_images, draw_rows
 from scripts.studies.study_frame import StudyTable, study_settings
 from scripts.studies.study_options import Options, study_parser
 from scripts.studies.study_pictures import BLUE, ORANGE, label_axes, new_picture
+from scripts.toy.toy_scenes import draw_toy_scene
 
 parser = study_parser(__doc__)
 parser.add_argument("--rows", type=int, default=448, metavar="N", help="of 10 + 5 captions, default 448")
