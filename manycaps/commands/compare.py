@@ -175,6 +175,7 @@ def run(arguments: argparse.Namespace) -> None:
         written = [as_written(table, arguments.format) for table in tables]
         if in_text:
             answer = answer_text(comparison, full=arguments.full)
-            written = [answer, *(written if arguments.full or comparison.parity is None else [])]
+            parity = comparison.parity
+            written = [answer, *(written if arguments.full or parity is None or not parity.has_meaning else [])]
         print("\n\n".join(written))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

@@ -30,11 +30,14 @@ MOST_SPLITS = 20_000
 def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> list[str]:
     """Return the modules for what the rows have: words, and the images or videos of which a folder was given.
 
-    A column of images or videos alone runs no network. Rows with captions alone raise a ValueError.
+    A column of images or videos alone runs no network. Metrics of sets take three captions in every row; where one has
+    fewer, `coco_caption` takes their place. Rows with captions alone raise a ValueError.
 
     >>> rows = [SystemRow("1", {}, references=["a dog"], image="1.jpg")]
     >>> default_modules(rows), default_modules(rows, ["images"])[2:]
     (['trm_meteor', 'trm_cider'], ['pac_score', 'ref_pac_score'])
+    >>> default_modules([SystemRow("1", {"a": ["a cat"]}, references=["a dog"])])
+    ['coco_caption']
     """
     there = _columns_of(rows) & {"references", *media}
     modules = [
@@ -42,6 +45,9 @@ def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> l
         for module, record in COMPARED_MODULES.items()
         if record.runs_by_default and there.issuperset(_needed_columns(module))
     ]
+    if any(len(captions) + len(row.references or ()) < 3 for row in rows for captions in row.captions.values()):
+        of_sets = [module for module in modules if module in SET_MODULES]
+        modules = [*(["coco_caption"] if of_sets else []), *(module for module in modules if module not in of_sets)]
     if not modules:
         raise ValueError(
             "systems: expected references, images or videos to compare captions by, got captions alone. Add -r, "

@@ -81,14 +81,22 @@ def summaries(comparison: SystemComparison) -> list[str]:
 
     Where there are no two references, every system beside the baseline by every metric.
     """
-    baseline, parity = comparison.systems[0], comparison.parity
+    parity = comparison.parity
     sentences = notes(comparison)
     if parity is not None:
         sentences += [system_line(parity, system) for system in parity.in_order()]
-        return sentences + [pair_line(pair) for pair in parity.pairs] + shared_rows(comparison)
+        sentences += [pair_line(pair) for pair in parity.pairs]
+    if parity is None or not parity.has_meaning:
+        sentences += of_metrics(comparison)
+    return sentences + shared_rows(comparison)
+
+
+def of_metrics(comparison: SystemComparison) -> list[str]:
+    """Say how every system stands beside the baseline by every metric."""
+    baseline = comparison.systems[0]
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
-    return sentences + [pair_summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)
+    return [pair_summary(metric, pair, units) for metric, pair in pairs]
 
 
 def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
@@ -96,6 +104,8 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
     if comparison.parity is None:
         return "\n".join(summaries(comparison))
     behind = shared_rows(comparison)
+    if not comparison.parity.has_meaning:
+        behind = [*(f"- {sentence}" for sentence in of_metrics(comparison)), *behind]
     return parity_screen(comparison.parity, notes(comparison), comparison.rows, warnings=behind, full=full)
 
 
@@ -121,10 +131,16 @@ def one_reference(comparison: SystemComparison) -> list[str]:
     """Return a sentence if people cannot be compared, because rows have a single reference."""
     rows = comparison.rows
     n_single = sum(len(row.references or ()) == 1 for row in rows)
-    if comparison.parity is not None or not n_single:
+    parity = comparison.parity
+    if not n_single or (parity is not None and parity.has_meaning):
         return []
     titles = ", ".join(metric.metric.title for metric in comparison.metrics)
     others = f" Systems are compared with each other, by {titles}." if len(comparison.systems) > 1 else ""
+    if parity is not None:
+        return [
+            "Captions are compared with human ones by wording alone: their meaning takes two references or more in "
+            f"every row, and {n_single} of {len(rows)} have one.{others if titles else ''}"
+        ]
     return [
         "Human parity is not tested: that takes two references or more in every row, and "
         f"{n_single} of {len(rows)} have one.{others}"

@@ -2,25 +2,32 @@
 
 import functools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.special
 
 from manycaps.comparison.detectable_differences import WrongCaptions
 from manycaps.comparison.homogeneity import SharedAnswers
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
 from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs, faults_of
-from manycaps.kit.caption_wording import CorpusWording, Phrase, WordingRows
+from manycaps.kit.caption_sets import with_interval
+from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, CorpusWording, Phrase, WordingRows, corpus_wording
 from manycaps.kit.parity_tails import (
+    LEVEL,
     TAIL,
+    TAILS,
     CorpusTails,
+    DistanceBlock,
     Distances,
     ParityWord,
+    RowsNeeded,
     TailShare,
     corpus_tails,
     is_above_people,
+    rows_needed_of_tails,
     words_of,
 )
 from manycaps.kit.parity_tests import (
@@ -28,6 +35,7 @@ from manycaps.kit.parity_tests import (
     GAPS,
     MEANS,
     PEOPLES_COPIES,
+    SMALLEST_P,
     listed_captions,
     parity_result,
     parity_wording,
@@ -55,6 +63,17 @@ MOST_COPIES = 0.1
 ROUNDING = {"bert": 1e-6, "meteor": 1e-9, "meteor15": 1e-9, "cider": 1e-9}
 
 
+class NoDistances:
+    """Stands for the distances of rows with a single reference, of which wording alone is compared."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+
+    def blocks(self) -> Iterator[DistanceBlock]:
+        """Yield nothing."""
+        return iter(())
+
+
 class ParityRows(NamedTuple):
     """What the module says of the rows of a system."""
 
@@ -73,7 +92,7 @@ class ParityRows(NamedTuple):
         return {
             gap: float(np.sum(self.columns[variance]))
             for gap, variance in variances.items()
-            if not np.isnan(self.columns[gap]).all()
+            if gap in self.columns and not np.isnan(self.columns[gap]).all()
         }
 
 
@@ -93,9 +112,20 @@ class SystemParity:
     # Wording of its captions beside people's; None where only distances are known.
     wording: CorpusWording | None = None
 
+    @property
+    def has_meaning(self) -> bool:
+        """Whether its captions are compared with people's by their meaning, and not by their wording alone."""
+        return "unlike_people_share" in self.tails.shares
+
     @functools.cached_property
     def lists(self) -> Mapping[str, Any]:
-        """Lists of the module: the histogram of distances, the captions most unlike people's, the pairs most alike."""
+        """Lists of the module: the histogram of distances, the captions most unlike people's, the pairs most alike.
+
+        Where wording alone is compared, the oddest captions in place of those.
+        """
+        if not self.has_meaning:
+            oddest = [] if self.wording is None else self.wording.lists()["oddest_wording"]
+            return {**{key: [] for key in LISTS}, "oddest_wording": oddest}
         return listed_captions(self.rows.distances, self.tails.people[False])
 
     @functools.cached_property
@@ -107,7 +137,7 @@ class SystemParity:
     @property
     def gaps(self) -> dict[str, np.ndarray]:
         """The gaps of every row, shape (n_rows,)."""
-        gaps = {gap: self.rows.columns[gap] for gap in GAPS}
+        gaps = {gap: self.rows.columns[gap] for gap in GAPS if gap in self.rows.columns}
         return gaps | ({"wording_gap": self.wording.rows.gaps} if self.wording and self.wording.is_measured else {})
 
     def wording_per_row(self) -> dict[str, list[float]]:
@@ -146,6 +176,11 @@ class ComparedParity(NamedTuple):
     order: str = ""
     # How often every two systems, and each of them and people, say the same; empty where it is not asked.
     shared: Sequence[SharedAnswers] = ()
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether captions are compared by their meaning, and not by their wording alone."""
+        return all(system.has_meaning for system in self.systems)
 
     @property
     def faults(self) -> str:
@@ -201,7 +236,7 @@ class ComparedParity(NamedTuple):
                     "phrases": [phrase._asdict() for phrase in system.rows.phrases],
                     "within_margin": self.within.get(system.name),
                     "per_row": {name: share.rows.tolist() for name, share in system.tails.shares.items()}
-                    | {name: system.rows.columns[name].tolist() for name in MEANS}
+                    | {name: system.rows.columns[name].tolist() for name in MEANS if system.has_meaning}
                     | system.wording_per_row(),
                 }
                 for system in self.systems
@@ -229,7 +264,9 @@ def compared_parity(
     whose gaps differ by at most `margin`, in the unit of the distance, count as equivalent; None does not ask.
     `n_resamples` is that of the tests of pairs, and `seed` that of all tests. `wrong` is as for `compared_pairs`.
     """
-    systems = systems_beside_people(rows, clusters, seed)
+    has_meaning = not any(isinstance(of_system.distances, NoDistances) for of_system in rows.values())
+    beside_people = systems_beside_people if has_meaning else wordings_beside_people
+    systems = beside_people(rows, clusters, seed)
     rounding = ROUNDING.get(distance, 1e-9)
     tests: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
     pairs = compared_pairs(systems, clusters, rounding=rounding, margin=margin, wrong=wrong, **tests)
@@ -237,7 +274,7 @@ def compared_parity(
     if margin is not None:
         for system in systems:
             gaps = [(system.rows.columns[gap], variance) for gap, variance in system.rows.null_variances().items()]
-            within[system.name] = are_within(gaps, clusters, margin)
+            within[system.name] = bool(gaps) and are_within(gaps, clusters, margin)
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 
@@ -274,4 +311,38 @@ def systems_beside_people(
             wording[name],
         )
         for (name, of_system), p_value in zip(rows.items(), adjusted, strict=True)
+    ]
+
+
+def wordings_beside_people(
+    rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, seed: int
+) -> list[SystemParity]:
+    """Compare all systems with people by their wording alone, as rows with a single reference allow."""
+    results, wordings, tails = {}, {}, {}
+    keys = ["human_parity_p_value", "gaps_p_value", "tails_p_value", *PEOPLES_COPIES, *TAILS, *MEANS]
+    unknown = dict.fromkeys((f"{key}{end}" for key in keys for end in ("", "_ci_low", "_ci_high")), math.nan)
+    for name, of_system in rows.items():
+        assert of_system.wording is not None
+        n_rows = len(of_system.wording.sizes)
+        n_clusters = n_rows if clusters is None else len(set(clusters))
+        wordings[name] = wording = corpus_wording(of_system.wording, clusters, CONFIDENCE_LEVEL)
+        z = -float(scipy.special.ndtri(max(wording.test.p_value / 2, SMALLEST_P)))
+        needed = rows_needed_of_tails([z], n_clusters, n_rows, CONFIDENCE_LEVEL, level=LEVEL / 2)
+        needed = RowsNeeded(*np.maximum(needed, float(LEAST_ROWS_OF_WORDING)).tolist())
+        results[name] = {**unknown, **wording.result(CONFIDENCE_LEVEL), "n_rows": n_rows}
+        results[name] |= with_interval(ROWS, needed, CONFIDENCE_LEVEL)
+        tails[name] = CorpusTails({}, {}, n_clusters, {}, of_system.distances, clusters, seed)
+    adjusted = holm_p_values(np.array([wording.test.p_value for wording in wordings.values()])).tolist()
+    alike = [ParityWord("alike", "Its wording cannot be distinguished from that of human captions.")]
+    return [
+        SystemParity(
+            name,
+            rows[name],
+            tails[name],
+            result,
+            p_value,
+            words_of(result, p_value) if p_value <= LEVEL else alike,
+            wordings[name],
+        )
+        for (name, result), p_value in zip(results.items(), adjusted, strict=True)
     ]

@@ -24,7 +24,7 @@ from manycaps.comparison.paired_tests import (
     paired_tests,
 )
 from manycaps.kit.caption_sets import ClusteredMean, mean_interval, mean_of_rows
-from manycaps.kit.parity_tails import WEIGHT_OF_TAILS, joint_p_value, level_of_gaps
+from manycaps.kit.parity_tails import WEIGHT_OF_TAILS, joint_p_value, level_of_distances, level_of_gaps
 from manycaps.kit.parity_tests import GAPS, sums_of_clusters
 
 if TYPE_CHECKING:
@@ -170,14 +170,20 @@ def compared_pairs(
     differences = [_gap_differences(systems[i].rows.columns, systems[j].rows.columns, rounding) for i, j in chosen]
     labels = list(range(len(differences[0]))) if clusters is None else clusters
     n_draws = enough_resamples(n_resamples, len(chosen))
-    of_gaps = joint_sign_flip_tests([sums_of_clusters(of_pair, labels) for of_pair in differences], n_draws, seed)
+    has_meaning = systems[0].has_meaning
+    of_gaps = [math.nan] * len(chosen)
+    if has_meaning:
+        of_gaps = joint_sign_flip_tests([sums_of_clusters(of_pair, labels) for of_pair in differences], n_draws, seed)
     resampling = {"n_resamples": n_resamples, "seed": seed}
-    are_tested = [bool(systems[i].tails.tested and systems[j].tails.tested) for i, j in chosen]
+    are_tested = [not has_meaning or bool(systems[i].tails.tested and systems[j].tails.tested) for i, j in chosen]
     shares = [
         _compared_shares(systems[i], systems[j], clusters, resampling) if is_tested else []
         for (i, j), is_tested in zip(chosen, are_tested, strict=True)
     ]
-    p_values = [joint_p_value(gaps, _share_p_value(of_pair)) for gaps, of_pair in zip(of_gaps, shares, strict=True)]
+    of_wording = [_wording_p_value(systems[i], systems[j], clusters, resampling) for i, j in chosen]
+    of_shares = [_share_p_value(of_pair) for of_pair in shares]
+    tests_of_pairs = zip(of_gaps, of_shares, of_wording, strict=True)
+    p_values = [joint_p_value(*p) if has_meaning else min(1.0, 2 * min(p[1:])) for p in tests_of_pairs]
     adjusted = holm_p_values(np.array(p_values)).tolist()
     results = _adjusted_tests(
         [share for of_pair, p in zip(shares, adjusted, strict=True) if p <= LEVEL for share in of_pair]
@@ -186,8 +192,10 @@ def compared_pairs(
     for k, (i, j) in enumerate(chosen):
         first, second = systems[i], systems[j]
         share_tests = _credited([results[share] for share in shares[k] if share in results], (first, second))
-        tests = _tests_of_pair(shares[k], len(chosen), n_draws)
-        detectable = detectable_differences(differences[k], clusters, tests, (first, second), wrong)
+        detectable = Detectable(math.nan, 0)
+        if has_meaning:
+            tests = _tests_of_pair(shares[k], not math.isnan(of_wording[k]), len(chosen), n_draws)
+            detectable = detectable_differences(differences[k], clusters, tests, (first, second), wrong)
         pairs.append(
             ParityPair(
                 first.name,
@@ -204,10 +212,10 @@ def compared_pairs(
     return pairs
 
 
-def _tests_of_pair(shares: "Sequence[_ComparedShare]", n_pairs: int, n_resamples: int) -> PairTests:
+def _tests_of_pair(shares: "Sequence[_ComparedShare]", with_wording: bool, n_pairs: int, n_resamples: int) -> PairTests:
     """The levels of the tests of a pair, the first of all by Holm's rule."""
-    level = LEVEL / n_pairs
-    of_gaps, of_shares = level_of_gaps(bool(shares)) / n_pairs, level * WEIGHT_OF_TAILS / max(1, len(shares))
+    of_gaps = level_of_gaps(bool(shares), with_wording) / n_pairs
+    of_shares = level_of_distances(with_wording) * WEIGHT_OF_TAILS / n_pairs / max(1, len(shares))
     return PairTests(of_gaps, of_shares, shares[0].key if shares else None, n_resamples)
 
 
@@ -252,6 +260,8 @@ def _differences(
 
 def _gap_differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray], rounding: float) -> np.ndarray:
     """Differences of the rows' gaps, shape (n_rows, 2); 0 for the diversity of a row that has none in one of them."""
+    if GAPS[0] not in first:
+        return np.zeros((1, len(GAPS)))
     differences = np.nan_to_num(np.stack([first[gap] - second[gap] for gap in GAPS], axis=1))
     differences[np.abs(differences) <= rounding] = 0.0
     return differences
@@ -296,6 +306,39 @@ def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.
     yield from (1.0 - 2.0 * negative for negative in drawn_patterns(n_clusters, n_resamples, seed))
 
 
+def _students(rows: np.ndarray, labels: Sequence[Hashable] | None) -> float:
+    """Two-sided p-value of a mean over rows by Student's distribution; 1 where the rows do not vary."""
+    mean = mean_of_rows(rows, labels)
+    if not mean.standard_error > 0:
+        return 1.0
+    return 2 * float(scipy.special.stdtr(mean.n_clusters - 1, -abs(mean.mean) / mean.standard_error))
+
+
+def _resolved(by_draws: float, by_formula: float, n_clusters: int, resampling: Mapping[str, Any]) -> float:
+    """The p-value by random signs; where none of them reaches the observed mean, Student's if it is smaller.
+
+    Holm's rule over many systems needs smaller ones than draws can give.
+    """
+    is_least = n_clusters > MOST_EXACT_CLUSTERS and by_draws <= 1 / (resampling["n_resamples"] + 1)
+    return min(by_draws, by_formula) if is_least else by_draws
+
+
+def _wording_p_value(
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, Any]
+) -> float:
+    """Do the wording gaps of two systems differ? NaN where they are not measured.
+
+    The model is counted in the references, which both share: where the systems are exchangeable, so are their gaps.
+    """
+    gaps = [system.gaps.get("wording_gap") for system in (first, second)]
+    if gaps[0] is None or gaps[1] is None:
+        return math.nan
+    columns = gaps[0][:, None], gaps[1][:, None]
+    test = paired_tests(*columns, clusters, confidence_level=None, **resampling)[0]
+    n_clusters = len(gaps[0]) if clusters is None else len(set(clusters))
+    return _resolved(test.p_value, _students(gaps[0] - gaps[1], clusters), n_clusters, resampling)
+
+
 class _ComparedShare:
     """Paired tests of a share of two systems, over the rows that both have it in."""
 
@@ -317,24 +360,13 @@ class _ComparedShare:
         self._labels, self._resampling = _chosen_labels(clusters, known), resampling
         columns = shares[0].rows[known, None], shares[1].rows[known, None]
         difference = paired_tests(*columns, self._labels, confidence_level=None, **resampling)[0]
-        self._by_draws, self._by_formula = difference.p_value, self._students(columns[0][:, 0] - columns[1][:, 0])
+        self._by_draws = difference.p_value
+        self._by_formula = _students(columns[0][:, 0] - columns[1][:, 0], self._labels)
         self.p_value = self._resolved(self._by_draws, self._by_formula)
 
-    def _students(self, rows: np.ndarray) -> float:
-        """Two-sided p-value of a mean over rows by Student's distribution; 1 where the rows do not vary."""
-        mean = mean_of_rows(rows, self._labels)
-        if not mean.standard_error > 0:
-            return 1.0
-        return 2 * float(scipy.special.stdtr(mean.n_clusters - 1, -abs(mean.mean) / mean.standard_error))
-
     def _resolved(self, by_draws: float, by_formula: float) -> float:
-        """The p-value by random signs; where none of them reaches the observed mean, Student's if it is smaller.
-
-        Holm's rule over the shares of many systems needs smaller ones than draws can give.
-        """
         n_clusters = len(self.excesses[0]) if self._labels is None else len(set(self._labels))
-        is_least = n_clusters > MOST_EXACT_CLUSTERS and by_draws <= 1 / (self._resampling["n_resamples"] + 1)
-        return min(by_draws, by_formula) if is_least else by_draws
+        return _resolved(by_draws, by_formula, n_clusters, self._resampling)
 
     def better_p_value(self) -> float:
         """Has one fewer faults, or is it nearer to people's share?"""
@@ -343,7 +375,7 @@ class _ComparedShare:
         first, second = self.excesses
         p_value, columns = np.array([self._by_draws]), (first[:, None], second[:, None])
         by_draws = float(nearer_p_values(p_value, *columns, self._labels, **self._resampling)[0])
-        return self._resolved(by_draws, max(self._by_formula, self._students(first + second)))
+        return self._resolved(by_draws, max(self._by_formula, _students(first + second, self._labels)))
 
     def result(self, p_value: float, better_p_value: float) -> ShareTest:
         """Return the test of the share with p-values that are adjusted."""
@@ -392,7 +424,7 @@ def _pair_within(
     """Whether both gaps differ by less than the margin; None where that is no equivalence."""
     has_share = any(share.better or share.p_value <= LEVEL for share in shares)
     sizes = first.tails.sizes
-    if margin is None or has_share or sizes != second.tails.sizes:
+    if margin is None or not first.has_meaning or has_share or sizes != second.tails.sizes:
         return None
     # With the same references, the variance of a difference is n / (m + n) of the sum of both.
     kept = max(n / (m + n) for m, n in sizes)

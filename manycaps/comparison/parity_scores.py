@@ -12,12 +12,19 @@ from manycaps.catalog import PARITY_DISTANCES
 from manycaps.comparison.detectable_differences import N_WRONG_ROWS, WrongCaptions, other_rows
 from manycaps.comparison.homogeneity import RowDistances
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
-from manycaps.comparison.parity import MODULE, ParityRows
+from manycaps.comparison.parity import MODULE, NoDistances, ParityRows
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import is_installed, load_for_command, progress_bars
 from manycaps.kit.base import shown_value
-from manycaps.kit.caption_wording import telling_phrases, wording_of
+from manycaps.kit.caption_wording import (
+    LEAST_ROWS_OF_WORDING,
+    coded_texts,
+    load_language_model,
+    telling_phrases,
+    wording_of,
+)
 from manycaps.kit.parity_tests import symmetric
+from manycaps.kit.tokenization import tokenize_rows
 from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
 
 # Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
@@ -148,6 +155,29 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
     distances_of = row_distances(module, references)
     wrong = wrong_captions(distances_of, references, options["clusters"], options["seed"])
     return ParityScores(rows_of_system, results, distances_of, wrong)
+
+
+def wording_can_be_compared(rows: Sequence[SystemRow], clusters: Sequence[Hashable] | None) -> bool:
+    """Whether there are enough rows, or clusters, with a reference for a comparison of the wording alone."""
+    n_independent = len(rows) if clusters is None else len(set(clusters))
+    return n_independent >= LEAST_ROWS_OF_WORDING and all(row.references for row in rows)
+
+
+def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> tuple[dict[str, ParityRows], str]:
+    """Score the wording of every system with one reference or more a row; `options` are those of `wording`.
+
+    Returns the rows by system, and how the numbers were made.
+    """
+    module = load_for_command("wording", confidence_level=CONFIDENCE_LEVEL, **options)
+    tokenizer, model = module.load_options["tokenizer"], load_language_model(module.load_options["language_model"])
+    references, clusters = tokenize_rows([row.references or [] for row in rows], tokenizer), options["clusters"]
+    rows_of_system = {}
+    for name in rows[0].captions:
+        captions = tokenize_rows([row.captions[name] for row in rows], tokenizer)
+        texts = coded_texts(captions, references, clusters, model)
+        of_system = wording_of(texts, has_model=model is not None)
+        rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), of_system, telling_phrases(texts, clusters))
+    return rows_of_system, module._signature(module.load_options)
 
 
 def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistances:

@@ -43,6 +43,7 @@ LEGEND = (
     "like people's these captions are, not how good."
 )
 BY_WORDING, NO_WORDING = " or wording", " alone (wording takes ten rows or more, and captions)"
+WORDING_ALONE = LEGEND.replace("by meaning{wording}", "by wording alone (meaning takes two references in every row)")
 MARKED = " {mark}: not shown to be worse than the best of the column."
 
 # What a terminal says of a share that is above people's; the page has a sentence.
@@ -58,7 +59,7 @@ BRIEFLY = {
 
 # What the caption of a table adds where wording is known.
 WORDING_CAPTION = (
-    "; odd wording, and formulaic captions, are less and more predictable than 19 of 20 human ones, by the words that "
+    "odd wording, and formulaic captions, are less and more predictable than 19 of 20 human ones, by the words that "
     "people used of other rows, and the wording gap is the mean difference in natural logarithms per word"
 )
 
@@ -68,6 +69,8 @@ MOST_OVERUSED, MOST_UNDERUSED = 3, 1
 
 def legend_of(parity: ComparedParity) -> str:
     """Say what the columns of the answer are about."""
+    if not parity.has_meaning:
+        return WORDING_ALONE
     return LEGEND.format(wording=BY_WORDING if parity.faults == FAULTS[0] else NO_WORDING)
 
 
@@ -237,7 +240,7 @@ def as_rows_needed(result: Mapping[str, Any]) -> str:
 
 def parity_table(parity: ComparedParity, *, whole: bool = False) -> FormattedTable:
     """Return the table of systems beside people: that of a terminal, or with `whole` all shares and the wording gap."""
-    systems, has_wording = parity.in_order(), parity.faults == FAULTS[0]
+    systems, has_wording = parity.in_order(), parity.faults != "unlike_people_share"
     columns = [("system", [Cell(system.name) for system in systems], Cell("people"))]
 
     def add_share(key: str, title: str) -> None:
@@ -259,7 +262,7 @@ def parity_table(parity: ComparedParity, *, whole: bool = False) -> FormattedTab
         )
 
     add_share(parity.faults, "faults")
-    if whole and has_wording:
+    if whole and parity.faults == FAULTS[0]:
         for key in FAULTS[1:]:
             add_share(key, FAULT_COLUMNS[key])
     p_values = [(each.adjusted_p_value, int(each.result["n_rows"])) for each in systems]
@@ -277,13 +280,17 @@ def parity_table(parity: ComparedParity, *, whole: bool = False) -> FormattedTab
             _interval_cell(gap_text(each.result, "wording_gap"), each.result["wording_gap"], False) for each in systems
         ]
         columns.append(("wording gap", gaps, number_cell(0.0)))
+    by_meaning = "Captions unlike people's are farther from the references than 19 of 20 human ones; "
+    of_likeness = (
+        " Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and spread pairs "
+        "are pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human ones: people's "
+        "5 % is best."
+    )
+    defined = f"{by_meaning * parity.has_meaning}{WORDING_CAPTION * has_wording}".removesuffix("; ")
     caption = (
-        f"Systems beside people. {legend_of(parity)} Captions unlike people's are farther from the references than 19 "
-        f"of 20 human ones{WORDING_CAPTION * has_wording}. p is that of "
-        '"people could have written all captions"; after so many rows the difference is found 80 % of the time. '
-        "Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and spread pairs are "
-        "pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human ones: people's 5 % is "
-        "best. Brackets: 95 % intervals"
+        f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p is that of "
+        '"people could have written all captions"; after so many rows the difference is found 80 % of the time.'
+        f"{of_likeness * parity.has_meaning} Brackets: 95 % intervals"
         f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
     )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
@@ -363,6 +370,8 @@ def most_alike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[
 def _examples(system: SystemParity, key: str, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
     if not rows or system.name not in rows[0].captions:
         return []
+    if key == "most_unlike_people" and not system.has_meaning:
+        key = "oddest_wording"
     chosen: dict[tuple[int, frozenset[str]], CaptionExample] = {}
     for number, *places in system.lists[key]:
         captions = tuple(rows[number].captions[system.name][candidate] for candidate in places)
@@ -421,17 +430,34 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     """Describe the test against people, and that of pairs, for a paper."""
     adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
     holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""
+    has_wording = parity.faults != "unlike_people_share"
+    weights = "three tests with 0.76, 0.19 and 0.05" if has_wording else "two tests with 0.8 and 0.2"
+    by_wording = (
+        "the wording gap, the mean SLOR (Pauls and Klein 2012) by a trigram model of people's captions of other rows, "
+        "less that of people's captions, in closed form under random splits of every row"
+    )
+    distinguished = (
+        f"{holm} A system is distinguished after the rows with which the difference is found in {POWER:.0%} of the "
+        "cases at a level of 5%."
+    )
+    if not parity.has_meaning:
+        sentences = [
+            f"The wording of captions was compared with that of people's by {by_wording}.{distinguished}",
+            "Two systems differ if their wording gaps do, or the shares of captions beyond the 5% and 95% quantiles of "
+            f"people's SLOR, by paired tests with half of the level each{adjusted}.",
+        ]
+        return sentences if n_pairs else sentences[:1]
     sentences = [
-        f"Captions were compared with people's by the distance {parity.distance}, by two tests with 0.8 and 0.2 of "
+        f"Captions were compared with people's by the distance {parity.distance}, by {weights} of "
         "the level (Bonferroni): the fidelity and the diversity gap of all rows jointly, in closed form under random "
         "splits of every row (Chen and Friedman 2017), and the shares of captions, and of pairs of captions, beyond "
-        f"the 5% and 95% quantiles of people's own distances.{holm} A system is distinguished after the rows with "
-        f"which one of the tests finds the difference in {POWER:.0%} of the cases at a level of 5%.",
+        f"the 5% and 95% quantiles of people's own distances{f', and {by_wording}' * has_wording}.{distinguished}",
         "Captions unlike people's are farther from the references than 19 of 20 human captions, ordinary ones nearer "
         "than 19 of 20, and near-duplicates are pairs that are nearer to each other than 19 of 20 pairs of human "
         "captions; people give 5% of each.",
         f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}, or a share "
-        "does; then one has fewer faults if its share of captions unlike people's is smaller, and is more like people "
+        f"{'or the wording gap ' * has_wording}does; then one has fewer faults if its share of captions unlike "
+        f"people's{', or of odd wording,' * has_wording} is smaller, and is more like people "
         "if another share of it is nearer to people's 5%, each by a paired test, adjusted over all shares of such "
         "pairs.",
     ]

@@ -19,6 +19,8 @@ from manycaps.comparison.parity_scores import (
     note_of_language,
     parity_of_captions,
     row_distances,
+    wording_can_be_compared,
+    wording_of_captions,
 )
 from manycaps.comparison.systems import Exchange, SystemRow, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.installed_modules import load_for_command, progress_bars
@@ -34,6 +36,9 @@ MODULE_OPTIONS = (
 
 # Those of them that the answer beside people takes, too.
 OF_PARITY = ("tokenizer", "language_model", "encoder", "long_texts", "device", "meteor15_data")
+
+# Those of its wording, where wording alone is compared.
+OF_WORDING = ("tokenizer", "language_model")
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = (
@@ -165,6 +170,11 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         if options.full and len(files) > 1:
             parity = _with_shared_answers(parity, rows, parity_scores.distances_of, clusters)
         of_parity = {name: {MODULE: result} for name, result in parity_scores.results.items()}
+    elif wording_can_be_compared(rows, clusters):
+        given = {name: value for name, value in _given(options).items() if name in OF_WORDING}
+        wordings, made = wording_of_captions(rows, {"clusters": clusters, **given})
+        parity = compared_parity(wordings, clusters, distance="", margin=options.margin, **resampling)
+        of_parity = {name: {"wording": {"signature": made}} for name in wordings}
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)

@@ -67,7 +67,7 @@ def parity_section(parity: ComparedParity, notes: Sequence[str], rows: Sequence[
 
 def parity_plots(parity: ComparedParity) -> list[Plot]:
     """Return the plots of the answer."""
-    return [distance_plot(parity), *filter(None, [map_plot(parity)])]
+    return [distance_plot(parity), *filter(None, [map_plot(parity)])] if parity.has_meaning else []
 
 
 def _line(line: str, name: str) -> str:

@@ -208,8 +208,8 @@ def page_of(folder):
         ("system.jsonl short.jsonl --common-rows", "4 of 14 rows are left out: not every file has them."),
         (
             "system.jsonl shifted.jsonl -r one_reference.jsonl -m trm_cider",
-            "Human parity is not tested: that takes two references or more in every row, and 14 of 14 have "
-            "one. Systems are compared with each other, by TRM-CIDEr, CIDEr-D.",
+            "Captions are compared with human ones by wording alone: their meaning takes two references or more in "
+            "every row, and 14 of 14 have one. Systems are compared with each other, by TRM-CIDEr, CIDEr-D.",
         ),
         (
             "system.jsonl leak.jsonl",
@@ -273,6 +273,31 @@ def test_what_cannot_be_tested_has_no_p_value_of_1():
     compared = compared._replace(people=untested)
     assert [row[-2].text for row in people_table(compared).rows] == ["not testable"] * 2
     assert [row[2].text for row in system_table(compared).rows] == ["not testable"] * 2
+
+
+@pytest.mark.parametrize("n_captions", [1, 3])
+def test_single_references_leave_the_wording(n_captions, tmp_path, capsys):
+    """Words in another order are found, with their captions, and metrics compare the systems."""
+    scenes = [(animal, place) for animal in ("dog", "cat", "cow", "pig") for place in ("beach", "street", "lawn")]
+    good = [[f"a {a} runs on the {p}", f"the {a} is on a {p}", f"a {a} is on the {p}"][:n_captions] for a, p in scenes]
+    broken = [[" ".join(reversed(caption.split())) for caption in row] for row in good]
+    references = [[f"the {animal} runs on a {place}"] for animal, place in scenes]
+    files = write_captions(tmp_path, {"good": good, "broken": broken, "references": references})
+    output = str(tmp_path / "out")
+    assert main(["compare", files["good"], files["broken"], "-r", files["references"], "-o", output]) == 0
+    printed, page = capsys.readouterr().out, (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    for text in (printed, page):
+        assert "by wording alone" in " ".join(text.split())
+        assert re.search("good has fewer faults than broken|broken and good differ", text)
+    assert re.search(r'row\d*|image \d+: "[a-z ]+ the"', printed), "an odd caption is shown"
+    assert ("BLEU-4" if n_captions == 1 else "TRM-METEOR") in printed
+    numbers = json.loads((tmp_path / "out" / "comparison.json").read_text(encoding="utf-8"))["human_parity"]
+    assert numbers["systems"]["broken"]["wording_gap"] < -1 < numbers["systems"]["good"]["wording_gap"]
+    assert numbers["systems"]["broken"]["unlike_people_share"] is None
+    assert numbers["systems"]["broken"]["adjusted_p_value"] < 0.001
+    few = write_captions(tmp_path, {"good": good[:9], "references": references[:9]})
+    assert main(["compare", few["good"], "-r", few["references"], "-o", output, "--overwrite"]) == 0
+    assert "Human parity is not tested" in capsys.readouterr().out
 
 
 def test_one_system_is_compared_with_people(folder, capsys):
