@@ -110,15 +110,6 @@ def test_the_nearest_reference_counts_for_each_candidate():
     assert multi_reference_cosine(cosines, 2) == pytest.approx([0.4])
 
 
-def test_cosines_equal_the_loop():
-    vectors = np.random.default_rng(0).normal(size=(4, 5, 7))
-    cosines = cosine_similarities(vectors)
-    for row, of_row in zip(vectors, cosines, strict=True):
-        for x, line in zip(row, of_row, strict=True):
-            expected = [x @ y / np.sqrt((x @ x) * (y @ y)) for y in row]
-            assert line == pytest.approx(expected, abs=1e-15)
-
-
 @pytest.mark.parametrize("scale", [1e-300, 1e-20, 1.0, 1e150])
 def test_the_length_of_a_vector_is_irrelevant(scale):
     vectors = scale * np.array([[[3.0, 4.0], [4.0, 3.0], [-3.0, -4.0]]])

@@ -1,4 +1,6 @@
-"""Parts of tiny-pac's training: what is asked, the loss, the trials, and the weights as the CLIP helper reads them."""
+"""Training of the toys: what is asked, losses, trials, and weights and states as the CLIP helper has them."""
+
+import math
 
 import hypothesis
 import hypothesis.strategies as st
@@ -6,10 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_model import ClipModel, read_weights
+from manycaps.kit.images import as_model_pixels
+from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.toy.base_training import label_contrast, worded_family
 from scripts.toy.captions import LABEL_HABITS, PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording
-from scripts.toy.pictures import draw_places, group_of_cells
+from scripts.toy.pictures import draw_picture, draw_places, group_of_cells
 from scripts.toy.questions import (
     ANSWERS,
     CELL_ANSWERS,
@@ -25,6 +29,7 @@ from scripts.toy.questions import (
     word_answers,
 )
 from scripts.toy.scenes import OPPOSITE, Scene, draw_scene, is_possible, n_errors, neighbour
+from scripts.toy.small_captioner import HeldOut, as_pixel_values, encode_pictures, new_captioner
 from scripts.toy.small_clip import IMAGE_SIZE, TREATMENT, SmallClip
 from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
 from scripts.toy.trials import PAIRS, Choices, Trials, draw_trials, measure
@@ -221,3 +226,44 @@ def test_layers_are_as_wrong_as_one_question_after_the_other_says(sizes):
     assert loss.item() == pytest.approx(cross_entropies_one_by_one(logits, right, sizes, counts), rel=1e-5)
     loss.backward()
     assert all(weight.grad.isfinite().all() for weight in layer.parameters())
+
+
+# The small captioner: its encoder is that of tiny-pac, its words are those of people, and its likelihood is right.
+
+
+WEIGHTS = CHECKPOINT / "open_clip_model.safetensors"
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    rng = np.random.default_rng(0)
+    return [draw_picture(rng, draw_scene(rng)) for _ in range(3)]
+
+
+def test_states_are_those_of_the_checkpoint_before_its_last_layer(pictures):
+    treatment = {"activation": "gelu", "mean": (0.5,) * 3, "std": (0.5,) * 3}
+    clip = ClipModel(read_weights(WEIGHTS), **treatment, device="cpu")
+    states = []
+    blocks = clip.network.visual.transformer.resblocks
+    blocks[-2].register_forward_hook(lambda _module, _input, output: states.append(output))
+    with torch.no_grad():
+        clip.embed_pixels(torch.from_numpy(np.stack([as_model_pixels(picture, 32) for picture in pictures])))
+    ours = encode_pictures(new_captioner(WEIGHTS, 0), as_pixel_values(pictures, 32))
+    # 32-bit sums in another order.
+    assert ours.numpy() == pytest.approx(states[0].numpy(), abs=2e-4)
+
+
+def test_only_the_decoder_learns_and_all_is_small():
+    model = new_captioner(WEIGHTS, 0)
+    assert not any(weight.requires_grad for weight in model.encoder.parameters())
+    assert 4 * sum(weight.numel() for weight in model.parameters()) < 10_000_000
+    same = new_captioner(WEIGHTS, 0).state_dict()
+    assert all(torch.equal(weight, same[name]) for name, weight in model.state_dict().items())
+
+
+def test_nats_by_hand():
+    logits = torch.log(torch.tensor([[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]]))
+    # The second word is padding.
+    held_out = HeldOut(logits, torch.tensor([[1, 0]]), 0.0)
+    assert held_out.nats(1.0) == pytest.approx(math.log(4))
+    assert held_out.nats(0.5) == pytest.approx(math.log(6))  # 1/16 of 1/4 + 1/16 + 1/16
