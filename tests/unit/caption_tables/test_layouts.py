@@ -37,6 +37,8 @@ from tests.user_files import (
     write_table,
 )
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 
 def read(*arguments, **options):
     return list(good_rows(open_source(*arguments, **options).rows()))

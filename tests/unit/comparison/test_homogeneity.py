@@ -15,6 +15,8 @@ from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
 from tests.oracles.tails_loop import shares_beyond
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 
 def word_distance(first, second):
     """One minus the shared words, as a share of all words: many ties."""

@@ -35,6 +35,8 @@ from tests.refusals import assert_refused
 from tests.tools import ROOT
 from tests.user_files import IDS, PEOPLE, SYSTEM, faults, in_cells, layouts, people_and_system, write_lines, write_table
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 
 def options_of(files, second="other", **more):
     """Options that compare two of `caption_rows` by CIDEr-D, unless others are given."""
@@ -479,7 +481,7 @@ def test_no_system_is_called_people(name, files, capsys):
 
 
 @pytest.mark.parametrize("n_systems", [17, pytest.param(40, marks=pytest.mark.slow)])
-def test_the_systems_of_a_shared_task_are_compared(n_systems, files, capsys):
+def test_the_systems_of_a_shared_task_are_compared(n_systems, files, capsys, drawn_plots):
     kinds = ["base", "other", "repeating"]
     for i in range(n_systems):
         shutil.copy(files[kinds[i % 3]], f"system_{i:02}.jsonl")

@@ -15,6 +15,8 @@ from tests.refusals import assert_refused
 from tests.tiny_models import save_pictures
 from tests.tiny_pipelines import WORDS, save_captioner
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 N_ROWS = 30
 
 OF_TESTS = ("-n", "3", "--max-new-tokens", "8", "--distance", "meteor", "--n-resamples", "199")
@@ -39,7 +41,7 @@ def model_line(folder, output, *options):
     return ["decoding", *rows, *OF_TESTS, *options]
 
 
-def test_the_screen_the_page_and_the_numbers(folder, capsys, tmp_path):
+def test_the_screen_the_page_and_the_numbers(folder, capsys, tmp_path, drawn_plots):
     before = {path.name: path.read_bytes() for path in (folder / "out" / "samples").iterdir()}
     assert main(model_line(folder, folder / "out", "--temperature", "0.5,1,2", "--greedy")) == 0
     # A second run samples nothing.

@@ -20,6 +20,8 @@ from manycaps.human_correlation.ratings import (
 from manycaps.kit.base import shown_path
 from tests.large_packages import OnFirstUse
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 pa = OnFirstUse("pyarrow")
 parquet = OnFirstUse("pyarrow.parquet")
 

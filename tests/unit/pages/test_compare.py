@@ -13,6 +13,8 @@ from manycaps.pages import compare as page
 from tests.comparison_cases import caption_rows, write_captions
 from tests.large_packages import gradio as gr
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 METRIC = "CIDEr-D and TRM-CIDEr"
 
 
