@@ -112,7 +112,7 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
         of_rows = {
-            system.name: ParityRows(system.values, system.distances, system.wording)
+            system.name: ParityRows(system.values, system.distances, system.wording, system.phrases)
             for system in systems
             if system.distances
         }
