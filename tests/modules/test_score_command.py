@@ -247,8 +247,8 @@ def test_folders_of_scores_have_the_phrases_of_the_files(summary, capsys, tmp_pa
     numbers = []
     options = ["--option", "human_parity.distance=meteor", "--part-size", 0.0001]
     summary("human_parity", system, "-r", references, *options, to="a")
-    for given in ([tmp_path / "a"], [system, "-r", references, "--distance", "meteor", "-m", "trm_meteor"]):
-        line = ["compare", *map(str, given), "-o", str(tmp_path / "report"), "--overwrite", "-f", "json"]
+    for sources in ([tmp_path / "a"], [system, "-r", references, "--distance", "meteor", "-m", "trm_meteor"]):
+        line = ["compare", *map(str, sources), "-o", str(tmp_path / "report"), "--overwrite", "-f", "json"]
         assert main(line) == 0
         (of_system,) = json.loads(capsys.readouterr().out)["human_parity"]["systems"].values()
         numbers.append(of_system["phrases"])
