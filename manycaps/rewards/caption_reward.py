@@ -384,13 +384,13 @@ def watched_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageMod
     Rows with equal references are one.
     """
     merged: dict[tuple[str, ...], list[str]] = {}
-    for candidates, references in zip(rows.candidates, rows.references, strict=True):
+    for texts, references in zip(rows.candidates, rows.references, strict=True):
         if references:
-            merged.setdefault(tuple(sorted(references)), []).extend(candidates)
+            merged.setdefault(tuple(sorted(references)), []).extend(texts)
     if len(merged) < (LEAST_ROWS_OF_WORDING if model is None else 1):
         return {}
-    sides = [list(merged.values()), [list(references) for references in merged]]
-    wording = wording_rows(*(tokenize_rows(side, tokenizer) for side in sides), model=model)
+    candidates, people = [*merged.values()], [list(key) for key in merged]
+    wording = wording_rows(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
     odd = wording_shares(wording).shares["odd_wording_share"]
     return logged({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
 
