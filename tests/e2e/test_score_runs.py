@@ -18,7 +18,7 @@ from tests.tools import ROOT
 pytestmark = pytest.mark.slow
 
 # Kills of a run; a longer trial sets more.
-N_KILLS = int(os.environ.get("MANYCAPS_KILLS", "3"))
+N_KILLS = int(os.environ.get("MANYCAPS_KILLS", "2"))
 
 # Seconds in which a run must be done on a busy machine.
 PATIENCE = 600

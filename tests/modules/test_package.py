@@ -42,7 +42,7 @@ def imports(name):
 
 def test_no_file_imports_one_that_imports_it():
     graph = {name: imports(name) for name in FILES}
-    assert sum(map(len, graph.values())) > 1_000
+    assert sum(map(len, graph.values())) > 500
     assert len([*graphlib.TopologicalSorter(graph).static_order()]) == len(FILES)
 
 
@@ -50,7 +50,7 @@ def test_no_file_imports_one_that_imports_it():
     ("names", "packages"),
     [
         ("manycaps.kit.clip_scores", "torch open_clip safetensors.torch"),
-        ("manycaps.scoring.local_processes", "numpy pyarrow"),
+        ("manycaps.scoring.local_processes", "evaluate pyarrow torch"),
         ("manycaps.integrations.inspect_scorer", "evaluate inspect_ai torch"),
         ("manycaps.integrations.lighteval_metric", "evaluate lighteval torch"),
     ],
