@@ -44,7 +44,7 @@ PROGRAMS = {
     "scripts.toy.train_captioner": "--output {output}/captioner --scenes 80 --steps 2",
 }
 
-# Programs with tests of their own: test_studies.py, test_examples.py, test_study_frame.py, test_tiny_pac.py.
+# Programs with tests of their own: test_studies.py, test_examples.py, test_tiny_pac.py.
 TESTED = [f"scripts.studies.{name}" for name in (*STUDIES, "renew_studies")]
 TESTED += ["scripts.toy.train_tiny_pac", *map(name_of, EXAMPLES)]
 
