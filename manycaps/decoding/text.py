@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -90,11 +91,40 @@ def _of_half(half: Half) -> str:
     )
 
 
+def screen_table(compared: ComparedSettings) -> list[str]:
+    """Return the lines of the table in a terminal, at most `WIDTH` columns wide.
+
+    Faults hold captions unlike people's; rows are the same of all settings but within a budget; ordinary captions and
+    near-duplicates have their intervals on the page. Names of settings are shortened if nothing else helps.
+    """
+    header, *cells = table(compared)
+    are_alike = len({row[1] for row in cells[:-1]}) == 1
+    rows = [dict(zip(header, row, strict=True)) for row in cells]
+    has_wording = rows[0]["faults"] != share_text({"faulty_share": math.nan}, "faulty_share")
+    left_out = ["unlike people" if has_wording else "faults", *(["rows"] if are_alike else [])]
+    columns = [name for name in header if name not in left_out]
+    for row in rows:
+        row |= {name: row[name].partition(" [")[0] for name in ("ordinary", "near-duplicates")}
+    titles = {name: ("", name) for name in columns} | {
+        "distinguished after": ("distinguished", "after"),
+        "near-duplicates": ("near-", "duplicates"),
+        "to the best": ("to the", "best"),
+    }
+    rows = [*({name: titles[name][line] for name in columns} for line in (0, 1)), *rows]
+    widths = {name: max(len(row[name]) for row in rows) for name in columns}
+    n_free = WIDTH - sum(widths[name] + 2 for name in columns[1:])
+    widths["setting"] = max(len("setting"), min(widths["setting"], n_free))
+    return ["  ".join(_fitted(row[name], widths[name]) for name in columns).rstrip() for row in rows]
+
+
+def _fitted(text: str, n: int) -> str:
+    """A text of n letters."""
+    return text.ljust(n) if len(text) <= n else f"{text[: n - 1]}…"
+
+
 def decoding_screen(compared: ComparedSettings) -> str:
     """Return table and sentences, as a terminal shows them."""
-    cells = table(compared)
-    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADER))]
-    lines = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in cells]
+    lines = screen_table(compared)
     sentences = [
         line
         for sentence in decoding_sentences(compared)

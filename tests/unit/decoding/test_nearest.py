@@ -1,5 +1,8 @@
 """The choice of a setting: rows needed, halves, tests of pairs, and the level of what is reported."""
 
+import dataclasses
+import re
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -127,6 +130,25 @@ def test_a_setting_that_copies_references_is_never_the_best():
     assert nearest.to_dict()["copying"] == ["copying"]
     screen = decoding_screen(ComparedSettings(nearest, {}, {}, "cider", "", ""))
     assert "of the captions of copying also occur among the references" in " ".join(screen.split())
+
+
+@pytest.mark.parametrize("name", ["t=1", "temperature=1.25, top_p=0.95, top_k=40"])
+def test_the_screen_is_at_most_100_columns_wide(name):
+    drawn = speakers(np.random.default_rng(1), (1.0, 2.0))
+    nearest = nearest_setting({name: drawn["1#0"], "hot": drawn["2#1"]}, None, **TESTS, seed=0)
+    ends = {"rows_needed": 1234.0, "rows_needed_ci_low": 987.0, "rows_needed_ci_high": 12345.0}
+    system = nearest.systems[name]
+    systems = {**nearest.systems, name: dataclasses.replace(system, result={**system.result, **ends})}
+    screen = decoding_screen(ComparedSettings(nearest._replace(systems=systems), {}, {}, "cider", "", ""))
+    assert max(map(len, screen.splitlines())) <= 100
+    # No words, no wording.
+    upper, lower, *lines = screen.splitlines()
+    assert re.split("  +", upper.strip()) == ["distinguished", "near-", "to the"]
+    assert re.split("  +", lower) == [
+        *("setting", "p", "after", "unlike people", "ordinary", "duplicates", "energy", "best")
+    ]
+    assert "1,234 [987, 12,345]" in screen
+    assert [line.split()[0] for line in lines[:3]].count("people") == 1
 
 
 def test_settings_that_are_equal_cannot_be_distinguished():

@@ -49,16 +49,16 @@ def test_the_screen_the_page_and_the_numbers(folder, capsys, tmp_path, drawn_plo
     names = ["t0.5", "t1", "t2", "greedy"]
     assert sorted(before) == sorted(f"{name}.jsonl{end}" for name in names for end in ("", ".settings"))
     screen = capsys.readouterr().out
-    header, *lines = screen.split("\n\n")[0].splitlines()
+    _, header, *lines = screen.split("\n\n")[0].splitlines()
     assert header.split("  ")[0] == "setting"
     assert {line.split()[0] for line in lines} == {*names, "people"}
     assert lines[0].endswith("best")
-    # Human captions of 30 of the 32 pictures.
-    assert all(line.split()[1] == "30" for line in lines[:-1])
     for said in ("Most like people: ", "how like people's its captions are, not how good", "On 15 others it has p "):
         assert said in " ".join(screen.split())
     numbers = json.loads((folder / "out" / "decoding.json").read_text())
     assert set(numbers["settings"]) == set(names)
+    # Human captions of 30 of the 32 pictures.
+    assert all(result["n_rows"] == 30 for result in numbers["settings"].values())
     assert set(numbers["plain"]) == {*names, "people"}
     assert numbers["decoding"]["t0.5"]["temperature"] == 0.5
     assert lines[0].startswith(numbers["best"])
