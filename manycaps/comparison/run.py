@@ -23,7 +23,7 @@ from manycaps.comparison.parity_scores import (
     wording_of_captions,
 )
 from manycaps.comparison.systems import Exchange, SystemRow, are_score_folders, clusters_of, named_systems, read_systems
-from manycaps.installed_modules import load_for_command, progress_bars
+from manycaps.installed_modules import load_for_command, module_class, progress_bars
 from manycaps.kit.base import signature
 from manycaps.kit.embeddings import warn_of_unread, without_warning_of_unread
 from manycaps.sampling.captions_file import sampling_settings
@@ -148,23 +148,25 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     if options.metrics is None:
         modules = default_modules(rows, media)
     check_modules(modules, rows)
-    check_used(options, modules)
+    distance, note = "", ""
+    if can_be_compared(rows):
+        distance, note = chosen_distance(options.distance, options.encoder)
+    check_used(options, modules, distance)
     clusters = clusters_of(rows, options.clusters)
     # A column that nobody asked for is not read, not even for the page.
     rows = rows if "images" in media else [row._replace(image=None) for row in rows]
     rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
     resampling: dict[str, Any] = {"n_resamples": options.n_resamples, "seed": options.seed}
-    scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
+    scores = CaptionScores(rows, modules, module_options(options, modules), clusters=clusters, **resampling)
     parity = None
     of_parity: dict[str, dict[str, Any]] = {}
-    if can_be_compared(rows):
-        distance, note = chosen_distance(options.distance, options.encoder)
+    if distance:
         note = note or note_of_language(rows, distance, options.encoder)
         if distance == "cider" and len(rows) < 2:
             raise ValueError("--distance cider: expected 2 rows to count words in, got 1. Add rows, or take another.")
         with without_warning_of_unread():
-            given = {name: value for name, value in _given(options).items() if name in OF_PARITY}
-            parity_scores = parity_of_captions(rows, {"distance": distance, "clusters": clusters, **given})
+            given = {"distance": distance, "clusters": clusters} | of_parity_module(options, distance)
+            parity_scores = parity_of_captions(rows, given)
         tested: dict[str, Any] = {"margin": options.margin, "wrong": parity_scores.wrong, **resampling}
         parity = compared_parity(parity_scores.rows, clusters, distance=distance, note=note, **tested)
         if options.full and len(files) > 1:
@@ -215,23 +217,37 @@ def _sampling(file: str) -> dict[str, dict[str, Any]]:
     return {} if settings is None else {"sample": {"signature": signature("sample", **settings)}}
 
 
-def module_options(options: CompareOptions) -> dict[str, dict[str, Any]]:
-    """Return what every module is loaded with."""
+def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what every module is loaded with: the options that have an effect there."""
     given = _given(options)
+    of_modules = {module: COMPARED_MODULES[module].compare_options for module in modules}
     return {
-        module: {name: value for name, value in given.items() if name in record.compare_options}
-        for module, record in COMPARED_MODULES.items()
+        module: module_class(module).effective_options({name: given[name] for name in given if name in taken})
+        for module, taken in of_modules.items()
     }
 
 
-def check_used(options: CompareOptions, modules: Sequence[str]) -> None:
-    """Raise a ValueError if an option of modules is given that none of those that run takes."""
-    for name in _given(options):
-        if name not in OF_PARITY and not any(name in COMPARED_MODULES[module].compare_options for module in modules):
+def of_parity_module(options: CompareOptions, distance: str) -> dict[str, Any]:
+    """Return what human_parity is loaded with beside its distance, none where people are not compared."""
+    given = {name: value for name, value in _given(options).items() if name in OF_PARITY and distance}
+    effective = module_class(MODULE).effective_options({**given, "distance": distance or "bert"})
+    return {name: value for name, value in effective.items() if name in given}
+
+
+def check_used(options: CompareOptions, modules: Sequence[str], distance: str) -> None:
+    """Raise a ValueError if an option of modules is given that has an effect in none of those that run."""
+    used = {name for of_module in module_options(options, modules).values() for name in of_module}
+    used |= of_parity_module(options, distance).keys()
+    for name in _given(options).keys() - used:
+        if name in OF_PARITY and distance:
             raise ValueError(
-                f"{_flag(name)}: expected one of {modules_with(name)} among the metrics, got "
-                f"{', '.join(modules) or 'none'}. Add it to -m, or leave the option out."
+                f"{_flag(name)}: expected a distance or a metric that takes it, got --distance {distance} and "
+                f"{', '.join(modules) or 'no metric'}. Give others, or leave the option out."
             )
+        raise ValueError(
+            f"{_flag(name)}: expected one of {modules_with(name)} among the metrics, got "
+            f"{', '.join(modules) or 'none'}. Add it to -m, or leave the option out."
+        )
 
 
 def _given(options: CompareOptions) -> dict[str, Any]:

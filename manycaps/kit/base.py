@@ -944,6 +944,16 @@ class About(NamedTuple):
     reference_urls: Sequence[str] = ()
 
 
+class Effect(NamedTuple):
+    """What an option needs beside it: without, it would be ignored, and is refused."""
+
+    # Name of another option, and a value of it, as it is typed.
+    other: str
+    value: str
+    # Whether all options of a call are such that this one has an effect.
+    holds: Callable[[Mapping[str, Any]], bool]
+
+
 class CollectionModule:
     """Base class of all modules of the collection; comes before evaluate's class in a module's bases.
 
@@ -965,6 +975,9 @@ class CollectionModule:
     # Every option with its default.
     DEFAULTS: ClassVar[Mapping[str, Any]]
 
+    # Options that have an effect only beside certain values of others.
+    EFFECTS: ClassVar[Mapping[str, Effect]] = {}
+
     # Options that only `evaluate.load` takes.
     LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
 
@@ -984,8 +997,10 @@ class CollectionModule:
 
     # "/": an option called "self" is one that nobody knows, and not Python's error.
     def __init__(self, /, *args: Any, **keywords: Any) -> None:
+        given = [name for name in keywords if name in self.DEFAULTS]
         self.load_options = take_load_options(keywords, self.DEFAULTS)
         self.check_options(self.load_options)
+        self._check_effects(given, self.load_options)
         self._check_config_name(keywords.get("config_name"))
         if sys.flags.optimize > 1:
             raise ValueError("docstrings: expected those that evaluate adds to, got none. Start Python without -OO.")
@@ -1099,7 +1114,37 @@ class CollectionModule:
         loaded = {name: value for name, value in self.load_options.items() if name not in self.LOAD_OPTIONS}
         options = self.load_options | take_compute_options(given, loaded)
         self.check_options(options)
+        self._check_effects([name for name in given if given[name] is not None], options)
         return options
+
+    @classmethod
+    def effective_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of some options that have an effect together; what is the default is left as it is."""
+        options = {**cls.DEFAULTS, **given}
+        return {
+            name: value
+            for name, value in given.items()
+            if name not in cls.EFFECTS or cls.EFFECTS[name].holds(options) or is_default(value, cls.DEFAULTS[name])
+        }
+
+    def _check_effects(self, names: Iterable[str], options: Mapping[str, Any]) -> None:
+        """Raise for the first of some options that would be ignored beside the others."""
+        given = {name: options[name] for name in names if name in self.EFFECTS}
+        for name in given.keys() - self.effective_options({**options, **given}).keys():
+            other, value, _ = self.EFFECTS[name]
+            raise ValueError(
+                f"{name}: expected {other}={value} beside it, got {other}={shown_value(options[other])}, with which "
+                f"{name} has no effect. Leave {name} out, or give {other}={value}."
+            )
+
+    def check_unused(self, given: Mapping[str, Any], names: Iterable[str], where: str) -> None:
+        """Raise if one of some options is not the default; they are ignored where the columns are, as `where` says."""
+        for name in names:
+            if given.get(name) is not None and not is_default(given[name], self.DEFAULTS.get(name)):
+                raise ValueError(
+                    f"{name}: expected none {where}, got {shown_value(given[name])}, which would have no effect. "
+                    f"Leave {name} out."
+                )
 
     def _checked(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the module's own columns, or raise if a row is wrong or another column is given."""
@@ -1146,6 +1191,18 @@ class CollectionModule:
         except (TypeError, ValueError, ImportError, OSError):
             return False
         return True
+
+
+def is_default(value: object, default: object) -> bool:
+    """Whether the value of an option is its default; a list may stand for a tuple.
+
+    >>> is_default([1, 2], (1, 2)), is_default(1, 1.0), is_default(0, False)
+    (True, True, False)
+    """
+    if isinstance(value, list | tuple) and isinstance(default, list | tuple):
+        return list(value) == list(default)
+    kinds = [float if type(each) is int else type(each) for each in (value, default)]
+    return value is default or (kinds[0] is kinds[1] and kinds[0] in (str, float, bool) and value == default)
 
 
 def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

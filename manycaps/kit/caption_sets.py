@@ -13,6 +13,7 @@ import scipy.special
 
 from .base import (
     CollectionModule,
+    Effect,
     as_plain,
     check_choice,
     check_confidence_level,
@@ -678,6 +679,17 @@ DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
     "details": False,
 }
 
+# When those options have an effect; clusters also have one on intervals.
+IS_TESTED = Effect("p_value", "'permutation'", lambda options: options["p_value"] != "none")
+DISTRIBUTION_EFFECTS: Mapping[str, Effect] = {
+    "max_partitions": Effect("p_value", "'exact'", lambda options: options["p_value"] == "exact"),
+    "n_resamples": IS_TESTED,
+    "seed": IS_TESTED,
+    "clusters": IS_TESTED._replace(
+        holds=lambda options: options["p_value"] != "none" or options["confidence_level"] is not None
+    ),
+}
+
 # How intervals are made, for the signature; see `sets_intervals`.
 INTERVAL = "hall-t"
 
@@ -740,6 +752,7 @@ class DistributionModule(CollectionModule):
     """
 
     OWN_COLUMNS = CAPTION_COLUMNS
+    EFFECTS: ClassVar[Mapping[str, Effect]] = DISTRIBUTION_EFFECTS
 
     # Least number of texts of a row, candidates and references together.
     LEAST_TEXTS: ClassVar[int] = 2

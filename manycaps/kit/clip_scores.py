@@ -270,6 +270,7 @@ class PacModule(CollectionModule):
         with self.lock:
             check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
             images = given.pop("images", None)
+            self.check_unused(given, ("prompt", "batch_size", "n_workers", "long_captions"), "beside ready features")
             options = self.call_options(given)
             sides = as_text_features(ready)
             pictures = as_image_rows(images, sides[0][0].shape[1], len(sides[0]))
@@ -683,6 +684,12 @@ class ClipSetModule(EmbeddingModule):
             )
         if what == "images" or self.uses_clip(options):
             check_choice("dtype", options["dtype"], DTYPES)
+            unused, where = ("long_texts",), f"for {what} of a CLIP, which takes long_captions"
+        else:
+            unused, where = tuple(CLIP_SET_DEFAULTS), f"for captions without encoder={CLIP!r}"
+        # Options of load time may be those of other calls.
+        of_call = [name for name in unused if options[name] is not self.load_options[name]]
+        self.check_unused(options, of_call, where)
 
     def uses_clip(self, options: Mapping[str, Any]) -> bool:
         """Return whether captions are encoded by a CLIP."""

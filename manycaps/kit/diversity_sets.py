@@ -266,6 +266,16 @@ def near_texts(texts: Sequence[str], vectors: Mapping[str, Floats], threshold: f
     return np.asarray((1 - unit @ unit.T <= threshold + TIE_TOLERANCE) | _are_equal(texts))
 
 
+def pairs_to_judge(sets: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
+    """Return every two different texts of a set, of all sets, in the order of the alphabet and each pair once.
+
+    >>> pairs_to_judge([["b", "a", "b"], ["a", "b"]])
+    [('a', 'b')]
+    """
+    pairs = (pair for texts in sets for pair in itertools.combinations(sorted(set(texts)), 2))
+    return list(dict.fromkeys(pairs))
+
+
 def judged_texts(texts: Sequence[str], equivalent: Equivalence) -> np.ndarray:
     """Ask a function about every two different texts, in the order of the alphabet, once. Bool, shape (n, n)."""
     distinct = sorted(set(texts))

@@ -624,6 +624,12 @@ ENCODER_DEFAULTS: Mapping[str, Any] = {
     "long_texts": "truncate",
 }
 
+# Options of what is made of captions: they have no effect beside ready embeddings.
+OF_CAPTIONS = (
+    *("tokenizer", "language_model", "document_frequency", "meteor15_data", "variant", "checkpoint", "long_captions"),
+    *ENCODER_DEFAULTS,
+)
+
 # Word pieces that a tokenizer adds to those of a text, at most: its marks of beginning and end.
 MOST_MARKS = 8
 

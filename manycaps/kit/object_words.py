@@ -186,15 +186,15 @@ class Vocabulary(NamedTuple):
         ['fire truck']
         """
         words = self.words(caption)
-        has_phrase = not self.lengths.keys().isdisjoint(words)
-        read = self._read(words) if has_phrase else zip(words, range(len(words)), strict=True)
-        named = [Mention(self.objects[word], word, position) for word, position in read if word in self.objects]
+        has_phrase, objects = not self.lengths.keys().isdisjoint(words), self.objects
+        read = self._read(words) if has_phrase else enumerate(words)
+        named = [Mention(objects[word], word, position) for position, word in read if word in objects]
         if self.left_out.keys().isdisjoint(words):
             return named
         present = {mention.word for mention in named}
         return [mention for mention in named if self.left_out.get(mention.word) not in present]
 
-    def _read(self, words: Sequence[str]) -> list[tuple[str, int]]:
+    def _read(self, words: Sequence[str]) -> list[tuple[int, str]]:
         """Words with their positions, from left to right; phrases are one word, the longest first."""
         read, position = [], 0
         while position < len(words):
@@ -204,7 +204,7 @@ class Vocabulary(NamedTuple):
                 if phrase is not None:
                     word, n_words = phrase, length
                     break
-            read.append((word, position))
+            read.append((position, word))
             position += n_words
         return read
 
@@ -276,8 +276,15 @@ def singular_words(caption: str) -> list[str]:
     ['two', 'woman', 'ride', 'bus', '.']
     """
     caption = caption.lower()
-    words = caption.replace(",", " ,").replace(".", " .").replace("'s", " 's").split()
-    if SPECIAL.search(caption) or not CONTRACTED.isdisjoint(words):
+    body = caption.removesuffix(".")
+    if body.isascii() and body.replace(" ", "").isalnum():  # as most captions are
+        words = body.split()
+        words += ["."] if body != caption else []
+        is_plain = True
+    else:
+        words = caption.replace(",", " ,").replace(".", " .").replace("'s", " 's").split()
+        is_plain = SPECIAL.search(caption) is None
+    if not (is_plain and CONTRACTED.isdisjoint(words)):
         words = _nltk_tokenizer().tokenize(caption)
     return list(map(_singular, words))
 
@@ -332,10 +339,9 @@ def row_objects(
     >>> row_objects([[dog, bed], [dog]], [[dog], [dog], [bed]]).shares
     (0.0, 0.16666666666666666, 0.3333333333333333)
     """
-    named, people = list(candidates), list(references)
-    known = objects or frozenset()
-    named_lists, lists = ([[mention.object for mention in caption] for caption in side] for side in (named, people))
-    named_sets, sets = list(map(set, named_lists)), list(map(set, lists))
+    named, known = list(candidates), objects or frozenset()
+    named_lists, lists = ([[mention.object for mention in caption] for caption in side] for side in (named, references))
+    named_sets, sets = list(map(frozenset, named_lists)), list(map(frozenset, lists))
     n_naming = collections.Counter(itertools.chain.from_iterable(sets))
     truth = known.union(n_naming)
     # Ground truths without a reference: what only this one names is missing.
@@ -345,11 +351,18 @@ def row_objects(
     ]
     if objects is None and len(sets) < 2:
         lists, sets, without_one = [], [], []
-    hallucinated = [[mention for mention in caption if mention.object not in truth] for caption in named]
+    hallucinated = [
+        [] if of_caption <= truth else [mention for mention in caption if mention.object not in truth]
+        for caption, of_caption in zip(named, named_sets, strict=True)
+    ]
+    truths = itertools.repeat(truth)
     return RowObjects(
         named,
         hallucinated,
-        (_sums([_counts(names, truth) for names in named_lists]), _sums(list(map(_counts, lists, without_one)))),
+        (
+            _sums(list(map(_counts, named_lists, named_sets, truths))),
+            _sums(list(map(_counts, lists, sets, without_one))),
+        ),
         (
             _share([bool(caption) for caption in hallucinated]),
             _share([not of_caption <= others for of_caption in named_sets for others in without_one]),
@@ -358,8 +371,10 @@ def row_objects(
     )
 
 
-def _counts(names: Sequence[str], truth: frozenset[str]) -> tuple[int, int, int, int]:
-    return len(names), len([name for name in names if name not in truth]), len(truth.intersection(names)), len(truth)
+def _counts(names: Sequence[str], distinct: frozenset[str], truth: frozenset[str]) -> tuple[int, int, int, int]:
+    if distinct <= truth:  # as most are
+        return len(names), 0, len(distinct), len(truth)
+    return len(names), len([name for name in names if name not in truth]), len(truth & distinct), len(truth)
 
 
 def _sums(counts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -391,11 +406,12 @@ class ObjectSums(NamedTuple):
 
 def object_sums(rows: Iterable[RowObjects]) -> ObjectSums:
     """Add rows up; nothing else of a row is kept."""
-    counts, shares = np.zeros((2, N_COUNTS), np.int64), []
+    counts: tuple[tuple[int, ...], tuple[int, ...]] = ((0,) * N_COUNTS, (0,) * N_COUNTS)
+    shares = []
     for row in rows:
-        counts += row.counts
+        counts = _sums((counts[0], row.counts[0])), _sums((counts[1], row.counts[1]))
         shares.append(row.shares)
-    return ObjectSums(counts, np.array(shares))
+    return ObjectSums(np.array(counts), np.array(shares))
 
 
 def compared_rows(

@@ -21,6 +21,7 @@ from .caption_sets import (
 )
 from .embeddings import (
     ARRAY_COLUMNS,
+    OF_CAPTIONS,
     SentenceEncoder,
     as_embedding_arrays,
     check_no_captions,
@@ -109,6 +110,7 @@ class EmbeddingModule(DistributionModule):
             return super().compute(**given)
         with self.lock:
             check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
+            self.check_unused(given, OF_CAPTIONS, "beside ready embeddings")
             options = self.call_options(given)
             embedded = as_embedding_rows(prediction_embeddings, reference_embeddings)
             self.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
@@ -293,17 +295,20 @@ def ready_result(
     given: dict[str, Any],
     check: Callable[[Sequence[np.ndarray], Mapping[str, Any]], None],
     compare: CompareMatrices,
+    unused: Sequence[str] = (),
 ) -> Any:
     """Compute from ready values of every two items of each row, past evaluate's table and any model.
 
     `columns` are what messages on the sizes of candidates and of references name; the first, "distances" or "kernels",
     is the column of the `values` of every two items of each row, candidates first. `n_candidates` is that of each row,
     or of all. `check` raises unless the matrices can be used with the options, and `compare` compares rows of equal
-    sizes. Raises TypeError or ValueError if a column is given beside the values, or they cannot be used.
+    sizes. `unused` are options of the values, beside those of captions. Raises TypeError or ValueError if a column or
+    such an option is given beside the values, or they cannot be used.
     """
     column = columns[0]
     with module.lock:
         check_matrices_alone(given, column, len(module))
+        module.check_unused(given, (*OF_CAPTIONS, *unused), f"beside ready {column}")
         options = module.call_options(given)
         listed = listed_rows(values, column, EXPECTED, "Give one array per row.")
         matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(listed)]

@@ -143,7 +143,7 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str]:
         options["confidence_level"] = CONFIDENCE
     if media:
         usable_weights(module.encoder)
-    result = module.compute(**rows, **options)
+    result = module.compute(**rows, **module.effective_options(options))
     parts = [result_table(result, result_meanings(module.ABOUT.inputs_description, result))]
     if "p_value" in options:
         parts.insert(

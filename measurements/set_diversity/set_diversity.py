@@ -5,7 +5,7 @@ import zlib
 
 import evaluate
 
-from .base import About, check_choice, check_flag, check_whole_number, signature
+from .base import About, Effect, check_choice, check_flag, check_whole_number, signature
 from .diversity_sets import (
     MOST_CAPTIONS,
     REFERENCES,
@@ -25,6 +25,7 @@ from .diversity_sets import (
     measured_rows,
     near_texts,
     order_name,
+    pairs_to_judge,
     row_result,
     set_result,
     set_values,
@@ -71,7 +72,8 @@ Args:
     vendi_orders: default (1, 2, math.inf).
     sizes: "equal" (default) measures as many captions of one side of a row as of the other, the first ones; or "all".
     equivalent: which texts say the same, for distinct_k and utility_k: a cosine distance of their embeddings, such as
-        0.2, or a function of two texts that returns a bool; default: these values are left out.
+        0.2, or a function of two texts that returns a bool (asked for all pairs at once if it has a method of_pairs,
+        as manycaps.sampling.SameMeaning has); default: these values are left out.
     k: texts of which distinct_k counts the classes; default: the smallest number of captions of any row, on both sides.
     encoder, device, dtype, batch_size, long_texts: of the sentence embeddings, as in trm_bert.
     details: True adds per-row lists and the signature; default False.
@@ -133,6 +135,14 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         **ENCODER_DEFAULTS,
         "details": False,
     }
+    EFFECTS = dict.fromkeys(
+        ENCODER_DEFAULTS,
+        Effect(
+            "kernels",
+            "('ngram', 'embedding')",
+            lambda options: "embedding" in options["kernels"] or isinstance(options["equivalent"], (int, float)),
+        ),
+    )
     token_finder = token_finder
     progress = evaluate.utils.logging.tqdm
     CACHED = frozenset({"table"})
@@ -190,6 +200,8 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         k, vectors = chosen_k(options["k"], sides), {}
         if not callable(equivalent):
             vectors = self._vectors(sides.values(), options)
+        elif hasattr(equivalent, "of_pairs"):  # it answers many pairs at once, and keeps the answers
+            equivalent.of_pairs(pairs_to_judge(row for rows in sides.values() for row in rows))
         values = []
         for rows in sides.values():
             judged = (

@@ -4,7 +4,7 @@ import math
 
 import evaluate
 
-from .base import WHATS_CITATION, About, CollectionModule, as_caption_rows, check_flag, signature
+from .base import WHATS_CITATION, About, CollectionModule, Effect, as_caption_rows, check_flag, signature
 from .concept_overlap import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
 from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
@@ -56,6 +56,7 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
     )
     OWN_COLUMNS = ("data",)
     DEFAULTS = {"labels": None, "transfer": False, "training": None, "tokenizer": "ptb", "details": False}
+    EFFECTS = {"training": Effect("transfer", "True", lambda options: options["transfer"])}
     token_finder = token_finder
 
     def check_options(self, options):

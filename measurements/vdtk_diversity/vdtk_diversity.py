@@ -4,7 +4,7 @@ import functools
 
 import evaluate
 
-from .base import WHATS_CITATION, About, check_flag, signature
+from .base import WHATS_CITATION, About, Effect, check_flag, signature
 from .diversity_measures import (
     CHUNK_CAPTIONS,
     CaptionDiversity,
@@ -86,6 +86,10 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
         "encoder": None,
         "details": False,
     }
+    EFFECTS = dict.fromkeys(
+        set(ENCODER_DEFAULTS) - {"encoder"},
+        Effect("semantic", "True", lambda options: options["semantic"] or options["encoder"] is not None),
+    )
     token_finder = token_finder
 
     def check_options(self, options):

@@ -4,7 +4,7 @@ import math
 
 import evaluate
 
-from .base import WHATS_CITATION, About, check_choice, check_flag, check_share, signature
+from .base import WHATS_CITATION, About, Effect, check_choice, check_flag, check_share, signature
 from .embeddings import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .kernel_tests import ESTIMATORS
 from .leave_one_out import (
@@ -115,6 +115,16 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         **ENCODER_DEFAULTS,
         "details": False,
     }
+    EFFECTS = {
+        **dict.fromkeys(
+            ENCODER_DEFAULTS, Effect("metrics", "['trm_bert']", lambda options: _has(options, *EMBEDDING_METRICS))
+        ),
+        "estimator": Effect("metrics", "['mmd_bert']", lambda options: _has(options, "mmd_bert")),
+        "meteor15_data": Effect("metrics", "['meteor15']", lambda options: _has(options, "meteor15")),
+        "tokenizer": Effect(
+            "metrics", "['bleu']", lambda options: not set(options["metrics"]) <= set(EMBEDDING_METRICS)
+        ),
+    }
     token_finder = token_finder
 
     def check_options(self, options):
@@ -148,6 +158,7 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
                 "data_embeddings: expected all rows in this call, got rows added before. Give data to compute as well."
             )
         captions = given.pop("data", None)
+        self.check_unused(given, ENCODER_DEFAULTS, "beside ready embeddings")
         options = self.call_options(given)
         if set(options["metrics"]).isdisjoint(EMBEDDING_METRICS):
             raise ValueError(
@@ -237,3 +248,7 @@ def placed(values, places, n_rows):
     for number, value in zip(places, values.tolist(), strict=True):
         result[number] = value
     return result
+
+
+def _has(options, *metrics):
+    return not set(metrics).isdisjoint(options["metrics"])

@@ -156,6 +156,8 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         if not len(self):  # rows of one call have one model
             self.encoder.renew()
         columns = super().checked_columns(options, **captions)
+        if "references" not in columns:
+            self.check_unused(options, ["reference_aggregation"], "without references (config_name='references')")
         check_video_column(videos, "videos")
         settings = (options[name] for name in ("frames", "batch_size", "n_workers"))
         features = encode_videos(self.encoder, videos, "videos", *settings)

@@ -5,10 +5,12 @@ import warnings
 import evaluate
 import numpy as np
 
-from .base import About, check_choice, shown_value
+from .base import About, Effect, check_choice
 from .caption_sets import (
     CAPTION_COLUMNS,
     DISTRIBUTION_DEFAULTS,
+    DISTRIBUTION_EFFECTS,
+    IS_TESTED,
     TIE_TOLERANCE,
     caption_rows,
     check_clusters,
@@ -207,6 +209,14 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         **DISTRIBUTION_DEFAULTS,
         "p_value": "chi-squared",
     }
+    EFFECTS = {
+        **dict.fromkeys(ENCODER_DEFAULTS, Effect("distance", "'bert'", lambda options: options["distance"] == "bert")),
+        "document_frequency": Effect("distance", "'cider'", lambda options: options["distance"] == "cider"),
+        "meteor15_data": Effect("distance", "'meteor15'", lambda options: options["distance"] == "meteor15"),
+        "max_partitions": DISTRIBUTION_EFFECTS["max_partitions"],
+        "n_resamples": IS_TESTED._replace(holds=lambda options: options["p_value"] in ("permutation", "exact")),
+        "seed": IS_TESTED._replace(value="'chi-squared'"),
+    }
     token_finder = token_finder
     LEAST_TEXTS = 3
     SIZE_CHECKS = (check_two_references,)
@@ -221,11 +231,6 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         check_language_model(options["language_model"])
         if options["document_frequency"] is not None:
             check_document_frequency(options["document_frequency"])
-            if distance != "cider":
-                raise ValueError(
-                    f"document_frequency: expected none with distance={shown_value(distance)}, got a table. Leave it "
-                    "out, or give distance='cider' beside it."
-                )
         if options["meteor15_data"] is not None:
             check_data_source(options["meteor15_data"])
         if distance == "bert":
@@ -263,7 +268,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
             check_distance_scale(matrices)
 
         columns = "distances", "n_candidates"
-        return ready_result(self, columns, distances, n_candidates, given, check, compare)
+        return ready_result(self, columns, distances, n_candidates, given, check, compare, ("distance",))
 
     def compares_texts(self, options):
         """Whether the captions themselves are compared with these options, not their vectors."""

@@ -5,6 +5,7 @@ import numpy as np
 
 from .base import (
     About,
+    Effect,
     check_choice,
     check_flag,
     check_number,
@@ -13,7 +14,13 @@ from .base import (
     signature,
     with_shared_parts,
 )
-from .caption_sets import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
+from .caption_sets import (
+    DISTRIBUTION_DEFAULTS,
+    DISTRIBUTION_EFFECTS,
+    IS_TESTED,
+    check_distribution_options,
+    signature_settings,
+)
 from .clip_scores import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
 from .embeddings import ENCODER_DEFAULTS, check_encoder_options
 from .kernel_tests import (
@@ -154,6 +161,18 @@ class Mmd(ClipSetModule, evaluate.Metric):
         **ENCODER_DEFAULTS,
         **DISTRIBUTION_DEFAULTS,
     }
+    EFFECTS = {
+        **DISTRIBUTION_EFFECTS,
+        "seed": IS_TESTED._replace(holds=lambda options: options["p_value"] != "none" or options["preset"] == "kid"),
+        "sigma": Effect("kernel", "'rbf'", lambda options: options["kernel"] in WITH_BANDWIDTH),
+        **dict.fromkeys(
+            ("degree", "gamma", "coef0"),
+            Effect("kernel", "'polynomial'", lambda options: options["kernel"] == "polynomial"),
+        ),
+        **dict.fromkeys(
+            ("n_subsets", "subset_size"), Effect("preset", "'kid'", lambda options: options["preset"] == "kid")
+        ),
+    }
     progress = evaluate.utils.logging.tqdm
 
     def check_options(self, options):
@@ -197,7 +216,9 @@ class Mmd(ClipSetModule, evaluate.Metric):
         def compare(matrices, n_candidates, options):
             return compare_by_kernels(matrices, n_candidates, options["estimator"])
 
-        return ready_result(self, ("kernels", "kernels"), kernels, n_candidates, given, check_ready_kernels, compare)
+        return ready_result(
+            self, ("kernels", "kernels"), kernels, n_candidates, given, check_ready_kernels, compare, OF_KERNELS
+        )
 
     def check_encoded(self, options, what):
         """Raise unless "images" or "captions" may be encoded with these options."""
@@ -246,6 +267,10 @@ class Mmd(ClipSetModule, evaluate.Metric):
             preset["subset_seed"] = options["seed"]
         common = {**of_kernel, **preset, **settings}
         return signature("mmd", estimator=options["estimator"], **common, **signature_settings(options))
+
+
+# Options of a kernel, which have no effect on ready values of one.
+OF_KERNELS = ("kernel", "sigma", "degree", "gamma", "coef0", "n_subsets", "subset_size")
 
 
 def compare_by_kernels(kernel, n_candidates, estimator):

@@ -3,8 +3,8 @@
 import evaluate
 import numpy as np
 
-from .base import CHAN_CITATION, About, check_choice, shown_value, with_shared_parts
-from .caption_sets import DISTRIBUTION_DEFAULTS, caption_rows, check_distribution_options
+from .base import CHAN_CITATION, About, Effect, check_choice, shown_value, with_shared_parts
+from .caption_sets import DISTRIBUTION_DEFAULTS, DISTRIBUTION_EFFECTS, caption_rows, check_distribution_options
 from .clip_scores import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
 from .embeddings import ENCODER_DEFAULTS, check_encoder_options
 from .triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
@@ -107,6 +107,16 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
         **ENCODER_DEFAULTS,
         **DISTRIBUTION_DEFAULTS,
     }
+    EFFECTS = {
+        **DISTRIBUTION_EFFECTS,
+        **dict.fromkeys(
+            (*CLIP_SET_DEFAULTS, *ENCODER_DEFAULTS),
+            Effect("distance", "'cosine'", lambda options: not is_of_texts(options["distance"])),
+        ),
+        "evaluate_scores": Effect(
+            "distance", "'evaluate:NAME:KEY'", lambda options: str(options["distance"]).startswith(EVALUATE_PREFIX)
+        ),
+    }
     PLAIN = "nearest_distance"
     progress = evaluate.utils.logging.tqdm
 
@@ -146,13 +156,12 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
         def check(matrices, _options):
             check_distance_diagonals(matrices)
 
-        columns = "distances", "n_candidates"
-        return ready_result(self, columns, distances, n_candidates, given, check, compare_by_ranks)
+        columns, unused = ("distances", "n_candidates"), ("distance", "evaluate_scores")
+        return ready_result(self, columns, distances, n_candidates, given, check, compare_by_ranks, unused)
 
     def compares_texts(self, options):
         """Whether the captions themselves are compared with these options, not their vectors."""
-        distance = options["distance"]
-        return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
+        return is_of_texts(options["distance"])
 
     def text_rows(self, predictions, references, options):
         """Return the rows of captions, which are compared as texts."""
@@ -183,6 +192,11 @@ def compare_by_ranks(distances, n_candidates, options):
     """Compare rows of equal sizes by the ranks of their distances, whatever these are."""
     nearest = nearest_reference_distance(distances, n_candidates)
     return triangle_rank_comparison(distances, n_candidates, options["statistic"], nearest)
+
+
+def is_of_texts(distance):
+    """Whether a distance is one of texts, and not of vectors."""
+    return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
 
 
 def check_distance(distance):

@@ -3,8 +3,14 @@
 import evaluate
 import numpy as np
 
-from .base import CHAN_CITATION, About, check_choice, with_shared_parts
-from .caption_sets import DISTRIBUTION_DEFAULTS, DistributionModule, caption_rows, check_distribution_options
+from .base import CHAN_CITATION, About, Effect, check_choice, with_shared_parts
+from .caption_sets import (
+    DISTRIBUTION_DEFAULTS,
+    DISTRIBUTION_EFFECTS,
+    DistributionModule,
+    caption_rows,
+    check_distribution_options,
+)
 from .meteor15_scores import check_data_source
 from .meteor_nltk import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
 from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
@@ -66,6 +72,10 @@ class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
         "meteor15_data": None,
         "tokenizer": "ptb",
         **DISTRIBUTION_DEFAULTS,
+    }
+    EFFECTS = {
+        **DISTRIBUTION_EFFECTS,
+        "meteor15_data": Effect("meteor", "'1.5'", lambda options: options["meteor"] == "1.5"),
     }
     token_finder = token_finder
     PLAIN = "meteor"

@@ -1,5 +1,8 @@
 """The one contract of all modules: options of a call stay in the call, and nothing that is given is ignored."""
 
+import ast
+import re
+
 import numpy as np
 import pytest
 
@@ -15,6 +18,8 @@ from tests.modules.sample_inputs import (
     bag_of_words,
     load_options,
     loaded,
+    small_checkpoint,
+    small_meteor15_data,
 )
 from tests.modules.test_every_module import load_module
 
@@ -148,3 +153,140 @@ def test_captions_images_and_videos_are_scored_by_one_combination_with_options_o
         combined.compute(**columns)
     captions = evaluate.combine([modules["trm_meteor"], loaded("bleu_rouge")])
     assert captions.compute(**CAPTION_ROWS)["trm_meteor"] == pytest.approx(result["trm_meteor"])
+
+
+# Values of options that are not their defaults, and what an option takes beside it; the rest is in `EFFECTS`.
+OTHER_VALUES = {
+    "tokenizer": str.split,
+    "language": "de",
+    "function_words": "none",
+    "paraphrases": False,
+    "document_frequency": {"n_documents": 9, "document_frequency": {"a dog": 2}},
+    "vocabulary": {"dog": []},
+    "training": ["a dog runs on the beach"],
+    "labels": {"things": ["train"]},
+    "encoder": lambda captions: bag_of_words(captions) + 1,
+    "dtype": "float16",
+    "long_texts": "window",
+    "long_captions": "window",
+    "p_value": "exact",
+    "max_partitions": 500_000,
+    "n_resamples": 99,
+    "confidence_level": 0.9,
+    "clusters": [0, 0, 1, 1],
+    "seed": 5,
+    "statistic": "pooled",
+    "estimator": "biased",
+    "sigma": 0.5,
+    "kernel": "linear",
+    "degree": 2,
+    "gamma": 0.5,
+    "coef0": 2.0,
+    "kernels": ("ngram",),
+    "n_subsets": 7,
+    "subset_size": 3,
+    "pooled": True,
+    "vendi_orders": (3,),
+    "sizes": "all",
+    "equivalent": 0.5,
+    "metrics": ["rouge_l"],
+    "n_iterations": 3,
+    "n_references": 1,
+    "head_share": 0.5,
+    "head_shares": (0.5,),
+    "lengths": (3,),
+    "prompt": "",
+    "weight": 1.0,
+    "retrieval": True,
+    "best_of": True,
+    "idf": True,
+    "frames": 1,
+    "transfer": True,
+    "evaluate_scores": "distance",
+}
+
+# Options that change no number by intention: how fast, how much at once, and how large a test may be.
+NEUTRAL = {"device", "dtype", "batch_size", "n_workers", "max_partitions", "details"}
+
+# Options that four rows leave without effect: tests of tails take ten, and that of the gap of CHAIR takes fifty.
+OF_MORE_ROWS = {("human_parity", "seed"), ("chair", "clusters")}
+
+# Options beside which others have no effect, by module; beside the defaults some have none either.
+BESIDE = {
+    "human_parity": [{"distance": "meteor"}, {"p_value": "none"}],
+    "trm": [{"distance": lambda first, second: [0.5] * len(first)}],
+    "mmd": [{"kernel": "linear"}],
+    "set_diversity": [{"kernels": ("ngram",)}],
+    "vdtk_leave_one_out": [{"metrics": ["trm_bert"]}],
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_option_is_ignored(name):
+    """Every value of an option that is not its default changes the result or its signature, or is refused."""
+    module, own = loaded(name), SAMPLE_INPUTS[name]
+    options = {"encoder": bag_of_words} if "encoder" in module.DEFAULTS and name != "vdtk_diversity" else {}
+    module = manycaps.load(name, **{**module.load_options, **module.effective_options(options)})
+    default = module.compute(**own, details=True)
+    for option in OTHER_VALUES.keys() & module.DEFAULTS.keys() - module.LOAD_OPTIONS - NEUTRAL:
+        found = outcome(module, **own, **{option: OTHER_VALUES[option], "details": True})
+        assert found != repr(default) or (name, option) in OF_MORE_ROWS, f"{option} changes nothing, and is accepted"
+
+
+def outcome(module, **given):
+    """A result as text, or the message of a refusal."""
+    try:
+        return repr(module.compute(**given))
+    except (TypeError, ValueError) as error:
+        return re.search(".*: expected .*", str(error))[0]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_an_option_without_effect_is_refused_with_what_it_needs(name):
+    """When it is loaded and when it is called; the default may be given, and the remedy is one."""
+    module = loaded(name)
+    values = {**OTHER_VALUES, "device": "cpu", "batch_size": 7, "meteor15_data": small_meteor15_data()}
+    values |= {"variant": "clip-vit-b-32", "checkpoint": small_checkpoint()}
+    refused = set()
+    for beside in ({}, *BESIDE.get(name, ())):
+        options = {**module.DEFAULTS, **beside}
+        for option, effect in module.EFFECTS.items():
+            if effect.holds(options):
+                continue
+            refused.add(option)
+            message = rf"^{option}: expected {effect.other}={re.escape(effect.value)} beside it, got {effect.other}="
+            with pytest.raises(ValueError, match=message):
+                manycaps.load(name, **beside, **{option: values[option]})
+            with pytest.raises(ValueError, match=message):
+                module.compute(**SAMPLE_INPUTS[name], **beside, **{option: values[option]})
+            manycaps.load(name, **beside, **{option: module.DEFAULTS[option]})
+            assert effect.holds({**options, effect.other: ast.literal_eval(effect.value)})
+            assert option not in module.effective_options({**beside, option: values[option]})
+    assert refused == set(module.EFFECTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "option"),
+    [
+        *((name, VECTORS, "long_texts") for name in ("trm_bert", "mmd_bert", "fid_bert", "mmd", "trm", "human_parity")),
+        ("human_parity", VECTORS, "tokenizer"),
+        ("human_parity", {"distances": PAIRS, "n_candidates": 2}, "distance"),
+        ("trm", {"distances": PAIRS, "n_candidates": 2}, "distance"),
+        ("mmd", {"kernels": [np.eye(4)] * 4, "n_candidates": 2}, "kernel"),
+        ("mmd", {"kernels": [np.eye(4)] * 4, "n_candidates": 2}, "encoder"),
+        ("trm", {"prediction_images": IMAGES[:2], "reference_images": IMAGES[2:]}, "long_texts"),
+        ("mmd", CAPTION_ROWS, "long_captions"),
+        ("pac_score", FEATURES, "prompt"),
+        ("emscore_pac", SAMPLE_INPUTS["emscore_pac"], "reference_aggregation"),
+        ("vdtk_leave_one_out", READY_CALLS[-1][1], "long_texts"),
+    ],
+)
+def test_an_option_that_the_columns_leave_without_effect_is_refused(name, given, option):
+    values = {**OTHER_VALUES, "distance": "meteor", "reference_aggregation": "equation_8"}
+    values["distance"] = "euclidean" if name == "trm" else values["distance"]
+    module = loaded(name)
+    message = rf"^{option}: expected none (beside|for|without) .*, which would have no effect"
+    with pytest.raises(ValueError, match=message):
+        module.compute(**given, **{option: values[option]})
+    module.added.clear()
+    assert module.compute(**given, **{option: module.DEFAULTS[option]})

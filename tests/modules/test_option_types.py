@@ -27,6 +27,7 @@ def test_scalars_of_numpy_are_those_of_python_at_load_and_compute_time(folder):
     defaults = load_module(folder).load_options
     plain = {name: VALUES.get(name, value) if value is None else value for name, value in defaults.items()}
     plain |= load_options(folder.name) | {name: value for name, value in OTHERS.items() if name in plain}
+    plain = load_module(folder).effective_options(plain)
     given = {name: as_numpy(value) for name, value in plain.items()}
     assert any(type(value) in NUMPY_TYPES.values() for value in given.values())
     expected = manycaps.load(folder.name, **plain).compute(**rows_of(folder))

@@ -78,6 +78,18 @@ def test_options_are_checked_before_a_file_is_read(options, message):
     [
         ({"columns": {"captions": "text"}}, "columns: expected roles out of predictions, references, id, image"),
         ({"best_of": True}, "--best-of: expected one of coco_caption among the metrics, got trm_cider. Add it to -m"),
+        (
+            {"encoder": "x"},
+            "--encoder: expected a distance or a metric that takes it, got --distance cider and trm_cider",
+        ),
+        (
+            {"device": "cpu"},
+            "--device: expected a distance or a metric that takes it, got --distance cider and trm_cider",
+        ),
+        (
+            {"meteor15_data": "x"},
+            "--meteor15-data: expected a distance or a metric that takes it, got --distance cider",
+        ),
     ],
 )
 def test_an_option_that_no_metric_takes_is_refused(tmp_path, options, message):
