@@ -684,9 +684,9 @@ class ClipSetModule(EmbeddingModule):
             )
         if what == "images" or self.uses_clip(options):
             check_choice("dtype", options["dtype"], DTYPES)
-            unused, where = ("long_texts",), f"for {what} of a CLIP, which takes long_captions"
+            unused, where = ["long_texts"], f"for {what} of a CLIP, which takes long_captions"
         else:
-            unused, where = tuple(CLIP_SET_DEFAULTS), f"for captions without encoder={CLIP!r}"
+            unused, where = list(CLIP_SET_DEFAULTS), f"for captions without encoder={CLIP!r}"
         # Options of load time may be those of other calls.
         of_call = [name for name in unused if options[name] is not self.load_options[name]]
         self.check_unused(options, of_call, where)
