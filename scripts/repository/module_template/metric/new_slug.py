@@ -4,7 +4,7 @@ import math
 
 import evaluate
 
-from .base_module import About, CollectionModule, check_flag, signature
+from .base import About, CollectionModule, check_flag, signature
 from .text_new_slug import word_overlap
 
 _DESCRIPTION = """
