@@ -55,8 +55,6 @@ def install() -> None:
     >>> Cider.__module__
     'manycaps.coco.scorers'
     """
-    if _FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, _FINDER)
     for name in MODULES:
         if not isinstance(sys.modules.get(name), _StandIn):
             module = (_StandInPackage if _is_package(name) else _StandIn)(name)
@@ -70,7 +68,6 @@ def install() -> None:
 def installed() -> Iterator[None]:
     """Do as `install` within a block, and put back what was there."""
     before = {name: sys.modules[name] for name in list(sys.modules) if name.split(".")[0] in PACKAGES}
-    finders = list(sys.meta_path)
     install()
     try:
         yield
@@ -78,8 +75,6 @@ def installed() -> Iterator[None]:
         for name in [name for name in sys.modules if name.split(".")[0] in PACKAGES]:
             del sys.modules[name]
         sys.modules.update(before)
-        if _FINDER not in finders:
-            sys.meta_path.remove(_FINDER)
 
 
 PACKAGES = [name for name in MODULES if "." not in name]
@@ -90,7 +85,7 @@ class _StandIn(types.ModuleType):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, f"Classes of manycaps.coco under the names of {name.split('.')[0]}.")
-        self.__spec__ = (_PackageSpec if _is_package(name) else ModuleSpec)(name, _FINDER, origin="manycaps.coco")
+        self.__spec__ = (_PackageSpec if _is_package(name) else ModuleSpec)(name, None, origin="manycaps.coco")
         self.__package__ = self.__spec__.parent
         vars(self).update(MODULES[name])
 
@@ -127,24 +122,6 @@ class _StandInPackage(_StandIn):
     def __path__(self) -> list[str]:  # type: ignore[override]
         """Folders in which its other modules lie."""
         return _installed_folders(self.__name__)
-
-
-class _Finder:
-    """Makes `importlib.reload` of a stand-in put its classes back; what is imported first is none of its business."""
-
-    def find_spec(self, name: str, _path: object, target: object = None) -> ModuleSpec | None:
-        """Return what a stand-in is loaded from."""
-        return target.__spec__ if isinstance(target, _StandIn) and name in MODULES else None
-
-    def create_module(self, _spec: ModuleSpec) -> None:
-        """Leave the making of a module to Python."""
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Put the classes under their names."""
-        vars(module).update(MODULES[module.__name__])
-
-
-_FINDER: Any = _Finder()
 
 
 def _is_package(name: str) -> bool:
