@@ -5,7 +5,6 @@ Installed packages are found by the modules' requirements, without importing the
 
 import contextlib
 import errno
-import gc
 import importlib
 import importlib.metadata
 import importlib.util
@@ -22,9 +21,6 @@ from .catalog import MODULES
 from .kit.base import reason_of, shown_path, spelling_advice
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
-
-# Whether this process runs a command: `import_evaluate` says so.
-_is_command = False
 
 # Folders that hold module folders.
 KINDS = ("metrics", "measurements")
@@ -252,44 +248,6 @@ def check_not_hidden() -> None:
             )
 
 
-def import_evaluate() -> Any:
-    """Import evaluate as a command needs it: without the Hub, and without the packages behind `evaluate.evaluator`.
-
-    For its evaluators evaluate imports scipy.stats, transformers, and that torch and torchvision, where they are
-    installed: seconds for something that no command uses. Without them it imports nothing in their place, and so do its
-    connections without trio. NLTK imports scikit-learn for classifiers, and scipy.stats, likewise. A module that needs
-    one imports it afterwards. Only for programs of their own: `evaluate.evaluator` stays without transformers. Whatever
-    a caller in Python uses leaves evaluate and all other libraries as they are.
-    """
-    global _is_command  # what is imported holds for the whole process, too
-    _is_command = True
-    check_can_import_evaluate()
-    os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
-    gc.disable()  # what is imported stays: there is nothing to collect
-    try:
-        with _without_packages("transformers", "scipy.stats", "trio"):
-            import evaluate
-    finally:
-        gc.freeze()
-        gc.enable()
-    return evaluate
-
-
-def load_for_command(name: str, **options: Any) -> Any:
-    """Load a module as `load` does; in a command, which has called `import_evaluate`, with fewer imports."""
-    check_can_import_evaluate()
-    if not _is_command:
-        return load(name, **options)
-    import evaluate  # noqa: F401  # before packages are hidden
-
-    with _without_packages("sklearn"):
-        module = load(name, **options)
-    if "manycaps.kit.meteor_nltk" in sys.modules:
-        with _without_packages("sklearn", "scipy.stats"):
-            import nltk  # noqa: F401  # it would be imported at its first use
-    return module
-
-
 @contextlib.contextmanager
 def progress_bars(*, shown: bool) -> Iterator[None]:
     """Show the modules' own progress bars in a `with` statement, or hide them; afterwards they are as before."""
@@ -303,18 +261,6 @@ def progress_bars(*, shown: bool) -> Iterator[None]:
         yield
     finally:
         (logging.enable_progress_bar if was_shown else logging.disable_progress_bar)()
-
-
-@contextlib.contextmanager
-def _without_packages(*names: str) -> Iterator[None]:
-    """Make imports fail as if packages were not installed, except for those already imported."""
-    hidden = [name for name in names if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # so an import says that there is none
-    try:
-        yield
-    finally:
-        for name in hidden:
-            del sys.modules[name]
 
 
 def advice_for(name: str) -> str:

@@ -11,7 +11,7 @@ from .caption_tables import good_rows, open_source
 from .caption_tables.columns import ColumnNames
 from .catalog import MODULES
 from .functional_parity import check_plan, plan_wrong_captions
-from .installed_modules import load_for_command
+from .installed_modules import load
 from .kit.base import check_number, check_whole_number
 from .kit.parity_tails import LEVEL, POWER, ParityPlan, parity_plan
 
@@ -70,7 +70,7 @@ def plan(options: PlanOptions) -> PlannedTest:
     if options.limit is not None:
         check_whole_number("--limit", options.limit, 1)
     given_options = {name: getattr(options, name) for name in ("encoder", "long_texts") if getattr(options, name)}
-    module = load_for_command(NAME, distance=options.distance, **given_options)
+    module = load(NAME, distance=options.distance, **given_options)
     source = open_source(options.pilot, options.references, options.columns, limit=options.limit, split=options.split)
     rows = list(good_rows(source.rows()))
     for row in rows:

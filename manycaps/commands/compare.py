@@ -146,10 +146,8 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison.comparison_tables import metric_tables, paper_tables
     from manycaps.comparison.comparison_text import answer_text
     from manycaps.comparison.table_formats import as_written
-    from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import check_can_be_written, sole_output
 
-    import_evaluate()
     given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(CompareOptions)}
     options = CompareOptions(**{**given, "metrics": arguments.metrics.split(",") if arguments.metrics else None})
     outputs = [arguments.output / name for name in OUTPUT_NAMES]

@@ -68,10 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.decoding import DecodingOptions, decoding
     from manycaps.decoding.text import decoding_screen
-    from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import sole_output
 
-    import_evaluate()
     names = arguments.names
     are_files = arguments.model is None and arguments.url is None and _are_tables(names)
     chosen: dict[str, Any] = {"files": names} if are_files else {"settings": setting_grid(arguments)}

@@ -152,9 +152,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _run_ratings(given: dict[str, Any]) -> None:
     from manycaps.human_correlation.ratings import RatingOptions, rated_systems
-    from manycaps.installed_modules import import_evaluate
 
-    import_evaluate()
     options: dict[str, Any] = {field.name: given.get(field.name) for field in dataclasses.fields(RatingOptions)}
     options["metrics"] = given["metric"].split(",") if given["metric"] is not None else None
     options["scales"] = given["scales"].split(",") if given["scales"] is not None else None

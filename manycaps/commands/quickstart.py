@@ -48,10 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.installed_modules import import_evaluate
     from manycaps.quickstart.comparison import compare_image_metrics, compare_systems, missing_image_packages
 
-    import_evaluate()
     is_sample = arguments.captions == SAMPLE
     systems = compare_systems(arguments.captions, arguments.output, as_files=is_sample)
     print(systems.text)

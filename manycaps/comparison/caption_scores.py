@@ -13,7 +13,7 @@ import numpy as np
 from manycaps.catalog import COMPARED_MODULES, MODULES, SET_MODULES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
-from manycaps.installed_modules import advice_for, load_for_command
+from manycaps.installed_modules import advice_for, load
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, text_counts
 from manycaps.kit.embeddings import without_warning_of_unread
 from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
@@ -112,7 +112,7 @@ class CaptionScores:
     ):
         """Load the modules, each with its options; `n_resamples` and `seed` are those of their tests."""
         self._rows, self._clusters, self._seed, self._n_resamples = rows, clusters, seed, n_resamples
-        self._modules = {module: load_for_command(module, **options.get(module, {})) for module in modules}
+        self._modules = {module: load(module, **options.get(module, {})) for module in modules}
         self._options = options
         for system in rows[0].captions:
             self._check_limits(system)

@@ -6,7 +6,6 @@ import math
 import scipy.optimize
 import scipy.special
 
-from manycaps.kit.caption_sets import survival_function
 from manycaps.kit.parity_tails import LEVEL as LEVEL
 from manycaps.kit.parity_tails import POWER as POWER
 
@@ -74,6 +73,8 @@ def rows_for_difference(
 @functools.cache
 def _noncentrality(n_clusters: int, level: float) -> float:
     """Distance of the true mean from 0, in standard errors, at which the test has the power wanted."""
+    from scipy import stats  # takes 0.4 s
+
     level = attainable_level(n_clusters, level)
     if not level:
         return math.inf
@@ -84,6 +85,6 @@ def _noncentrality(n_clusters: int, level: float) -> float:
 
     # The chance of a finding on the wrong side is below 1e-5 here, and left out.
     def lacking(distance: float) -> float:
-        return survival_function("nct", critical, degrees, distance) - POWER
+        return float(stats.nct.sf(critical, degrees, distance)) - POWER
 
     return float(scipy.optimize.brentq(lacking, 0.01, 2 * critical + 5))

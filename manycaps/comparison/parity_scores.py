@@ -14,7 +14,7 @@ from manycaps.comparison.homogeneity import RowDistances
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, NoDistances, ParityRows
 from manycaps.comparison.systems import SystemRow
-from manycaps.installed_modules import is_installed, load_for_command, progress_bars
+from manycaps.installed_modules import is_installed, load, progress_bars
 from manycaps.kit.base import shown_value
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
@@ -129,7 +129,7 @@ class ParityScores(NamedTuple):
 
 def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
     """Compare the captions of every system with two references or more a row; `options` are those of the module."""
-    module, rows_of_system = load_for_command(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
+    module, rows_of_system = load(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
     results: dict[str, dict[str, Any]] = {}
     systems, has_own_bars = list(rows[0].captions), False
     if module.load_options["distance"] == "bert":
@@ -168,7 +168,7 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
 
     Returns the rows by system, and how the numbers were made.
     """
-    module = load_for_command("wording", confidence_level=CONFIDENCE_LEVEL, **options)
+    module = load("wording", confidence_level=CONFIDENCE_LEVEL, **options)
     tokenizer, model = module.load_options["tokenizer"], load_language_model(module.load_options["language_model"])
     references, clusters = tokenize_rows([row.references or [] for row in rows], tokenizer), options["clusters"]
     rows_of_system = {}

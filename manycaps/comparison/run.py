@@ -23,7 +23,7 @@ from manycaps.comparison.parity_scores import (
     wording_of_captions,
 )
 from manycaps.comparison.systems import Exchange, SystemRow, are_score_folders, clusters_of, named_systems, read_systems
-from manycaps.installed_modules import load_for_command, module_class, progress_bars
+from manycaps.installed_modules import load, module_class, progress_bars
 from manycaps.kit.base import signature
 from manycaps.kit.embeddings import warn_of_unread, without_warning_of_unread
 from manycaps.sampling.captions_file import sampling_settings
@@ -112,14 +112,14 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
         of_rows = {
-            system.name: ParityRows(system.values, system.distances, system.wording)
+            system.name: ParityRows(system.values, system.distances, system.wording, system.phrases)
             for system in systems
             if system.distances
         }
         parity = compared_parity(of_rows, clusters, distance=distance, margin=options.margin, **resampling)
         if options.with_captions and options.full and len(folders) > 1:
-            given = folder_options(next(iter(folders.values())), [MODULE])[MODULE]
-            module = load_for_command(MODULE, **given)
+            of_parity: dict[str, Any] = folder_options(next(iter(folders.values())), [MODULE])[MODULE]
+            module = load(MODULE, **of_parity)
             distances_of = row_distances(module, [row.references or [] for row in rows])
             parity = _with_shared_answers(parity, rows, distances_of, clusters)
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)

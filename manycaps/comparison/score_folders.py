@@ -1,6 +1,7 @@
 """Systems out of folders that `manycaps score` wrote: their scores, and the captions that were scored."""
 
 import collections
+import json
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from manycaps.comparison.parity import COLUMNS
 from manycaps.comparison.parity import MODULE as PARITY
 from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
 from manycaps.kit.base import reason_of, shown_value
-from manycaps.kit.caption_wording import WordingRows
+from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import KeptDistances
 from manycaps.kit.parity_tests import OF_PAIRS
 from manycaps.scoring.corpus_values import DISTANCE_COLUMN, stored_blocks
@@ -70,8 +71,8 @@ def read_score_folders(
         results = {module: folder.results[module] for module in chosen}
         distances = _distances(folder, order) if PARITY in chosen else None
         values = _values(folder, keys, order)
-        wording = _wording(folder, order) if PARITY in chosen else None
-        systems.append(ScoredSystem(name, values, results, n_candidates, distances, wording))
+        wording, phrases = _wording(folder, order) if PARITY in chosen else (None, [])
+        systems.append(ScoredSystem(name, values, results, n_candidates, distances, wording, phrases))
     return systems, [SystemRow(row_id, {}) for row_id in baseline.ids]
 
 
@@ -150,16 +151,18 @@ def _distances(folder: ScoreFolder, order: np.ndarray) -> KeptDistances:
     return kept
 
 
-def _wording(folder: ScoreFolder, order: np.ndarray) -> WordingRows | None:
-    """Wording of the rows in the order of their places; None where the run left it out."""
+def _wording(folder: ScoreFolder, order: np.ndarray) -> tuple[WordingRows | None, list[Phrase]]:
+    """Wording of the rows in the order of their places, and the phrases; None where the run left it out."""
     path = RunFolder(folder.path).wording
     if not path.is_file():
-        return None
+        return None, []
     with np.load(path) as arrays:  # NumPy unpickles nothing unless asked
-        rows = WordingRows(**arrays)
+        stored = dict(arrays)
+    phrases = json.loads(stored.pop("phrases", np.frombuffer(b"[]", dtype=np.uint8)).tobytes())
+    rows = WordingRows(**stored)
     if len(rows.sizes) != len(order):
         raise ValueError(f"{path}: expected {len(order)} rows, got {len(rows.sizes)}. {SCORE_AGAIN}")
-    return rows.part(order.tolist())
+    return rows.part(order.tolist()), [Phrase(**phrase) for phrase in phrases]
 
 
 def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRow]:

@@ -17,7 +17,7 @@ from manycaps.caption_tables.files import source_name
 from manycaps.caption_tables.json_records import parsed_once
 from manycaps.caption_tables.rows import random_key
 from manycaps.kit.base import shown_value
-from manycaps.kit.caption_wording import WordingRows
+from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import KeptDistances
 
 # Name of the human captions in tables and results.
@@ -44,6 +44,8 @@ class ScoredSystem(NamedTuple):
     distances: KeptDistances | None = None
     # Wording of all texts, where it is known.
     wording: WordingRows | None = None
+    # Phrases that give it away, where they are known.
+    phrases: Sequence[Phrase] = ()
 
 
 class SystemRow(NamedTuple):

@@ -8,7 +8,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import filelock
 import huggingface_hub
@@ -31,7 +31,6 @@ from .clip_model import (
     OPENAI_MEAN,
     OPENAI_STD,
     TRANSFORMERS_KEY,
-    LazyLibrary,
     Weights,
     build_network,
     merge_lora,
@@ -39,11 +38,6 @@ from .clip_model import (
     read_weights,
     write_safetensors,
 )
-
-if TYPE_CHECKING:
-    import safetensors
-else:
-    safetensors = LazyLibrary("safetensors")
 
 # --------------------------------------------------------------------------------------------------------------------
 # What is known of CLIP weights: published ones, and configurations, also of transformers, which is not needed.
@@ -172,6 +166,8 @@ def config_treatment(path: pathlib.Path) -> dict[str, Any]:
 
 def read_facts(path: pathlib.Path) -> dict[str, Any]:
     """Return the metadata that `convert_checkpoint` wrote to a safetensors file; empty for other files."""
+    import safetensors
+
     if path.suffix != ".safetensors":
         return {}
     safe_open = safetensors.safe_open
@@ -251,6 +247,8 @@ def is_transformers_folder(folder: pathlib.Path) -> bool:
 
 def is_of_transformers(path: pathlib.Path) -> bool:
     """Return whether a file is safetensors with the names of transformers' CLIPs."""
+    import safetensors
+
     if path.suffix != ".safetensors":
         return False
     try:

@@ -1,7 +1,6 @@
 """CLIP: its weights, and the model as torch modules."""
 
 import contextlib
-import importlib
 import math
 import pathlib
 import threading
@@ -21,36 +20,8 @@ LIBRARIES = ("torch", "open_clip", "safetensors")
 HOW_TO_GET_LIBRARIES = "Run `pip install 'manycaps[clip]'`, or `pip install torch open_clip_torch safetensors`."
 
 
-class LazyLibrary:
-    """A library that is imported when something of it is first asked for.
-
-    So a module that can do without a CLIP neither needs these libraries nor waits seconds for them.
-
-    >>> LazyLibrary("math").floor(2.5)
-    2
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        """Return the library's attribute of that name; `ImportError` with the pip line if it is not installed."""
-        try:
-            library = importlib.import_module(self._name)
-        except ImportError as error:
-            raise ImportError(
-                f"{error.name}: expected it to be installed for the CLIP encoders. {HOW_TO_GET_LIBRARIES}"
-            ) from error
-        return getattr(library, attribute)
-
-
 if TYPE_CHECKING:
-    import open_clip
-    import safetensors.torch as safetensors_torch
     import torch
-else:
-    open_clip, torch = LazyLibrary("open_clip"), LazyLibrary("torch")
-    safetensors_torch = LazyLibrary("safetensors.torch")
 
 # Numerator of the factor alpha / r of a LoRA update: the PAC-S++ files have alpha 1, rank 4.
 LORA_ALPHA = 1.0
@@ -116,9 +87,12 @@ def read_weights(path: pathlib.Path) -> Weights:
     `path` is .safetensors, or a .pth or .pt file with a dict of tensors, bare or under the key `state_dict`. Raises
     ValueError if the file is no such checkpoint, or holds more than tensors.
     """
+    import safetensors.torch
+    import torch
+
     try:
         if path.suffix == ".safetensors":
-            return safetensors_torch.load_file(path)
+            return safetensors.torch.load_file(path)
         if _is_torchscript(path):
             raise TypeError("a program is not a file of tensors")
         content = torch.load(path, map_location="cpu", weights_only=True)
@@ -141,6 +115,8 @@ def read_weights(path: pathlib.Path) -> Weights:
 
 def _is_weight(name: object, value: object) -> bool:
     """Whether an entry of a state dict is a name and a plain tensor of numbers in memory."""
+    import torch
+
     return (
         isinstance(name, str)
         and isinstance(value, torch.Tensor)
@@ -152,7 +128,9 @@ def _is_weight(name: object, value: object) -> bool:
 
 def write_safetensors(weights: Weights, path: pathlib.Path, metadata: Mapping[str, str]) -> None:
     """Write a state dict as safetensors, with a short description."""
-    safetensors_torch.save_file({name: tensor.contiguous() for name, tensor in weights.items()}, path, dict(metadata))
+    import safetensors.torch
+
+    safetensors.torch.save_file({name: tensor.contiguous() for name, tensor in weights.items()}, path, dict(metadata))
 
 
 def merge_lora(weights: Weights) -> Weights:
@@ -187,6 +165,8 @@ def openai_names(weights: Weights) -> Weights:
 
     Queries, keys and values are one matrix in OpenAI's, and projections are the other way round.
     """
+    import torch
+
     if TRANSFORMERS_KEY not in weights:
         return weights
     renamed = {}
@@ -209,6 +189,8 @@ def join_positions(weights: Weights) -> Weights:
 
     Other weights are returned unchanged. Raises ValueError for tables of two shapes, or a second one too short.
     """
+    import torch
+
     if STRETCHED_KEY not in weights:
         return weights
     first, second = weights.get("positional_embedding"), weights[STRETCHED_KEY]
@@ -269,6 +251,8 @@ def check_architecture(weights: Weights, n_layers: Sequence[int], heads: tuple[i
 
 def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Raise unless names and shapes are exactly those expected, and every value is finite."""
+    import torch
+
     missing = [name for name in shapes if name not in weights]
     unknown = [name for name in weights if name not in shapes]
     misshapen = [
@@ -423,6 +407,9 @@ class ClipModel:
         compile: bool = False,  # noqa: A002, the name of the torch function that it switches on
         heads: tuple[int, int] | None = None,
     ) -> None:
+        import open_clip
+        import torch
+
         self.device = as_device(device)
         self.dtype = getattr(torch, dtype)
         self.network = build_network(weights, activation, heads).to(self.device, self.dtype).eval()
@@ -454,6 +441,8 @@ class ClipModel:
 
         Raises FeatureError for values that are not finite, or all 0.
         """
+        import torch
+
         with self._inference():
             features = _as_array(self._embed_pixels(torch.from_numpy(pixels).to(self.device)))
         _check_features(features)
@@ -507,6 +496,8 @@ class ClipModel:
         The text encoder is causal, so nothing behind the end token can change it: `length` need only be that of the
         longest text, where CLIP's own function always computes all 77 positions.
         """
+        import torch
+
         network, length = self.network, ids.shape[1]
         states = network.token_embedding(ids) + network.positional_embedding[:length]  # (n, length, width)
         states = network.transformer(states, attn_mask=network.attn_mask[:length, :length])
@@ -516,6 +507,8 @@ class ClipModel:
 
     def _as_batch(self, texts: Sequence[ClipTokens]) -> tuple["torch.Tensor", "torch.Tensor"]:
         """Return token numbers, shape (n, longest), padded with 0, and the index of each end token, shape (n,)."""
+        import torch
+
         ids = np.zeros((len(texts), max(len(text.ids) for text in texts)), np.int64)
         for row, text in zip(ids, texts, strict=True):
             row[: len(text.ids)] = text.ids
@@ -525,6 +518,8 @@ class ClipModel:
     @contextlib.contextmanager
     def _inference(self) -> Iterator[None]:
         """Without gradients; in float32 also without the shorter mantissa that cuDNN's convolutions use by default."""
+        import torch
+
         full_precision = (
             torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
             if self.device.type == "cuda" and self.dtype == torch.float32
@@ -568,6 +563,8 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
     open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit. Raises
     ValueError where keys are missing, unknown or of a wrong shape, or a weight is not finite.
     """
+    import torch
+
     weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
     check_shape_keys(weights)
     weights = {name: tensor.float() for name, tensor in weights.items()}
@@ -582,6 +579,8 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
 
 def as_device(name: str) -> "torch.device":
     """Return a torch device that this machine has."""
+    import torch
+
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
@@ -597,11 +596,15 @@ def as_device(name: str) -> "torch.device":
 
 def engine_name() -> str:
     """Name the libraries that compute the features, for a signature."""
+    import open_clip
+
     return f"open_clip-{open_clip.__version__}"
 
 
 def _network_of_shape(weights: Weights, activation: str, heads: tuple[int, int] | None) -> Any:
     """An uninitialised CLIP with the architecture that the weights' shapes tell."""
+    import open_clip
+
     n_layers = [_count_layers(weights, f"{tower}transformer.resblocks.") for tower in ("visual.", "")]
     check_architecture(weights, n_layers, heads)
     width, _, patch_size, _ = weights["visual.conv1.weight"].shape

@@ -359,7 +359,7 @@ def check_two_references(
     if short:
         raise ValueError(
             f"{columns[1]}[{short[0]}]: expected at least two references, since people are compared with each other, "
-            f"got one ({len(short)} such rows in all). Add references, or leave the row out."
+            f"got one ({len(short)} such rows in all). Add references, or leave the row out; `wording` takes one."
         )
 
 

@@ -18,7 +18,6 @@ from manycaps.comparison.comparison_tables import all_tables
 from manycaps.comparison.comparison_text import summaries
 from manycaps.comparison.systems import read_systems
 from manycaps.comparison.table_formats import as_written
-from manycaps.installed_modules import import_evaluate
 from manycaps.quickstart.comparison import sample_files
 from manycaps.quickstart.scenes import read_scenes
 
@@ -98,7 +97,6 @@ def compare_uploads(
     first: str | None, second: str | None, third: str | None, references: str | None, metric: str
 ) -> tuple[str | Drawing | pathlib.Path, ...]:
     """Compare the uploads: sentences and tables, the means as drawings, and the report as a file."""
-    import_evaluate()
     uploads = [pathlib.Path(path) for path in (first, second, third, references) if path]
 
     def named(message: str) -> str:

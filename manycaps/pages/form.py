@@ -68,7 +68,7 @@ class Page(NamedTuple):
         """Load the main script of a folder; None for the page of a command."""
         if self.module is None:
             return None
-        import evaluate  # not on top: the page of a command imports it without transformers
+        import evaluate  # slow to import, and not needed by the page of a command
 
         script = str(folder / f"{self.module}.py")
         module = evaluate.load(script)

@@ -23,7 +23,7 @@ from manycaps.comparison.parity import compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, parity_of_captions
 from manycaps.comparison.parity_text import parity_screen
 from manycaps.comparison.systems import SystemRow
-from manycaps.installed_modules import load_for_command
+from manycaps.installed_modules import load
 from manycaps.kit.base import shown_path
 from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
@@ -74,7 +74,7 @@ def score_systems(scenes: list[dict[str, Any]]) -> SystemResults:
     """Return the result of every module for every system: results[system][module]."""
     references = [scene["references"] for scene in scenes]
     results: SystemResults = {system: {} for system in scenes[0]["systems"]}
-    modules = {name: load_for_command(name, **TEST) for name in TITLES}
+    modules = {name: load(name, **TEST) for name in TITLES}
     pairs = list(itertools.product(modules.items(), results))
     for (name, module), system in tqdm(pairs, desc="systems x metrics", unit="result"):
         predictions = [scene["systems"][system] for scene in scenes]
@@ -164,7 +164,7 @@ def null_means(scenes: list[dict[str, Any]], system: str) -> np.ndarray:
         "predictions": [scene["systems"][system] for scene in scenes],
         "references": [s["references"] for s in scenes],
     }
-    module, rng = load_for_command("trm_meteor", **TEST), np.random.default_rng(0)
+    module, rng = load("trm_meteor", **TEST), np.random.default_rng(0)
     nulls = (module.examine(**rows, row=i).null_statistics for i in range(len(scenes)))
     return np.mean([rng.choice(values, N_DRAWN_MEANS) for values in nulls], axis=0)
 

@@ -7,6 +7,9 @@ from typing import Any
 from manycaps.caption_tables.files import shown_source
 from manycaps.kit.base import as_caption_rows, read_json
 
+# The captions that come with the package: 14 scenes, 7 human captions and 10 of each of three systems.
+BUNDLED = pathlib.Path(__file__).with_name("captions.json")
+
 # Layout of the file, for messages.
 LAYOUT = '{"scenes": [{"references": ["a dog"], "systems": {"mine": ["a puppy"]}}, ...]}'
 

@@ -5,13 +5,24 @@ Completions of a trainer are texts or conversations; which of them belong to one
 
 import itertools
 import math
+import os
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..kit.base import Floats, as_caption_rows, as_list, check_no_table, shown_value
+from ..kit.caption_wording import (
+    LEAST_ROWS_OF_WORDING,
+    LanguageModel,
+    load_language_model,
+    wording_rows,
+    wording_shares,
+)
+from ..kit.tokenization import Tokenizer, tokenize_rows
+
+Reward = TypeVar("Reward", bound="CaptionReward")
 
 
 class RewardedRows(NamedTuple):
@@ -38,7 +49,9 @@ class CaptionReward:
     In a loop: `reward(candidates, references)`, lists of lists of texts, returns a float64 array of shape (n_rows,
     n_candidates). TRL's GRPOTrainer and RLOOTrainer, or any trainer with this contract, call
     `reward(prompts=..., completions=..., references=..., ...)` with one value for each completion, and get a list of
-    floats. `last` has what the last call logged.
+    floats. `last` has what the last call logged: beside what the reward watches, `wording_gap` and `odd_wording_share`
+    of the module `wording`, for people 0 and 0.05, where references of ten rows are there to count n-grams in, or those
+    of `with_language_model`. Both see broken language that the reward may not see.
 
     Args:
         references: name of the column of human texts, a list in every row.
@@ -54,11 +67,35 @@ class CaptionReward:
     def __init__(self, *, references: str = "references", images: str = "image", name: str | None = None):
         self.__name__ = name or type(self).__name__
         self._references, self._images = references, images
+        self._tokenizer: Tokenizer = "ptb"
+        self._model: LanguageModel | None = None
         self.last: dict[str, float] = {}
+
+    def with_language_model(self: Reward, language_model: str | os.PathLike[str] | Mapping[str, Any]) -> Reward:
+        """Watch the wording by the n-grams of a training corpus, not by those of the other rows of a step.
+
+        Args:
+            language_model: path of the counts that `manycaps count-ngrams` writes, or a mapping. All of them are looked
+                at in every step: a million trigrams take about a second.
+
+        Returns:
+            The reward itself.
+
+        Raises:
+            TypeError, ValueError: the counts cannot be used.
+        """
+        self._model = load_language_model(language_model)
+        return self
 
     def rewards_of(self, rows: RewardedRows) -> list[Floats]:
         """Return n_rows arrays, shape (n_candidates,): the rewards of each row; sets `last`."""
         raise NotImplementedError
+
+    def _rewards(self, rows: RewardedRows) -> list[Floats]:
+        """Rewards of rows; adds their wording to `last`."""
+        rewards = self.rewards_of(rows)
+        self.last |= watched_wording(rows, self._tokenizer, self._model)
+        return rewards
 
     def check_sizes(self, sizes: Sequence[int], where: str) -> None:
         """Raise unless groups of these sizes can be rewarded; `where` says what sets the size."""
@@ -130,7 +167,7 @@ class CaptionReward:
                 "as in row 0, got another number. Sample equally many for every row."
             )
         self.check_sizes(sizes, "candidates")
-        return np.stack(self.rewards_of(RewardedRows(rows, references, images)))
+        return np.stack(self._rewards(RewardedRows(rows, references, images)))
 
     def _reward_completions(
         self, completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]
@@ -145,7 +182,7 @@ class CaptionReward:
         if self.NEEDS_GROUPS:
             return self._reward_groups(as_completions(completions, prompts, references, column_of(columns, "group")))
         texts = completion_texts(completions)
-        values = self.rewards_of(RewardedRows([[text] for text in texts], references, images))
+        values = self._rewards(RewardedRows([[text] for text in texts], references, images))
         if prompts is not None and self.NEEDS_REFERENCES:
             self.last |= different_share(texts, groups_of(as_completions(texts, prompts, references, None)))
         return [float(value) for row in values for value in row]
@@ -158,7 +195,7 @@ class CaptionReward:
         self.check_sizes([len(group) for group in groups], "num_generations")
         texts = [[everyone[i].text for i in group] for group in groups]
         references = [list(everyone[group[0]].references) for group in groups]
-        values = np.concatenate(self.rewards_of(RewardedRows(texts, references)))
+        values = np.concatenate(self._rewards(RewardedRows(texts, references)))
         rewards = dict(zip(itertools.chain.from_iterable(groups), values.tolist(), strict=True))
         return [rewards[i] for i in own]
 
@@ -339,6 +376,23 @@ def different_share(texts: Sequence[str], groups: Sequence[Sequence[int]]) -> di
     """
     shares = [len({texts[i] for i in group}) / len(group) for group in groups if len(group) > 1]
     return {"different_share": sum(shares) / len(shares)} if shares else {}
+
+
+def watched_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageModel | None) -> dict[str, float]:
+    """Return the mean wording gap and the share of odd captions; nothing of fewer than ten rows without a model.
+
+    Rows with equal references are one.
+    """
+    merged: dict[tuple[str, ...], list[str]] = {}
+    for texts, references in zip(rows.candidates, rows.references, strict=True):
+        if references:
+            merged.setdefault(tuple(sorted(references)), []).extend(texts)
+    if len(merged) < (LEAST_ROWS_OF_WORDING if model is None else 1):
+        return {}
+    candidates, people = [*merged.values()], [list(key) for key in merged]
+    wording = wording_rows(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
+    odd = wording_shares(wording).shares["odd_wording_share"]
+    return logged({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
 
 
 def logged(values: Mapping[str, float]) -> dict[str, float]:

@@ -70,6 +70,7 @@ class EnergyReward(CaptionReward):
         name: str | None = None,
     ):
         super().__init__(references=references, name=name)
+        self._tokenizer = tokenizer
         if kernel is not None:
             check_choice("kernel", kernel, KERNELS)
             kernel_of_distances(np.zeros(1), kernel, sigma)

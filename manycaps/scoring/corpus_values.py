@@ -24,7 +24,7 @@ from manycaps.scoring.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from manycaps.kit.caption_sets import CorpusTest
-    from manycaps.kit.caption_wording import WordingRows
+    from manycaps.kit.caption_wording import Phrase, Texts, WordingRows
     from manycaps.kit.parity_tails import DistanceBlock
     from manycaps.scoring.scorer import Scorer
 
@@ -197,10 +197,11 @@ def _gathered_wording(folder: RunFolder, scorer: "Scorer", parts: Sequence[int],
         return None
     gathered = _merged(folder, scorer, parts)
     rows: WordingRows = gathered.wording()
+    phrases = _as_bytes([phrase._asdict() for phrase in gathered.phrases()])
 
     def save(path: pathlib.Path) -> None:
         with path.open("wb") as file:
-            np.savez(file, **dataclasses.asdict(rows))
+            np.savez(file, **dataclasses.asdict(rows), phrases=phrases)
 
     folder.write(folder.wording, save)
     return rows
@@ -553,10 +554,15 @@ class GatheredWording:
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
         if "slor" in kept:
             return self._wording.WordingRows(kept["sizes"], kept["slor"], *np.zeros((2, len(kept["slor"]))))
-        words = kept["words"], kept["lengths"]
-        return self._wording.wording_of(
-            self._wording.texts_of(kept["sizes"], *words, self._vocabulary), has_model=False
-        )
+        return self._wording.wording_of(self._texts(kept), has_model=False)
+
+    def phrases(self) -> "list[Phrase]":
+        """Return the phrases that give the candidates away; none where a model of another corpus kept no words."""
+        kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
+        return [] if "slor" in kept else self._wording.telling_phrases(self._texts(kept))
+
+    def _texts(self, kept: Mapping[str, np.ndarray]) -> "Texts":
+        return self._wording.texts_of(kept["sizes"], kept["words"], kept["lengths"], self._vocabulary)
 
 
 def _as_bytes(value: Any) -> np.ndarray:

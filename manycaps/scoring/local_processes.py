@@ -15,9 +15,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import BaseContext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from manycaps.catalog import MODULES
+from manycaps.installed_modules import progress_bars
 
 if TYPE_CHECKING:
     from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
@@ -117,7 +118,7 @@ class LocalEngine:
         try:
             # Every process is kept busy, with one part more waiting for each.
             first = itertools.islice(waiting, 2 * self.n_processes)
-            running = {self._pool.submit(step, settings, part): part for part in first}
+            running = {self._pool.submit(do_part, step, settings, part): part for part in first}
             while running:
                 done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
                 # Of several errors that of the first part is shown.
@@ -125,12 +126,18 @@ class LocalEngine:
                     part = running.pop(future)
                     yield part, future.result()
                     for later in itertools.islice(waiting, 1):
-                        running[self._pool.submit(step, settings, later)] = later
+                        running[self._pool.submit(do_part, step, settings, later)] = later
         except BrokenProcessPool:
             raise ChildProcessError(
                 "processes: expected all to run until the end, got one that was killed, perhaps for lack of memory. "
                 "Give the same command again, with fewer --processes if need be: finished parts stay."
             ) from None
+
+
+def do_part(step: "Step", settings: "RunSettings", part: "RunPart") -> dict[str, Any]:
+    """Run a step on one part: only the run has a progress bar."""
+    with progress_bars(shown=False):
+        return step(settings, part)
 
 
 def prepare_process() -> None:

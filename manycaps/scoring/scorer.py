@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
-from manycaps.installed_modules import load_for_command
+from manycaps.installed_modules import load
 from manycaps.kit.base import Floats
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, compare_rows, text_counts
 from manycaps.kit.embeddings import without_warning_of_unread
@@ -70,7 +70,7 @@ class Scorer:
         """Load the module with the options that are given."""
         self.name = name
         self._is_prepared = False
-        self.module = load_for_command(name, **options)
+        self.module = load(name, **options)
         self.record = MODULES[name]
         self.options: dict[str, Any] = self.module.call_options({})
         # Names of the columns that the module needs.

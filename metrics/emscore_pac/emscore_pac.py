@@ -45,7 +45,7 @@ from .videos import as_video_source, check_frames, decoder_name, video_size
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .caption_sets import exact_splits as exact_splits
 from .clip_checkpoints import Treatment as Treatment
-from .clip_model import LazyLibrary as LazyLibrary
+from .clip_model import read_weights as read_weights
 from .embeddings import paired_cosines as paired_cosines
 from .images import stored_value as stored_value
 from .tokenization import Shape as Shape

@@ -45,7 +45,7 @@ from .vector_rows import check_side_sizes, drawn_counts, ready_result
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import chosen_variant as chosen_variant
-from .clip_model import LazyLibrary as LazyLibrary
+from .clip_model import read_weights as read_weights
 from .images import stored_value as stored_value
 from .tokenization import Shape as Shape
 from .videos import EncodedVideo as EncodedVideo

@@ -12,7 +12,7 @@ from .embeddings import paired_cosines
 from .caption_sets import exact_splits as exact_splits
 from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import chosen_variant as chosen_variant
-from .clip_model import LazyLibrary as LazyLibrary
+from .clip_model import read_weights as read_weights
 from .images import stored_value as stored_value
 from .tokenization import Shape as Shape
 from .vector_rows import EmbeddingRows as EmbeddingRows

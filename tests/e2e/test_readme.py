@@ -6,8 +6,10 @@ import pathlib
 import re
 import subprocess
 import sys
+import types
 
 import nltk
+import numpy as np
 import pytest
 
 from manycaps import command_line
@@ -20,25 +22,52 @@ README = ROOT / "README.md"
 COMMANDS = blocks(README, "bash")[-1].splitlines()
 
 
-@pytest.mark.slow
-def test_the_python_prints_what_the_readme_shows():
-    [program], printed = blocks(README, "python"), io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(program, "README.md", "exec"), {})
-    assert printed.getvalue() == blocks(README, "")[-1]
+@pytest.fixture
+def first_screen(tmp_path, monkeypatch):
+    """Run the first screen in an empty folder, with changes to its text; return its names and what it printed."""
+    export, program, training = blocks(README, "bash")[0], *blocks(README, "python")
+    monkeypatch.chdir(tmp_path)
+    assert command_line.main(export.split()[1:]) == 0
+
+    def run(*change):
+        names, printed = {"np": np}, io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(program.replace(*change) if change else program, "README.md", "exec"), names)
+        exec(compile(training, "README.md", "exec"), names)
+        return names, printed.getvalue()
+
+    return run
+
+
+def test_who_comes_for_evaluate_finds_it_on_the_first_screen():
+    assert "evaluate.load(" in "".join(README.read_text(encoding="utf-8").splitlines()[:40])
 
 
 @pytest.mark.slow
-def test_the_python_runs_without_embeddings_with_the_distance_that_the_readme_names(monkeypatch, capsys):
+def test_the_python_prints_what_the_readme_shows(first_screen):
+    names, printed = first_screen()
+    assert printed == blocks(README, "")[0]
+    # A tokenizer of one token per caption, and -100 where a batch was shorter.
+    captions = [f"a picture of {i}" for i in range(60)]
+    names["tokenizer"] = types.SimpleNamespace(
+        pad_token_id=60,
+        batch_decode=lambda rows, skip_special_tokens: [captions[row[0]] for row in rows if row[1] == 60],
+    )
+    tokens = np.stack([np.arange(60).reshape(12, 5), np.full((12, 5), -100)], axis=1)
+    names["evaluation_rows"] = {"references": names["rows"]["references"][:12]}
+    predictions = [captions[5 * i : 5 * i + 5] for i in range(12)]
+    expected = names["human_parity"].compute(predictions=predictions, references=names["rows"]["references"][:12])
+    assert names["compute_metrics"](types.SimpleNamespace(predictions=tokens)) == expected
+
+
+@pytest.mark.slow
+def test_the_python_runs_without_embeddings_with_the_distance_that_the_readme_names(monkeypatch, first_screen):
     leave_out_embeddings(monkeypatch)
-    text = README.read_text(encoding="utf-8")
-    assert 'load `human_parity` with\n`distance="meteor"`' in text
-    [program] = blocks(README, "python")
+    assert '(`load` then takes `distance="meteor"`)' in README.read_text(encoding="utf-8")
     with pytest.raises(ImportError, match=r"manycaps\[embeddings\]|sentence-transformers"):
-        exec(compile(program, "README.md", "exec"), {})
-    program = program.replace('load("human_parity")', 'load("human_parity", distance="meteor")')
-    exec(compile(program, "README.md", "exec"), {})
-    assert capsys.readouterr().out.splitlines()[0] == "diverse: p 0.03, unlike people 18%"
+        first_screen()
+    printed = first_screen('load("human_parity")', 'load("human_parity", distance="meteor")')[1]
+    assert printed.splitlines()[0] == "diverse: p 0.03, unlike people 18%"
 
 
 def leave_out_embeddings(monkeypatch):
@@ -54,7 +83,7 @@ def test_the_comparison_runs_as_it_stands_in_any_folder(has_embeddings, tmp_path
     if not has_embeddings:
         leave_out_embeddings(monkeypatch)
     monkeypatch.chdir(tmp_path)
-    quickstart, change, compare = blocks(README, "bash")[1].splitlines()
+    quickstart, change, compare = blocks(README, "bash")[2].splitlines()
     assert command_line.main([*quickstart.split()[1:], "--no-images"]) == 0
     printed = capsys.readouterr().out
     assert f"{change}\n{compare}\n" in printed
@@ -63,8 +92,7 @@ def test_the_comparison_runs_as_it_stands_in_any_folder(has_embeddings, tmp_path
     assert command_line.main(compare.split()[1:]) == 0
     answer = capsys.readouterr().out
     assert answer.strip() in printed
-    with_embeddings, without_embeddings, _ = blocks(README, "")
-    assert (with_embeddings if has_embeddings else without_embeddings).rstrip() in answer
+    assert not has_embeddings or blocks(README, "")[1].rstrip() in answer
     table = "\n".join(line.rstrip() for line in answer.strip().splitlines()[:5])
     assert table.startswith("system ")
     for document in ("README.md", "docs/compare.md", "docs/index.md") if has_embeddings else ():

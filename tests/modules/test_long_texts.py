@@ -9,7 +9,7 @@ import pytest
 
 from manycaps.catalog import MODULES, SENTENCE_ENCODER
 from manycaps.command_line import main
-from manycaps.installed_modules import load_for_command
+from manycaps.installed_modules import load
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from tests.oracles.tiny_sentence_model import save_tiny_model
 
@@ -44,7 +44,7 @@ def model(tmp_path_factory):
 
 
 def loaded(name, **options):
-    return load_for_command(name, device="cpu", **OPTIONS.get(name, {}), **options)
+    return load(name, device="cpu", **OPTIONS.get(name, {}), **options)
 
 
 def columns(name, predictions=PREDICTIONS):

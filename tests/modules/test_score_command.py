@@ -237,6 +237,25 @@ def test_scores_that_have_changed_are_not_compared(summary, capsys, tmp_path, li
     assert main(compare) == 0
 
 
+def test_folders_of_scores_have_the_phrases_of_the_files(summary, capsys, tmp_path):
+    """Every caption ends in "yes", which no person says; parts of two rows, put together in another order."""
+    scenes = [(animal, place) for animal in ("dog", "cat", "cow", "pig") for place in ("beach", "street", "lawn")]
+    people = [[f"a {animal} runs on the {place}", f"the {animal} is on a {place}"] for animal, place in scenes]
+    rows = [{"id": str(i), "predictions": [f"a {a} on a {p} yes"]} for i, (a, p) in enumerate(scenes)]
+    references = write_lines(tmp_path / "r.jsonl", [{"id": str(i), "refs": row} for i, row in enumerate(people)])
+    system = write_lines(tmp_path / "s.jsonl", rows)
+    numbers = []
+    options = ["--option", "human_parity.distance=meteor", "--part-size", 0.0001]
+    summary("human_parity", system, "-r", references, *options, to="a")
+    for sources in ([tmp_path / "a"], [system, "-r", references, "--distance", "meteor", "-m", "trm_meteor"]):
+        line = ["compare", *map(str, sources), "-o", str(tmp_path / "report"), "--overwrite", "-f", "json"]
+        assert main(line) == 0
+        (of_system,) = json.loads(capsys.readouterr().out)["human_parity"]["systems"].values()
+        numbers.append(of_system["phrases"])
+    assert numbers[0] == numbers[1]
+    assert any(phrase["phrase"] == "yes" and phrase["share"] == 1 for phrase in numbers[0])
+
+
 def test_a_dry_run_says_what_would_be_read_and_writes_nothing(summary, tmp_path, lines, rows):
     found = summary("trm_meteor", lines, "--dry-run")
     columns = ("predictions", "references", "id")

@@ -42,7 +42,7 @@ def ready_vectors(monkeypatch):
             monkeypatch.setattr(type(module.encoder), "embed", embed)
         return module
 
-    monkeypatch.setattr("manycaps.scoring.scorer.load_for_command", loaded)
+    monkeypatch.setattr("manycaps.scoring.scorer.load", loaded)
     monkeypatch.setattr("manycaps.load", loaded)
     monkeypatch.setattr(embeddings.SentenceEncoder, "embed", embed)
 

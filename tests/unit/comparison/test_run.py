@@ -421,8 +421,9 @@ def test_each_warning_is_one_line_and_said_once(monkeypatch, capsys):
 
 # What a notebook may see of other libraries; FIRST runs before they are imported, and CALLS one after the other.
 STATE = """
-import importlib, json, os, sys
+import gc, importlib, json, os, sys
 import manycaps
+from manycaps.command_line import main
 from manycaps.comparison import CompareOptions, compare
 from manycaps.parity_plan import PlanOptions, plan
 from manycaps.scoring import ScoreOptions, score
@@ -438,6 +439,7 @@ def state():
         "hidden": [name for name, module in sys.modules.items() if module is None and "." not in name],
         "variables": {name: value for name, value in os.environ.items() if name.startswith("HF_")},
         "offline": evaluate.config.HF_EVALUATE_OFFLINE,
+        "collector": [gc.isenabled(), gc.get_freeze_count() > 1000],
     }
 states = [state()]
 for call in CALLS:
@@ -453,6 +455,10 @@ CALLS = {
     ),
     "plan": 'plan(PlanOptions(["base.jsonl"], ["references.jsonl"], distance="meteor"))',
     "score": 'score(ScoreOptions(["trm_meteor"], ["base.jsonl"], "scores", ["references.jsonl"], processes=1))',
+    "command": (
+        'main(["compare", "base.jsonl", "other.jsonl", "-r", "references.jsonl", "-m", "trm_meteor", "--distance", '
+        '"meteor", "-o", "report"])'
+    ),
     "load": 'manycaps.load("trm_meteor").compute(predictions=[["a dog"]], references=[["dogs", "a cat"]])',
 }
 

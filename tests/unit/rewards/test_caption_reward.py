@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from manycaps import functional
+from manycaps.installed_modules import load
+from manycaps.kit.caption_wording import caption_trigrams
 from manycaps.kit.ngram_scores import document_frequencies
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import BleuReward, ChairReward, CiderReward, EnergyReward, MeteorReward, PacReward, RefPacReward
@@ -219,6 +222,30 @@ def test_one_reference_has_rewards_and_nothing_to_watch():
     reward = EnergyReward(letters)
     assert np.isfinite(reward(CANDIDATES, [["a dog"], ["a car"]])).all()
     assert reward.last == {}
+
+
+@pytest.mark.parametrize("name", ["energy", "cider", "chair"])
+def test_the_wording_of_captions_is_logged(name):
+    """By the other rows of a step, or by a corpus: what the module `wording` says; a loop and a trainer alike."""
+    scenes = [(animal, place) for animal in ("dog", "cat", "cow", "pig") for place in ("beach", "street", "lawn")]
+    people = [[f"a {animal} runs on the {place}", f"the {animal} is on a {place}"] for animal, place in scenes]
+    broken = [[f"a a {animal} {place} on", f"{place} a", f"the {animal} is on a {place}"] for animal, place in scenes]
+    reward, wording = REWARDS[name](), load("wording")
+    counts = Counter(trigram for row in people for text in row for trigram in caption_trigrams(text.split()))
+    for model, n_rows in ((None, 12), ({"n_captions": 24, "trigrams": dict(counts)}, 12), (None, 9)):
+        if model is not None:
+            reward = reward.with_language_model(model)
+        elif n_rows < 10:
+            reward = REWARDS[name]()
+        reward(broken[:n_rows], people[:n_rows])
+        found = dict(reward.last)
+        expected = wording.compute(predictions=broken, references=people, language_model=model)
+        for key in ("wording_gap", "odd_wording_share"):
+            assert (key in found) == (n_rows >= 10)
+            assert n_rows < 10 or found[key] == pytest.approx(expected[key])
+        reward(**as_trainer(broken[:n_rows], people[:n_rows]))
+        assert {key: reward.last.get(key) for key in found} == pytest.approx(found)
+    assert expected["wording_gap"] < -0.5
 
 
 def test_other_names_of_columns():
