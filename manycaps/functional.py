@@ -68,12 +68,12 @@ from .kit.meteor15_scores import scores as _meteor15_scores
 from .kit.meteor_nltk import Lexicon, meteor_scores, multi_reference_meteor, wordnet_lexicon
 from .kit.meteor_nltk import meteor_distances as _meteor_distances
 from .kit.ngram_scores import (
-    ReferenceNgrams,
+    NgramIndex,
     bleu_scores,
     cider_d_scores,
     cider_distances,
     multi_reference_cider_d,
-    rouge_l_of_ngrams,
+    rouge_l_scores,
 )
 from .kit.ngram_scores import corpus_bleu as _corpus_bleu
 from .kit.object_words import (
@@ -454,7 +454,7 @@ def rouge_l(candidates: TokenRows, references: TokenRows) -> Floats:
     [0.8299]
     """
     sizes = joint_rows(candidates, references)[1]
-    return np.array(row_means(rouge_l_of_ngrams(ReferenceNgrams.of_rows(candidates, references)), sizes))
+    return np.array(row_means(rouge_l_scores(NgramIndex.of_rows(candidates, references)), sizes))
 
 
 def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any]) -> list[Floats]:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from .kit.base import Floats, TokenList, TokenRows, as_plain, check_whole_number, without_torch
 from .kit.caption_sets import SplitsOfRow, exact_splits, random_splits
 from .kit.ngram_scores import (
-    ReferenceNgrams,
+    NgramIndex,
+    bleu_statistics,
     check_document_frequency,
     check_enough_documents,
     document_frequencies,
@@ -160,4 +161,4 @@ def counted_documents(
 def bleu_rows(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Statistics of all candidates in one line, and the number of candidates of each row."""
     sizes = joint_rows(candidates, references)[1]
-    return ReferenceNgrams.of_rows(candidates, references).bleu_statistics(), sizes
+    return bleu_statistics(NgramIndex.of_rows(candidates, references)), sizes

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from .functional_checks import as_rows, check_token_rows, counted_documents, plain_arguments
 from .kit.base import Floats, TokenRows, check_whole_number
-from .kit.diversity_sets import SetNgrams, check_orders, kernel_eigenvalues, vendi_scores
+from .kit.diversity_sets import check_orders, kernel_eigenvalues, ngram_features, vendi_scores
 from .kit.diversity_sets import compression_ratio as _compression_ratio
 from .kit.diversity_sets import div_n as _div_n
 from .kit.diversity_sets import self_cider as _self_cider
 from .kit.diversity_sets import unique_share as _unique_share
-from .kit.ngram_scores import DocumentFrequency, self_bleu_values, self_statistics
+from .kit.ngram_scores import DocumentFrequency, NgramIndex, document_weights, self_bleu_values, self_statistics
 
 
 @plain_arguments
@@ -69,9 +69,9 @@ def self_cider(
     [0.0, 1.0]
     """
     check_token_rows(texts, "texts")
-    ngrams = SetNgrams(texts)
-    weights = ngrams.table_weights(DocumentFrequency(*counted_documents(texts, document_frequency)))
-    return np.array([_self_cider(ngrams.features(i, weights)) for i in range(len(texts))])
+    index = NgramIndex.of_sets(texts, keeps=True)
+    weights = document_weights(index, DocumentFrequency(*counted_documents(texts, document_frequency)))
+    return np.array([_self_cider(ngram_features(index, i, weights)) for i in range(len(texts))])
 
 
 @plain_arguments

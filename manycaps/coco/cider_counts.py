@@ -13,7 +13,7 @@ import numpy as np
 from manycaps.coco import guards
 from manycaps.coco.frequencies import cached_frequencies
 from manycaps.kit.base import Floats, shown_value
-from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, ReferenceNgrams
+from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, NgramIndex, cider_scores
 
 FrequencyTable = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -130,14 +130,14 @@ class CiderScorer:
             guards.warn(guards.too_few_documents(len(self.crefs)), guards.same_references(self.crefs))
         candidates = [[text.split()] for text in self.ctest if text is not None]
         references = [[text.split() for text in own] for own in self.crefs]
-        values = self.ciders(ReferenceNgrams.of_rows(candidates, references), is_counted=self.is_counted)
+        values = self.ciders(NgramIndex.of_rows(candidates, references), is_counted=self.is_counted)
         return np.mean(values), values
 
-    def ciders(self, ngrams: ReferenceNgrams, *, is_counted: bool) -> Floats:
+    def ciders(self, ngrams: NgramIndex, *, is_counted: bool) -> Floats:
         """Score candidates; frequencies are counted in the references, or those that were counted before."""
         frequency, n_documents = (None, 0.0) if is_counted else self._frequency()
-        return ngrams.ciders(
-            self.n, sigma=self.sigma, is_clipped=self.is_clipped, frequency=frequency, n_documents=n_documents
+        return cider_scores(
+            ngrams, self.n, sigma=self.sigma, is_clipped=self.is_clipped, frequency=frequency, n_documents=n_documents
         )
 
     def _frequency(self) -> tuple[Frequency, float]:
@@ -173,7 +173,7 @@ class CiderScorer:
         pairs = [(text.split(), reference.split()) for text in res for reference in gts]
         if not pairs:
             return np.zeros((len(res), len(gts)))
-        ngrams = ReferenceNgrams.of_rows([[text] for text, _ in pairs], [[reference] for _, reference in pairs])
+        ngrams = NgramIndex.of_rows([[text] for text, _ in pairs], [[reference] for _, reference in pairs])
         return self.ciders(ngrams, is_counted=False).reshape(len(res), len(gts))
 
     def my_get_self_cider(self, res: Sequence[str]) -> Floats:

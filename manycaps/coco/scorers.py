@@ -17,7 +17,7 @@ from manycaps.coco import guards
 from manycaps.coco.cider_counts import CiderScorer
 from manycaps.kit.base import Floats, Ints, check_no_written_list, looks_like_list, shown_value
 from manycaps.kit.meteor15_scores import best_statistics, corpus_score, load_lexicon, scores
-from manycaps.kit.ngram_scores import BETA, ReferenceNgrams, bleu_scores, rouge_l_of_ngrams
+from manycaps.kit.ngram_scores import BETA, NgramIndex, bleu_scores, bleu_statistics, cider_scores, rouge_l_scores
 from manycaps.kit.tokenization import tokenized_line
 
 # Captions by the id of their image, and the candidates of SCST: [{"image_id": 1, "caption": ["a dog"]}].
@@ -114,11 +114,11 @@ class Bleu(_Scorer):
         reference that is nearest.
         """
         ngrams = _checked(gts, res).ngrams
-        statistics = ngrams.bleu_statistics(self._n)
+        statistics = bleu_statistics(ngrams, self._n)
         total = statistics.sum(axis=0)
         if verbose > 1:
             lengths = np.split(ngrams.lengths, ngrams.candidates[1:])
-            for row, texts in zip(ngrams.bleu_statistics().tolist(), lengths, strict=True):  # whatever n is, as there
+            for row, texts in zip(bleu_statistics(ngrams).tolist(), lengths, strict=True):  # whatever n is, as there
                 counts = _named_counts(row)
                 print({"reflen": texts[1:].tolist()} | {key: counts[key] for key in COUNTS}, counts["reflen"])
         if verbose:
@@ -164,7 +164,7 @@ class Cider(_Scorer):
         lengths = [ngrams.lengths[side] for side in (ngrams.is_candidate, ~ngrams.is_candidate)]
         guards.warn(guards.too_few_documents(len(gts)), guards.same_references(texts.references))
         guards.warn(guards.too_long(lengths[0], lengths[1], self._sigma))
-        values = ngrams.ciders(self._n, sigma=self._sigma)
+        values = cider_scores(ngrams, self._n, sigma=self._sigma)
         return np.mean(values), values
 
 
@@ -375,7 +375,7 @@ class _Texts:
         self.warnings = guards.empty_candidates(candidates), guards.untokenised(self._texts)
 
     @functools.cached_property
-    def ngrams(self) -> ReferenceNgrams:
+    def ngrams(self) -> NgramIndex:
         """N-grams of the words between white space, for BLEU and CIDEr."""
         if self._is_plain:
             lengths = [text.count(" ") + 1 for text in self._texts]
@@ -386,13 +386,13 @@ class _Texts:
     def rouge(self, beta: float) -> Floats:
         """ROUGE-L of every candidate; words are split at single spaces alone, as there."""
         if self._is_plain:
-            return rouge_l_of_ngrams(self.ngrams, beta)
+            return rouge_l_scores(self.ngrams, beta)
         lengths = [text.count(" ") + 1 for text in self._texts]
-        return rouge_l_of_ngrams(self._numbered(self._together.split(" "), lengths), beta)
+        return rouge_l_scores(self._numbered(self._together.split(" "), lengths), beta)
 
-    def _numbered(self, words: list[str], lengths: list[int]) -> ReferenceNgrams:
+    def _numbered(self, words: list[str], lengths: list[int]) -> NgramIndex:
         n_references = np.array([len(row) for row in self.references], np.int64)
-        return ReferenceNgrams(words, np.array(lengths, np.int64), np.ones_like(n_references), n_references)
+        return NgramIndex(words, np.array(lengths, np.int64), np.ones_like(n_references), n_references)
 
 
 _texts = functools.lru_cache(1)(_Texts)

@@ -13,9 +13,8 @@ from tqdm import tqdm
 from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.core_set.covers import ReachedRows, greedy_cover, reached_rows
-from manycaps.core_set.cross_cider import CrossCider
 from manycaps.kit.base import check_whole_number, is_regular_file, shown_path
-from manycaps.kit.ngram_scores import CrossBleu
+from manycaps.kit.ngram_scores import CrossBleu, CrossCider
 from manycaps.kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 

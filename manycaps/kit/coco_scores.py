@@ -12,9 +12,12 @@ from .meteor15_search import ENGLISH, Language, Meteor15Lexicon
 from .ngram_scores import (
     MAX_ORDER,
     DocumentFrequency,
-    ReferenceNgrams,
+    NgramIndex,
     bleu_scores,
-    rouge_l_of_ngrams,
+    bleu_statistics,
+    cider_scores,
+    joined_frequency,
+    rouge_l_scores,
     warn_of_equal_documents,
 )
 
@@ -49,20 +52,19 @@ def coco_scores(
     language. No token holds a blank. `documents` are document frequencies for CIDEr-D; None counts in the references.
     Of one row, which has none, CIDEr is NaN; of rows with the same references it is 0, with a warning.
     """
-    ngrams = ReferenceNgrams.of_rows(candidates, references)
-    bleu = ngrams.bleu_statistics()
+    ngrams = NgramIndex.of_rows(candidates, references)
+    bleu = bleu_statistics(ngrams)
     texts, others = ([[" ".join(tokens) for tokens in row] for row in side] for side in (candidates, references))
     meteor = best_statistics(texts, others, lexicon, progress)
     scores = dict(zip(BLEUS, bleu_scores(bleu).T, strict=True))
-    scores |= {METEOR: meteor15_scores(meteor, lexicon.data.language), ROUGE_L: rouge_l_of_ngrams(ngrams)}
+    scores |= {METEOR: meteor15_scores(meteor, lexicon.data.language), ROUGE_L: rouge_l_scores(ngrams)}
     if documents is not None:
-        counts = documents.counts
-        scores[CIDER] = ngrams.ciders(
-            frequency=lambda ngram: counts.get(" ".join(ngram), 0), n_documents=documents.n_documents
+        scores[CIDER] = cider_scores(
+            ngrams, frequency=joined_frequency(documents.counts), n_documents=documents.n_documents
         )
     else:
         warn_of_equal_documents(references)
-        scores[CIDER] = ngrams.ciders() if len(candidates) > 1 else np.full(len(meteor), np.nan)
+        scores[CIDER] = cider_scores(ngrams) if len(candidates) > 1 else np.full(len(meteor), np.nan)
     return CocoScores(scores, bleu, meteor)
 
 

@@ -9,9 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse.csgraph
 
-from .base import Floats, check_is_number, reason_of, shown_value, without_torch
-from .ngram_scores import DocumentFrequency, corpus_mbleu_4, self_bleu_values, self_statistics
-from .tokenization import ngram_ids, word_ids
+from .base import Floats, TokenRows, check_is_number, reason_of, shown_value, without_torch
+from .ngram_scores import (
+    MAX_ORDER,
+    DocumentFrequency,
+    NgramIndex,
+    corpus_mbleu_4,
+    document_weights,
+    self_bleu_values,
+    self_statistics,
+)
 
 # --------------------------------------------------------------------------------------------------------------------
 # How many different captions a set holds in effect, from the eigenvalues of kernels such as those of n-grams.
@@ -19,13 +26,6 @@ from .tokenization import ngram_ids, word_ids
 # How far a user's kernel may be from symmetric, from 1 on its diagonal, and below 0 in its eigenvalues, relative
 # to the largest: that much is float32's rounding.
 KERNEL_TOLERANCE = 1e-5
-
-# N-gram orders 1 to 4, equally weighted: CIDEr's (Vedantam et al., 2015, section 4), and those of the Vendi score's
-# authors for text.
-MAX_ORDER = 4
-
-# A set of captions: its first caption and the one behind its last.
-Range = tuple[int, int]
 
 
 def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float]:
@@ -139,66 +139,24 @@ def self_cider(features: np.ndarray) -> float:
     return min(max(0.0, -math.log(roots[0] / roots.sum()) / math.log(len(features))), 1.0)
 
 
-class SetNgrams:
-    """The n-grams of many sets of captions, numbered once for all sets."""
+def ngram_features(index: NgramIndex, row: int, weights: Sequence[Floats] | None) -> Floats:
+    """Return a matrix whose product with itself has the mean over n of the n-gram cosines of the captions of a row.
 
-    def __init__(self, sets: Sequence[Sequence[Sequence[str]]]) -> None:
-        # Numbered by the alphabet, so that sums over the n-grams of a set have one order, whatever the other sets are.
-        vocabulary = {
-            word: i for i, word in enumerate(sorted({word for texts in sets for tokens in texts for word in tokens}))
-        }
-        words, lengths = word_ids((tokens for texts in sets for tokens in texts), vocabulary)
-        ends = np.cumsum([len(texts) for texts in sets])
-        self._ranges: list[Range] = [(int(end) - len(texts), int(end)) for end, texts in zip(ends, sets, strict=True)]
-        self._tokens = np.array(list(vocabulary), dtype=object)[words]
-        self._orders = ngram_ids(words, lengths, MAX_ORDER)
-        text_of_word = np.repeat(np.arange(len(lengths)), lengths)
-        self._texts = [text_of_word[last] for _, last in self._orders]
-
-    def counted_weights(self, sets: range) -> list[np.ndarray]:
-        """Inverse document frequencies counted in some of the sets, each of which is one document.
-
-        For each order a float64 array, shape (n_distinct,): log(n_documents / max(1, df)).
-        """
-        first, last = self._ranges[sets[0]][0], self._ranges[sets[-1]][1]
-        set_of_text = np.repeat(np.arange(len(self._ranges)), [end - start for start, end in self._ranges])
-        weights = []
-        for (ids, _), texts in zip(self._orders, self._texts, strict=True):
-            n_distinct = int(ids.max(initial=-1)) + 1
-            inside = (texts >= first) & (texts < last)
-            pairs = np.unique(set_of_text[texts[inside]] * max(1, n_distinct) + ids[inside])
-            counts = np.bincount(pairs % max(1, n_distinct), minlength=n_distinct)[:n_distinct]
-            weights.append(np.log(len(sets)) - np.log(np.maximum(counts, 1)))
-        return weights
-
-    def table_weights(self, table: DocumentFrequency) -> list[np.ndarray]:
-        """Inverse document frequencies of a table, in the form of `counted_weights`; an unknown n-gram counts as 1."""
-        weights = []
-        for order, (ids, last) in enumerate(self._orders, start=1):
-            first_use = np.unique(ids, return_index=True)[1]
-            ngrams = (" ".join(self._tokens[end - order + 1 : end + 1]) for end in last[first_use].tolist())
-            counts = np.array([table.counts.get(ngram, 1) for ngram in ngrams], dtype=np.float64)
-            weights.append(np.log(table.n_documents) - np.log(np.maximum(counts, 1)))
-        return weights
-
-    def features(self, i: int, weights: Sequence[np.ndarray] | None) -> np.ndarray:
-        """Return a matrix whose product with itself has the mean over n of the n-gram cosines of the captions of set i.
-
-        float64, shape (n_captions, n_columns). A caption without n-grams of an order, or with weights of 0 alone, has
-        zeros there. `weights` are those of the n-grams of each order, or None for 1.
-        """
-        start, end = self._ranges[i]
-        blocks = []
-        for order, ((ids, _), texts) in enumerate(zip(self._orders, self._texts, strict=True)):
-            here = slice(*np.searchsorted(texts, (start, end)))
-            distinct, column = np.unique(ids[here], return_inverse=True)
-            block = np.zeros((end - start, len(distinct)))
-            np.add.at(block, (texts[here] - start, column), 1.0)
-            if weights is not None:
-                block *= weights[order][distinct]
-            norms = np.linalg.norm(block, axis=1, keepdims=True)
-            blocks.append(np.divide(block, norms, out=np.zeros_like(block), where=norms > 0))
-        return np.concatenate(blocks, axis=1) / np.sqrt(MAX_ORDER)
+    float64, shape (n_captions, n_columns). A caption without n-grams of an order, or with weights of 0 alone, has zeros
+    there. `weights` are those of the n-grams of each order, as `document_weights`, or None for 1.
+    """
+    start, end = index.texts.first[row : row + 2].tolist()
+    blocks = []
+    for n, (order, (first, by_text)) in enumerate(zip(index.orders(), index.by_text, strict=True)):
+        entries = by_text[first[start] : first[end]]
+        distinct, column = np.unique(order.ngram[entries], return_inverse=True)
+        block = np.zeros((end - start, len(distinct)))
+        block[order.text[entries] - start, column] = order.frequency[entries]
+        if weights is not None:
+            block *= weights[n][distinct]
+        norms = np.linalg.norm(block, axis=1, keepdims=True)
+        blocks.append(np.divide(block, norms, out=np.zeros_like(block), where=norms > 0))
+    return np.concatenate(blocks, axis=1) / np.sqrt(MAX_ORDER)
 
 
 def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
@@ -397,16 +355,18 @@ def set_values(
     """
     n_rows = len(sides[0].texts)
     sets = [sorted_set(side, i) for side in sides for i in range(n_rows)]
-    ngrams = SetNgrams([tokens for _, tokens in sets])
-    weights = ngrams.counted_weights(range(n_rows, 2 * n_rows)) if table is None else ngrams.table_weights(table)
+    none: TokenRows = [[]] * n_rows
+    candidates, references = ([tokens for _, tokens in own] for own in (sets[:n_rows], sets[n_rows:]))
+    index = NgramIndex.of_rows([*candidates, *none], [*none, *references], keeps=True)
+    weights = document_weights(index, table or n_rows)
     values: list[dict[str, list[float]]] = [{} for _ in sides]
     for i in progress(range(len(sets)), desc="diversity", unit="set", delay=1):
         side, row = divmod(i, n_rows)
         texts, tokens = sets[i]
-        measured = {"self_cider": self_cider(ngrams.features(i, weights))}
+        measured = {"self_cider": self_cider(ngram_features(index, i, weights))}
         measured |= {f"div_{order}": div_n(tokens, order) for order in DIV_ORDERS}
         measured |= {"unique_share": unique_share(tokens), "compression_ratio": compression_ratio(texts)}
-        for kernel, eigenvalues in _decomposed(ngrams, i, texts, kernels, f"{sides[side].name}[{row}]").items():
+        for kernel, eigenvalues in _decomposed(index, i, texts, kernels, f"{sides[side].name}[{row}]").items():
             measured |= named_vendi_scores(kernel, eigenvalues, kernels.orders)
         if kernels.embedding is not None:
             measured["pairwise_distance"] = pairwise_distance(np.stack([kernels.embedding[text] for text in texts]))
@@ -438,11 +398,11 @@ def sorted_set(side: Sets, i: int) -> tuple[list[str], list[Sequence[str]]]:
     return [text for text, _ in pairs], [tokens for _, tokens in pairs]
 
 
-def _decomposed(ngrams: SetNgrams, i: int, texts: list[str], kernels: Kernels, where: str) -> dict[str, np.ndarray]:
+def _decomposed(index: NgramIndex, i: int, texts: list[str], kernels: Kernels, where: str) -> dict[str, np.ndarray]:
     """Eigenvalues of each kernel of a set."""
     eigenvalues = {}
     if kernels.ngram:
-        eigenvalues["ngram"] = feature_eigenvalues(unit_rows(ngrams.features(i, None)))
+        eigenvalues["ngram"] = feature_eigenvalues(unit_rows(ngram_features(index, i, None)))
     if kernels.embedding is not None:
         eigenvalues["embedding"] = feature_eigenvalues(np.stack([kernels.embedding[text] for text in texts]))
     if kernels.function is not None:

@@ -32,13 +32,14 @@ from .meteor15_search import Meteor15Lexicon
 from .meteor_nltk import Lexicon, meteor_distances, meteor_scores
 from .ngram_scores import (
     MAX_ORDER,
-    BleuTable,
-    CiderTable,
+    NgramIndex,
     bleu_scores,
     cider_d_scores,
     cider_distances,
     corpus_bleu,
     document_frequencies,
+    drawn_bleu_statistics,
+    drawn_cider_d,
     f_measure,
     precisions_and_recalls,
     warn_of_equal_documents,
@@ -445,20 +446,20 @@ class Sources(NamedTuple):
     estimator: str = "unbiased"
 
 
-def bleu_of_corpus(rows: TokenRows) -> ScoredTexts:
+def bleu_of_corpus(index: NgramIndex) -> ScoredTexts:
     """Return BLEU-1 to BLEU-4 of a corpus, from the sums of its statistics."""
     keys = METRICS["bleu"]
     return ScoredTexts(
-        BleuTable(rows).statistics,
+        functools.partial(drawn_bleu_statistics, index),
         lambda statistics: dict(zip(keys, bleu_scores(statistics).T, strict=True)),
         lambda statistics: dict(zip(keys, corpus_bleu(statistics).tolist(), strict=True)),
     )
 
 
-def best_rouge_l(texts: RowTexts, rows: TokenRows) -> ScoredTexts:
+def best_rouge_l(index: NgramIndex) -> ScoredTexts:
     """Return ROUGE-L: mean over rows, of precision and recall the best over the references."""
-    row_pairs = RowPairs(texts)
-    of_pairs = precisions_and_recalls(_flat(rows), *row_pairs.pairs())
+    row_pairs = RowPairs(index.texts)
+    of_pairs = precisions_and_recalls(index, *row_pairs.pairs())
 
     def scores(hypotheses: Ints, references: Masks) -> Floats:
         pairs, starts = row_pairs.chosen(hypotheses, references)
@@ -527,11 +528,12 @@ def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> l
         return mmd_of_kernel(gaussian_kernel_of_distances(squared, "median"), n_hypotheses, sources.estimator)
 
     vectors = functools.cache(sources.vectors)
+    index = functools.cache(lambda: NgramIndex.of_sets(rows, keeps=True))
     makers: Mapping[str, Callable[[], ScoredTexts]] = {
-        "bleu": lambda: bleu_of_corpus(rows),
-        "rouge_l": lambda: best_rouge_l(texts, rows),
+        "bleu": lambda: bleu_of_corpus(index()),
+        "rouge_l": lambda: best_rouge_l(index()),
         # Its document frequencies are those of all references of an iteration.
-        "cider_d": lambda: mean_scores("cider_d", CiderTable(rows).scores, is_own=False),
+        "cider_d": lambda: mean_scores("cider_d", functools.partial(drawn_cider_d, index()), is_own=False),
         "meteor15": lambda: meteor15_of_corpus(texts, rows, sources.meteor15()),
         "meteor": lambda: best_meteor(texts, nltk_scores()),
         "trm_meteor": lambda: set_scores(texts, "trm_meteor", meteor_distances(rows, nltk_scores()), triangle_ranks),

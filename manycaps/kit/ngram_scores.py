@@ -1,5 +1,9 @@
-"""CIDEr, CIDEr-D, BLEU and ROUGE-L, and the counts of n-grams and documents that they rest on."""
+"""CIDEr, CIDEr-D, BLEU and ROUGE-L of captions, all from one index of n-grams, and documents counted for them.
 
+The slow versions that the tests compare with are in `tests/oracles` (`coco_cider.py`) and pycocoevalcap 1.2.
+"""
+
+import functools
 import itertools
 import math
 import os
@@ -12,15 +16,14 @@ import numpy.typing as npt
 import scipy.sparse
 
 from .base import Floats, Ints, Masks, TokenList, TokenRows, check_count_table, path_state, read_count_table
-from .tokenization import RowTexts, ngram_ids, ngram_tokens, numbered, same_tokens, word_ids
+from .tokenization import RowTexts, ngram_tokens, same_tokens
 
 # --------------------------------------------------------------------------------------------------------------------
-# N-grams that candidates share with their own references: statistics of BLEU and CIDEr, as the COCO caption code
-# sums.
+# The index: n-grams of the texts of many rows, counted once for all scores.
 #
-# Sums run over the n-grams of a text in the order of their first use, as in that code (pycocoevalcap 1.2): every
-# score is the same to the last bit, whatever the other rows are. Of large data one order of n-grams is in memory at a
-# time.
+# Sums run over the n-grams of a text in the order of their first use, as in the COCO caption code (pycocoevalcap 1.2):
+# a score is the same to the last bit, whatever the other rows are. Of large data one order of n-grams is in memory at
+# a time.
 
 # N-gram orders 1 to 4, equally weighted, the standard deviation of CIDEr-D's length penalty, in bigrams, and its scale
 # (Vedantam et al. 2015, section 4, https://arxiv.org/abs/1411.5726; pycocoevalcap 1.2, cider.py).
@@ -32,23 +35,266 @@ MOST_KEPT_WORDS = 1 << 20
 # Bits of a key that is sorted as one number.
 KEY_BITS = 63
 
-# Number of documents with an n-gram, from its tokens: for frequencies that were counted elsewhere.
-Frequency = Callable[[tuple[str, ...]], float]
+# Pairs of a candidate's n-gram and a reference with it that are looked at once, 8 bytes each in some ten arrays: so
+# many stay in the cache of a processor.
+MAX_TERMS = 100_000
 
 
 class NgramOrder(NamedTuple):
-    """N-grams of one order. An entry is an n-gram of a text."""
+    """N-grams of one order. An entry is an n-gram of a text, a cell an n-gram of a row.
 
-    # Of each entry: number of its text, of its n-gram, index of the last word of its first use, and term frequency.
+    Entries are in the order of their n-grams, then of the texts: cell by cell, those of references last.
+    """
+
+    # Of each entry: number of its text, of its n-gram and of its cell, index of the last word of its first use, and how
+    # often the text has it.
     text: Ints
     ngram: Ints
+    cell: Ints
     position: Ints
     frequency: Ints
-    # Entries of candidates and of references of the same row and n-gram: in the order of the candidate's text.
-    of_candidate: Ints
-    of_reference: Ints
+    # Entries of candidates that references of their row share, in the order of the texts and of first uses.
+    matched: Ints
+    # Of each cell: the end of its entries, and how many references have it.
+    cell_end: Ints
+    n_references: Ints
     # Number of rows in whose references each n-gram occurs.
     documents: Ints
+
+
+class Pairs(NamedTuple):
+    """Some candidates, each with every reference of its row."""
+
+    # Number of the pair's candidate among these, ascending; texts of the candidate and of the reference.
+    number: Ints
+    candidate: Ints
+    reference: Ints
+    # First pair of each candidate, and number of its pairs.
+    first: Ints
+    size: Ints
+    # The candidates that were chosen, or None for all.
+    some: Ints | None
+
+
+class NgramIndex:
+    """Numbered n-grams of the candidates and the references of every row, with their frequencies in each text."""
+
+    def __init__(
+        self, words: Sequence[str], lengths: Ints, n_candidates: Ints, n_references: Ints | None, *, keeps: bool = False
+    ) -> None:
+        """Number the words of the texts of all rows: row after row, candidates first.
+
+        Args:
+            words: of all texts, one text after the other.
+            lengths: int64, shape (n_texts,): number of words of each text.
+            n_candidates: int64, shape (n_rows,).
+            n_references: the same for references; None: the candidates of a row are its references, too.
+            keeps: whether all n-grams are kept, however many there are.
+        """
+        self.lengths = lengths
+        self.texts = RowTexts(n_candidates if n_references is None else n_candidates + n_references)
+        row, place = self.texts.row, self.texts.place
+        self.is_candidate = place < n_candidates[row]
+        self.is_reference = np.ones(len(row), bool) if n_references is None else ~self.is_candidate
+        self.candidates = np.flatnonzero(self.is_candidate)
+        self.n_references = n_candidates if n_references is None else n_references
+        # Numbered by the alphabet, so that the numbers of n-grams have one order, whatever the order of the rows is.
+        self.tokens = tuple(words)
+        number = {word: i for i, word in enumerate(sorted(set(words)))}
+        self.words: Ints = np.fromiter(map(number.__getitem__, words), np.int64, len(words))
+        self.text_of_word = np.repeat(np.arange(len(lengths)), lengths)
+        self._kept: list[NgramOrder] = []
+        self._keeps = keeps or len(words) <= MOST_KEPT_WORDS
+
+    @classmethod
+    def of_rows(cls, candidates: TokenRows, references: TokenRows, *, keeps: bool = False) -> "NgramIndex":
+        """Take n_rows lists of token lists, and as many of the references."""
+        texts = [text for pair in zip(candidates, references, strict=True) for row in pair for text in row]
+        return cls(*_words_and_lengths(texts), _sizes(candidates), _sizes(references), keeps=keeps)
+
+    @classmethod
+    def of_sets(cls, rows: TokenRows, *, keeps: bool = False) -> "NgramIndex":
+        """Take n_rows lists of token lists, each of which is a candidate and a reference."""
+        return cls(*_words_and_lengths([text for row in rows for text in row]), _sizes(rows), None, keeps=keeps)
+
+    def orders(self, max_order: int = MAX_ORDER) -> Iterable[NgramOrder]:
+        """Give the n-grams of 1 to `max_order` words, order after order."""
+        if not self._keeps:
+            return self._orders(max_order)
+        if len(self._kept) < max_order:
+            self._kept = list(self._orders(max_order))
+        return self._kept[:max_order]
+
+    def _orders(self, max_order: int) -> Iterator[NgramOrder]:
+        start = np.cumsum(self.lengths) - self.lengths
+        of_word = np.arange(len(self.words)) - start[self.text_of_word]
+        ids = np.zeros(len(self.words), np.int64)  # of the n-gram of the order before that ends at each word
+        for order in range(max_order):
+            last = np.flatnonzero(of_word >= order)
+            by_ngram, is_new = _runs(ids[last - 1] if order else ids[last], self.words[last])
+            position = last[by_ngram]
+            number = np.cumsum(is_new) - 1
+            ids[position] = number
+            yield self._order(position, number)
+
+    def _order(self, position: Ints, number: Ints) -> NgramOrder:
+        """Entries and cells out of the uses of n-grams: those of one n-gram follow each other, as in the texts."""
+        text = self.text_of_word[position]
+        first = np.flatnonzero(_changes(number, text))
+        frequency = np.diff(first, append=len(position))
+        text, ngram, position = text[first], number[first], position[first]
+        row = self.texts.row[text]
+        is_new = _changes(ngram, row)
+        cell, begin = np.cumsum(is_new) - 1, np.flatnonzero(is_new)
+        n_references = np.bincount(cell, self.is_reference[text], len(begin)).astype(np.int64)
+        n_ngrams = int(ngram[-1]) + 1 if len(ngram) else 0
+        documents = np.bincount(ngram[begin][n_references > 0], minlength=n_ngrams)
+        matched = self._in_text(position, np.flatnonzero(self.is_candidate[text] & (n_references > 0)[cell]))
+        end = np.append(begin[1:], len(text))[: len(begin)]
+        return NgramOrder(text, ngram, cell, position, frequency, matched, end, n_references, documents)
+
+    def ngrams(self, order: NgramOrder, n: int, numbers: Ints | None = None) -> Iterator[tuple[str, ...]]:
+        """Write out the n-grams of `n` words with some numbers, or all of an order."""
+        first_use = np.zeros(len(order.documents), np.int64)
+        first_use[order.ngram] = order.position
+        ends = (first_use if numbers is None else first_use[numbers]) + 1
+        return (self.tokens[end - n : end] for end in ends.tolist())
+
+    def pairs(self, candidates: Ints | None = None) -> Pairs:
+        """Pair every candidate, or some, shape (n,), with every reference of its row."""
+        some, candidates = candidates, self.candidates if candidates is None else candidates
+        row = self.texts.row[candidates]
+        size = self.n_references[row]
+        first = _starts(size)
+        number = np.repeat(np.arange(len(candidates)), size)
+        first_reference = self.texts.first[row + 1] - size
+        reference = np.arange(len(number)) + np.repeat(first_reference - first, size)
+        return Pairs(number, candidates[number], reference, first, size, some)
+
+    def matches(self, order: NgramOrder, candidates: Ints | None = None) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """Join the entries of all or some candidates with those of references in their cells, in parts of whole texts.
+
+        Yields the entries, in the order of the texts, how many references each meets, and the entries of all these.
+        """
+        entry = order.matched
+        if candidates is not None:
+            is_chosen = np.zeros(len(self.lengths), bool)
+            is_chosen[candidates] = True
+            entry = entry[is_chosen[order.text[entry]]]
+        size = order.n_references[order.cell[entry]]
+        start = order.cell_end[order.cell[entry]] - size
+        for begin, end in _parts(size, order.text[entry]):
+            own = size[begin:end]
+            other = np.arange(own.sum()) + np.repeat(start[begin:end] - _starts(own), own)
+            yield entry[begin:end], own, other
+
+    def _in_text(self, position: Ints, entries: Ints) -> Ints:
+        """Sort entries by their text, and by their first use in it."""
+        entry_of_word = np.full(len(self.words), -1)
+        entry_of_word[position[entries]] = entries
+        return entry_of_word[entry_of_word >= 0]
+
+    @functools.cached_property
+    def by_text(self) -> list[tuple[Ints, Ints]]:
+        """For each order the first entry of each text, one more at the end, in the entries text by text."""
+        return [
+            (
+                np.append(0, np.cumsum(np.bincount(order.text, minlength=len(self.lengths)))),
+                self._in_text(order.position, np.arange(len(order.text))),
+            )
+            for order in self.orders()
+        ]
+
+    @functools.cached_property
+    def cells(self) -> list[tuple[Ints, Ints, Masks]]:
+        """For each order the row, the n-gram, and the mask of the texts of each cell."""
+        return [
+            (
+                self.texts.row[order.text[order.cell_end - 1]],
+                order.ngram[order.cell_end - 1],
+                self.texts.masks(order.cell, self.texts.place[order.text], len(order.cell_end)),
+            )
+            for order in self.orders()
+        ]
+
+    @functools.cached_property
+    def use_masks(self) -> list[tuple[Ints, Masks]]:
+        """For each order the first use of each text, and for every use the texts with as many uses of that n-gram.
+
+        For the k-th use of an n-gram in a text the mask says which texts of the row have the n-gram at least k times.
+        """
+        found = []
+        for order in self.orders():
+            entries = self._in_text(order.position, np.arange(len(order.text)))
+            frequency = order.frequency[entries]
+            level, n_levels = _levels(frequency)
+            text = order.text[entries].repeat(frequency)
+            shared, group = np.unique(order.cell[entries].repeat(frequency) * n_levels + level, return_inverse=True)
+            masks = self.texts.masks(group, self.texts.place[text], len(shared))
+            found.append((np.append(0, np.cumsum(np.bincount(text, minlength=len(self.lengths)))), masks[group]))
+        return found
+
+
+def _words_and_lengths(texts: Sequence[TokenList]) -> tuple[list[str], Ints]:
+    """Tokens of all texts in one line, and the number of tokens of each text."""
+    return list(itertools.chain.from_iterable(texts)), _sizes(texts)
+
+
+def _sizes(rows: Sequence[Sequence[Any]]) -> Ints:
+    return np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def _starts(sizes: Ints) -> Ints:
+    """Where each of consecutive ranges of these sizes begins."""
+    return np.cumsum(sizes) - sizes
+
+
+def _levels(frequency: Ints) -> tuple[Ints, int]:
+    """Write out the numbers k - 1 = 0, 1 ... of the uses of each entry, and how many there are at most."""
+    return np.arange(frequency.sum()) - np.repeat(_starts(frequency), frequency), int(frequency.max(initial=1))
+
+
+def _sums(group: Ints, terms: Floats, n_groups: int) -> Floats:
+    """Sum of the terms of each group, added in their order."""
+    return np.bincount(group, terms, n_groups).astype(np.float64, copy=False)  # of no terms at all whole numbers
+
+
+def _parts(sizes: Ints, texts: Ints) -> Iterator[tuple[int, int]]:
+    """Ranges of consecutive numbers whose sizes add up to at most `MAX_TERMS`, at least a whole text each."""
+    bounds = np.append(np.flatnonzero(_changes(texts)), len(texts))  # of the texts
+    ends, begin = np.append(0, np.cumsum(sizes))[bounds], 0
+    while begin < len(bounds) - 1:
+        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] + MAX_TERMS, side="right")) - 1)
+        yield int(bounds[begin]), int(bounds[end])
+        begin = end
+
+
+def _changes(*keys: Ints) -> np.ndarray:
+    """Where a run of equal keys begins."""
+    is_new = np.ones(len(keys[0]), bool)
+    is_new[1:] = False
+    for key in keys:
+        is_new[1:] |= key[1:] != key[:-1]
+    return is_new
+
+
+def _runs(first: Ints, second: Ints) -> tuple[Ints, np.ndarray]:
+    """Stable order by two keys of at least 0, and where a run of equal pairs begins in it."""
+    bits, own = (int(key.max(initial=0)).bit_length() for key in (second, np.arange(len(first))))
+    if int(first.max(initial=0)).bit_length() + bits + own <= KEY_BITS:
+        # A plain sort of keys that hold their index is several times faster than an argument sort.
+        packed = (first << bits | second) << own | np.arange(len(first))
+        packed.sort()
+        return packed & ((1 << own) - 1), _changes(packed >> own)
+    order = np.lexsort((second, first))
+    return order, _changes(first[order], second[order])
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Documents: in how many of them an n-gram of 1 to 4 tokens occurs.
+
+# Number of documents with an n-gram, from its tokens: for frequencies that were counted elsewhere.
+Frequency = Callable[[tuple[str, ...]], float]
 
 
 def document_ngrams(captions: Sequence[Sequence[str]]) -> dict[str, None]:
@@ -92,224 +338,39 @@ def warn_of_no_weight(n_equal: int, column: str = "references") -> None:
         )
 
 
-class ReferenceNgrams:
-    """N-grams of the candidates and the references of every row."""
+def document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[str, int]:
+    """Count the documents in which each n-gram of 1 to 4 tokens, joined by blanks, occurs.
 
-    def __init__(self, words: Sequence[str], lengths: Ints, n_candidates: Ints, n_references: Ints) -> None:
-        """Number the words of the texts of all rows: row after row, candidates first.
-
-        `lengths` is int64, shape (n_texts,): number of words of each text; `n_candidates` and `n_references` are int64,
-        shape (n_rows,), at least one.
-        """
-        self.n_candidates, self.n_references, self.lengths = n_candidates, n_references, lengths
-        sizes = n_candidates + n_references
-        self.row = np.repeat(np.arange(len(sizes)), sizes)
-        self.place = np.arange(len(lengths)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        self.is_candidate = self.place < n_candidates[self.row]
-        self.candidates = np.flatnonzero(self.is_candidate)
-        self.vocabulary: dict[str, int] = {}
-        self.words: Ints = numbered(words, self.vocabulary)
-        self.text_of_word = np.repeat(np.arange(len(lengths)), lengths)
-        self._kept: list[NgramOrder] = []
-
-    @classmethod
-    def of_rows(cls, candidates: TokenRows, references: TokenRows) -> "ReferenceNgrams":
-        """Take n_rows lists of at least one token list, and as many of the references."""
-        texts = [text for pair in zip(candidates, references, strict=True) for row in pair for text in row]
-        counts = [np.array([len(row) for row in side], np.int64) for side in (candidates, references)]
-        lengths = np.array([len(text) for text in texts], np.int64)
-        return cls(list(itertools.chain.from_iterable(texts)), lengths, *counts)
-
-    def orders(self, max_order: int) -> Iterable[NgramOrder]:
-        """Give the n-grams of 1 to `max_order` words, order after order."""
-        if len(self.words) > MOST_KEPT_WORDS:
-            return self._orders(max_order)
-        if len(self._kept) < max_order:
-            self._kept = list(self._orders(max_order))
-        return self._kept[:max_order]
-
-    def _orders(self, max_order: int) -> Iterator[NgramOrder]:
-        start = np.cumsum(self.lengths) - self.lengths
-        of_word = np.arange(len(self.words)) - start[self.text_of_word]
-        ids = np.zeros(len(self.words), np.int64)  # of the n-gram of the order before that ends at each word
-        for order in range(max_order):
-            last = np.flatnonzero(of_word >= order)
-            by_ngram, is_new = _runs(ids[last - 1] if order else ids[last], self.words[last])
-            position = last[by_ngram]
-            number = np.cumsum(is_new) - 1
-            ids[position] = number
-            yield self._order(position, number)
-
-    def _order(self, position: Ints, number: Ints) -> NgramOrder:
-        """Entries and matches out of the uses of n-grams: those of one n-gram follow each other, as in the texts."""
-        text = self.text_of_word[position]
-        first = np.flatnonzero(_changes(number, text))
-        text, ngram = text[first], number[first]
-        frequency = np.diff(first, append=len(position))
-        is_new = _changes(ngram, self.row[text])
-        cell = np.cumsum(is_new) - 1  # the n-gram in a row
-        is_candidate = self.is_candidate[text]
-        end = np.append(np.flatnonzero(is_new)[1:], len(text)) if len(text) else first
-        n_references = np.bincount(cell, ~is_candidate, len(end)).astype(np.int64)
-        matched = np.flatnonzero(is_candidate & (n_references[cell] > 0))
-        matched = matched[np.argsort(position[first[matched]])]
-        size = n_references[cell[matched]]
-        of_candidate = np.repeat(matched, size)
-        within = np.arange(len(of_candidate)) - np.repeat(np.cumsum(size) - size, size)
-        of_reference = np.repeat(end[cell[matched]] - size, size) + within
-        n_ngrams = int(ngram[-1]) + 1 if len(ngram) else 0
-        documents = np.bincount(ngram[is_new][n_references > 0], minlength=n_ngrams)
-        return NgramOrder(text, ngram, position[first], frequency, of_candidate, of_reference, documents)
-
-    def bleu_statistics(self, max_order: int = MAX_ORDER) -> Ints:
-        """Count the statistics of BLEU of every candidate, row after row.
-
-        An n-gram of a candidate matches as often as it occurs in the reference that has it most often; of two
-        references equally near in length the shorter one counts.
-
-        Returns:
-            int64 array, shape (n_candidates in all, 2 max_order + 2), columns as `text_bleu.STATISTICS`.
-
-        >>> texts = ReferenceNgrams.of_rows([[["a", "a", "dog"]]], [[["a", "dog"], ["a", "red", "dog", "runs"]]])
-        >>> texts.bleu_statistics()[0].tolist()
-        [2, 1, 0, 0, 3, 2, 1, 0, 3, 2]
-        """
-        matches = [self._clipped(order) for order in self.orders(max_order)]
-        lengths = self.lengths[self.candidates]
-        numbers = [np.maximum(lengths - order, 0) for order in range(max_order)]
-        return np.stack([*matches, *numbers, lengths, self._nearest_lengths()], axis=1)
-
-    def _clipped(self, order: NgramOrder) -> Ints:
-        """Matches of each candidate: an n-gram as often as in the reference that has it most often."""
-        if not len(order.of_candidate):
-            return np.zeros(len(self.candidates), np.int64)
-        first = np.flatnonzero(_changes(order.of_candidate))
-        most = np.maximum.reduceat(order.frequency[order.of_reference], first)
-        entry = order.of_candidate[first]
-        counts = np.bincount(order.text[entry], np.minimum(order.frequency[entry], most), len(self.lengths))
-        return counts[self.candidates].astype(np.int64)
-
-    def pairs(self) -> tuple[Ints, Ints]:
-        """Every candidate with every reference of its row: number of the candidate, and text of the reference."""
-        row = self.row[self.candidates]
-        candidate = np.repeat(np.arange(len(row)), self.n_references[row])
-        first = np.flatnonzero(~self.is_candidate & (self.place == self.n_candidates[self.row]))
-        within = np.arange(len(candidate)) - self.first_pair()[candidate]
-        return candidate, first[row[candidate]] + within
-
-    def first_pair(self) -> Ints:
-        """Number of the first pair of each candidate."""
-        size = self.n_references[self.row[self.candidates]]
-        return np.cumsum(size) - size
-
-    def _nearest_lengths(self) -> Ints:
-        """Length of the reference nearest in length to each candidate, the shorter one of two."""
-        candidate, reference = self.pairs()
-        lengths = self.lengths[reference]
-        width = int(self.lengths.max(initial=0)) + 1
-        keys = np.abs(lengths - self.lengths[self.candidates][candidate]) * width + lengths
-        return np.minimum.reduceat(keys, self.first_pair()) % width
-
-    def ciders(
-        self,
-        max_order: int = MAX_ORDER,
-        *,
-        sigma: float = LENGTH_SIGMA,
-        is_clipped: bool = True,
-        frequency: Frequency | None = None,
-        n_documents: float = 0,
-    ) -> Floats:
-        """Score every candidate by CIDEr-D, or by CIDEr, row after row.
-
-        CIDEr-D(c, r) = 10 exp(-(l_c - l_r)^2 / (2 sigma^2)) mean over n of
-        sum over w of min(g_w(c), g_w(r)) g_w(r) / (|g(c)| |g(r)|), g_w = tf_w log(n_documents / max(1, df_w)), mean
-        over the references r; l is a number of bigrams (Vedantam et al. 2015, section 4, as `text_cider`). CIDEr
-        (section 3) is the cosine alone: no minimum, and no penalty.
-
-        Args:
-            max_order: largest n.
-            sigma: standard deviation of the penalty.
-            is_clipped: whether the score is CIDEr-D.
-            frequency: document frequencies; None counts in the references, where every row is a document.
-            n_documents: number of documents behind `frequency`.
-
-        Returns:
-            float64 array, shape (n_candidates in all,), 0 (worst) to 10 (best).
-
-        >>> rows = [[["a", "red", "dog"]], [["a", "cat"]]]
-        >>> ReferenceNgrams.of_rows(rows, rows).ciders().round(4).tolist()
-        [7.5, 5.0]
-        """
-        candidate, reference = self.pairs()
-        log_documents = np.log(float(n_documents if frequency else len(self.n_candidates)))
-        factor = self._penalties(candidate, reference, sigma) if is_clipped and max_order > 1 else 1.0
-        scores = np.zeros((len(self.candidates), max_order))
-        for n, order in enumerate(self.orders(max_order)):
-            documents = order.documents if frequency is None else self._counted(order, n, frequency)
-            weights = log_documents - np.log(np.maximum(1.0, documents))
-            cosines = self._cosines(order, weights, candidate, reference, is_clipped=is_clipped)
-            scores[:, n] = _sums(candidate, cosines * factor, len(scores))
-        return scores.mean(axis=1) / self.n_references[self.row[self.candidates]] * CIDER_D_MAXIMUM
-
-    def _cosines(
-        self, order: NgramOrder, weights: Floats, candidate: Ints, reference: Ints, *, is_clipped: bool
-    ) -> Floats:
-        """Cosine of every pair, with clipping if so."""
-        values = order.frequency * weights[order.ngram]
-        squares = np.zeros(len(self.words))
-        squares[order.position] = values**2  # at the first use, so that they are added in the order of the text
-        norms = np.sqrt(_sums(self.text_of_word, squares, len(self.lengths)))
-        mine, other = values[order.of_candidate], values[order.of_reference]
-        number = np.zeros(len(self.lengths), np.int64)
-        number[self.candidates] = self.first_pair() - self.n_candidates[self.row[self.candidates]]
-        pair = number[order.text[order.of_candidate]] + self.place[order.text[order.of_reference]]
-        terms = (np.minimum(mine, other) if is_clipped else mine) * other
-        products = _sums(pair, terms, len(candidate))
-        scale = norms[self.candidates][candidate] * norms[reference]
-        # A text of n-grams that are in every document has the norm 0, and scores 0.
-        return np.divide(products, scale, out=products, where=scale != 0)
-
-    def _penalties(self, candidate: Ints, reference: Ints, sigma: float) -> Floats:
-        """Penalty of every pair, by Python's power: NumPy's differs in the last digit."""
-        n_bigrams = np.maximum(self.lengths - 1, 0)
-        difference = n_bigrams[self.candidates][candidate] - n_bigrams[reference]
-        distinct, which = np.unique(difference, return_inverse=True)
-        values = [np.e ** (-(float(value) ** 2) / (2 * sigma**2)) for value in distinct.tolist()]
-        return np.array(values)[which]
-
-    def _counted(self, order: NgramOrder, n: int, frequency: Frequency) -> Floats:
-        """Number of documents with each n-gram, from a table."""
-        tokens = np.array(list(self.vocabulary), dtype=object)
-        first_use = np.zeros(len(order.documents), np.int64)
-        first_use[order.ngram] = order.position
-        ngrams = tokens[self.words[first_use[:, None] + np.arange(-n, 1)]]
-        return np.array([frequency(tuple(ngram)) for ngram in ngrams.tolist()], np.float64)
+    >>> document_frequencies([[["a", "dog"], ["a", "cat"]], [["a"]]])
+    {'a': 2, 'dog': 1, 'a dog': 1, 'cat': 1, 'a cat': 1}
+    """
+    counts: dict[str, int] = {}
+    for captions in documents:
+        for ngram in document_ngrams(captions):
+            counts[ngram] = counts.get(ngram, 0) + 1
+    return counts
 
 
-def _sums(group: Ints, terms: Floats, n_groups: int) -> Floats:
-    """Sum of the terms of each group, added in their order."""
-    return np.bincount(group, terms, n_groups).astype(np.float64, copy=False)  # of no terms at all whole numbers
+def shared_document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[str, int]:
+    """Count as `document_frequencies` the n-grams that several documents have, in a sixth of the memory of all n-grams.
+
+    `cider_d_scores` needs no others: what is not in its table counts as an n-gram of one document.
+
+    >>> shared_document_frequencies([[["a", "dog"], ["a", "cat"]], [["a", "cat"]]])
+    {'a': 2, 'cat': 2, 'a cat': 2}
+    """
+    index = NgramIndex.of_sets(list(documents))
+    counts: dict[str, int] = {}
+    for n, order in enumerate(index.orders(), start=1):
+        shared = np.flatnonzero(order.documents > 1)
+        ngrams = map(" ".join, index.ngrams(order, n, shared))
+        counts.update(zip(ngrams, order.documents[shared].tolist(), strict=True))
+    return counts
 
 
-def _changes(*keys: Ints) -> np.ndarray:
-    """Where a run of equal keys begins."""
-    is_new = np.ones(len(keys[0]), bool)
-    is_new[1:] = False
-    for key in keys:
-        is_new[1:] |= key[1:] != key[:-1]
-    return is_new
-
-
-def _runs(first: Ints, second: Ints) -> tuple[Ints, np.ndarray]:
-    """Stable order by two keys of at least 0, and where a run of equal pairs begins in it."""
-    bits, own = (int(key.max(initial=0)).bit_length() for key in (second, np.arange(len(first))))
-    if int(first.max(initial=0)).bit_length() + bits + own <= KEY_BITS:
-        # A plain sort of keys that hold their index is several times faster than an argument sort.
-        packed = (first << bits | second) << own | np.arange(len(first))
-        packed.sort()
-        return packed & ((1 << own) - 1), _changes(packed >> own)
-    order = np.lexsort((second, first))
-    return order, _changes(first[order], second[order])
+def joined_frequency(counts: Mapping[str, int]) -> Frequency:
+    """Look n-grams up in a table by their tokens, joined by blanks; an unknown one is in no document."""
+    return lambda ngram: counts.get(" ".join(ngram), 0)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -379,325 +440,6 @@ def check_enough_documents(n_rows: int) -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# CIDEr-D of Vedantam et al. (2015), https://arxiv.org/abs/1411.5726, between all texts of many rows at once.
-#
-# Follows the COCO caption code, which defines the published numbers, where it differs from the paper.
-
-
-def document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[str, int]:
-    """Count the documents in which each n-gram of 1 to 4 tokens, joined by blanks, occurs.
-
-    >>> document_frequencies([[["a", "dog"], ["a", "cat"]], [["a"]]])
-    {'a': 2, 'dog': 1, 'a dog': 1, 'cat': 1, 'a cat': 1}
-    """
-    counts: dict[str, int] = {}
-    for captions in documents:
-        for ngram in document_ngrams(captions):
-            counts[ngram] = counts.get(ngram, 0) + 1
-    return counts
-
-
-def shared_document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[str, int]:
-    """Count as `document_frequencies` the n-grams that several documents have, in a sixth of the memory of all n-grams.
-
-    `cider_d_scores` needs no others: what is not in its table counts as an n-gram of one document.
-
-    >>> shared_document_frequencies([[["a", "dog"], ["a", "cat"]], [["a", "cat"]]])
-    {'a': 2, 'cat': 2, 'a cat': 2}
-    """
-    vocabulary: dict[str, int] = {}
-    numbered_documents = [word_ids(captions, vocabulary) for captions in documents]
-    words, lengths = (
-        np.concatenate([document_words[side] for document_words in numbered_documents]) for side in (0, 1)
-    )
-    document = np.repeat(
-        np.arange(len(numbered_documents)), [len(document_words[0]) for document_words in numbered_documents]
-    )
-    tokens, counts = list(vocabulary), dict[str, int]()
-    for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
-        pairs = np.sort(ids * len(numbered_documents) + document[last])
-        is_new = np.diff(pairs, prepend=-1) > 0
-        n_documents = np.bincount(pairs[is_new] // len(numbered_documents))
-        use = np.zeros(len(n_documents), np.int64)
-        use[ids] = last
-        for ngram in np.flatnonzero(n_documents > 1).tolist():
-            parts = words[use[ngram] - order + 1 : use[ngram] + 1].tolist()
-            counts[" ".join(tokens[word] for word in parts)] = int(n_documents[ngram])
-    return counts
-
-
-def cider_d_scores(
-    rows: Sequence[Sequence[Sequence[str]]], frequencies: Mapping[str, int], n_documents: int
-) -> list[np.ndarray]:
-    """Score every text of a row as a candidate against every text of the row as its only reference.
-
-    CIDEr-D(c, r) = 10 exp(-(l_c - l_r)^2 / (2 sigma^2)) mean over n of
-    sum over w of min(g_w(c), g_w(r)) g_w(r) / (|g(c)| |g(r)|), w running over the n-grams of order n, with
-    g_w = tf_w log(n_documents / max(1, df_w)). As in the COCO caption code, a length l is the number of bigrams, tf is
-    a count, and an order without n-grams scores 0, so that texts of 1, 2 and 3 tokens score at most 2.5, 5 and 7.5. The
-    score against several references is the mean of the scores against each.
-
-    Args:
-        rows: n_rows rows of token lists.
-        frequencies: number of documents with each n-gram, as from `document_frequencies`; an n-gram that is not in it
-            counts as one of a single document.
-        n_documents: number of documents behind `frequencies`.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts), 0 (nothing in common) to 10; [i, j] has text i as the
-        candidate and text j as the reference.
-
-    >>> rows = [[["a", "red", "dog"], ["a", "red", "dog"]], [["a", "cat"], ["the", "cat"]]]
-    >>> [scores[0, 1].round(4).tolist() for scores in cider_d_scores(rows, {"a": 2, "red": 1, "dog": 1, "cat": 1}, 2)]
-    [7.5, 1.7678]
-    """
-    # Numbered by the alphabet, so that the sums over n-grams of a row have one order, whatever the other rows are.
-    distinct = sorted({word for row in rows for tokens in row for word in tokens})
-    vocabulary = {word: number for number, word in enumerate(distinct)}
-    total = summed_cosines(rows, vocabulary, frequencies, n_documents, _clipped_cosines)
-    n_bigrams = np.array([max(len(tokens) - 1, 0) for row in rows for tokens in row])
-    difference = n_bigrams[total.row] - n_bigrams[total.col]
-    values = total.data * np.exp(-(difference**2) / (2 * LENGTH_SIGMA**2)) * (CIDER_D_MAXIMUM / MAX_ORDER)
-    return as_row_matrices(total.row, total.col, values, np.array([len(row) for row in rows]))
-
-
-def summed_cosines(
-    rows: Sequence[Sequence[Sequence[str]]],
-    vocabulary: dict[str, int],
-    frequencies: Mapping[str, int],
-    n_documents: int,
-    cosines: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], scipy.sparse.csr_array],
-) -> scipy.sparse.coo_array:
-    """Add up over the orders of n-grams what `cosines` returns for all pairs of texts: shape (n_texts, n_texts).
-
-    `cosines` gets n-gram and text of every occurrence, the weight of each n-gram, and the row of each text; words that
-    are new to `vocabulary` are added to it.
-    """
-    words, lengths = word_ids((tokens for row in rows for tokens in row), vocabulary)
-    text_of_word = np.repeat(np.arange(len(lengths)), lengths)
-    row_of_text = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    line = [token for row in rows for tokens in row for token in tokens]
-    total = scipy.sparse.csr_array((len(lengths), len(lengths)))
-    for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
-        weights = _inverse_document_frequencies(ids, last, order, line, frequencies, n_documents)
-        total += cosines(ids, text_of_word[last], weights, row_of_text)
-    return total.tocoo()
-
-
-def cider_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Turn CIDEr-D scores into distances: d(x, y) = 10 - CIDEr-D(candidate x, reference y).
-
-    Equal token sequences have distance 0 by definition, since a short text scores below 10 against itself and the
-    triangle-rank statistic needs d(x, x) = 0.
-
-    `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, those of `cider_d_scores`.
-    The distances have that shape: 0 to 10, not symmetric.
-
-    >>> cider_distances([[["a"], ["b"]]], [np.array([[2.5, 1.0], [2.0, 2.5]])])[0].tolist()
-    [[0.0, 9.0], [8.0, 0.0]]
-    """
-    return [
-        np.where(same_tokens(row), 0.0, CIDER_D_MAXIMUM - row_scores)
-        for row, row_scores in zip(rows, scores, strict=True)
-    ]
-
-
-def multi_reference_cider_d(scores: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Mean over the candidates of CIDEr-D against all references, which is the mean over the references.
-
-    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code.
-
-    `scores`, float64 of shape (n_rows, n_texts, n_texts), are those of `cider_d_scores`, candidates first. Shape
-    (n_rows,), 0 (worst) to 10 (best).
-
-    >>> multi_reference_cider_d(np.array([[[9.0, 1.0, 2.0], [0.0, 9.0, 0.0], [0.0, 0.0, 9.0]]]), 1).tolist()
-    [1.5]
-    """
-    return scores[:, :n_candidates, n_candidates:].mean(axis=(1, 2))
-
-
-def _inverse_document_frequencies(
-    ids: np.ndarray,
-    last: np.ndarray,
-    order: int,
-    tokens: Sequence[str],
-    frequencies: Mapping[str, int],
-    n_documents: int,
-) -> np.ndarray:
-    """Weight of each n-gram number: (n_distinct,). `last` is the index in `tokens` of an n-gram's last word."""
-    first_use = np.unique(ids, return_index=True)[1]
-    ngrams = [" ".join(tokens[end - order + 1 : end + 1]) for end in last[first_use].tolist()]
-    counts = np.array([frequencies.get(ngram, 1) for ngram in ngrams], dtype=np.float64)
-    return np.log(n_documents) - np.log(np.maximum(counts, 1))
-
-
-def _clipped_cosines(
-    ids: np.ndarray, text: np.ndarray, weights: np.ndarray, row_of_text: np.ndarray
-) -> scipy.sparse.csr_array:
-    """Sum over w of min(g_w(i), g_w(j)) g_w(j) / (|g(i)| |g(j)|) for all pairs of texts of the same row.
-
-    min(a, b) is the sum over k >= 1 of [a >= k] [b >= k], so the sum over n-grams of min(tf_i, tf_j) tf_j is a product
-    of two sparse matrices with one column for each n-gram of a row and each k up to its term frequency.
-    """
-    n_all = len(row_of_text)
-    keys, frequency = np.unique(text * len(weights) + ids, return_counts=True)  # each (text, n-gram) pair once
-    text, ids = np.divmod(keys, len(weights)) if len(keys) else (keys, keys)
-    norms = np.sqrt(np.bincount(text, (frequency * weights[ids]) ** 2, minlength=n_all))
-    # An n-gram that is in every document has weight 0; a text of such n-grams alone scores 0 (the COCO caption code).
-    unit = np.divide(weights[ids], norms[text], out=np.zeros(len(ids)), where=norms[text] > 0)
-    level = np.arange(frequency.sum()) - np.repeat(np.cumsum(frequency) - frequency, frequency)  # k - 1
-    n_levels = int(frequency.max(initial=0))
-    column_keys = (row_of_text[text] * len(weights) + ids).repeat(frequency) * n_levels + level
-    columns, column = np.unique(column_keys, return_inverse=True)
-    shape = (n_all, len(columns))
-    text, unit = text.repeat(frequency), unit.repeat(frequency)
-    candidate_side = scipy.sparse.csr_array((unit, (text, column)), shape=shape)
-    reference_side = scipy.sparse.csr_array((unit * frequency.repeat(frequency), (text, column)), shape=shape)
-    return candidate_side @ reference_side.T
-
-
-def as_row_matrices(i: np.ndarray, j: np.ndarray, values: np.ndarray, n_texts: np.ndarray) -> list[np.ndarray]:
-    """Sort the values at text numbers (i, j) into one square matrix per row."""
-    ends = np.cumsum(n_texts**2)
-    width = np.repeat(n_texts, n_texts)
-    first_text = np.repeat(np.cumsum(n_texts) - n_texts, n_texts)
-    first_cell = np.repeat(ends - n_texts**2, n_texts)
-    cells = np.zeros(int(ends[-1]))
-    cells[first_cell[i] + (i - first_text[i]) * width[i] + (j - first_text[i])] = values
-    return [part.reshape(n, n) for part, n in zip(np.split(cells, ends[:-1]), n_texts, strict=True)]
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# CIDEr-D of one text of every row against others of it, with the document frequencies of exactly these references.
-#
-# Vedantam et al. (2015), section 4, https://arxiv.org/abs/1411.5726, as the COCO caption code computes it. Each draw
-# of hypotheses has references, and therefore document frequencies and weights, of its own: everything else is counted
-# once.
-
-# Pairs of an n-gram of a candidate and a text with it that are looked at once, 8 bytes each in some ten arrays.
-MAX_TERMS = 2_000_000
-
-
-class CiderTable:
-    """The n-grams of the texts of every row, counted once.
-
-    An entry is an n-gram of a text with its term frequency, a cell the n-gram in a row: the entries of the texts of the
-    row that have it.
-    """
-
-    def __init__(self, rows: Sequence[Sequence[Sequence[str]]]) -> None:
-        self.texts = RowTexts(len(row) for row in rows)
-        # Numbered by the alphabet, so that sums have one order, whatever the order of the rows is.
-        vocabulary = {word: i for i, word in enumerate(sorted({word for row in rows for text in row for word in text}))}
-        words, lengths = word_ids((tokens for row in rows for tokens in row), vocabulary)
-        self.n_bigrams = np.maximum(lengths - 1, 0)
-        text, ngram, order = self._occurrences(words, lengths)
-        self.n_ngrams = int(ngram.max(initial=-1)) + 1
-        keys, self.frequency = np.unique(text * self.n_ngrams + ngram, return_counts=True)
-        self.text, self.ngram = np.divmod(keys, self.n_ngrams) if len(keys) else (keys, keys)
-        self.order = np.zeros(self.n_ngrams, np.int64)
-        self.order[ngram] = order
-        self._find_cells()
-        # Squared norms are the product of this matrix with the squared weights: a line for each text and order.
-        lines = self.text * MAX_ORDER + self.order[self.ngram]
-        self.squares = scipy.sparse.csr_array(
-            (self.frequency.astype(np.float64) ** 2, (lines, self.ngram)),
-            shape=(len(lengths) * MAX_ORDER, self.n_ngrams),
-        )
-
-    def document_frequencies(self, references: Masks) -> Ints:
-        """Number of rows in whose references each n-gram occurs: masks (n_rows, n_blocks) to int64, (n_ngrams,)."""
-        is_there = (self.cell_mask & references[self.cell_row]).any(axis=1)
-        return np.bincount(self.cell_ngram[is_there], minlength=self.n_ngrams)
-
-    def scores(self, hypotheses: Ints, references: Masks) -> Floats:
-        """Score a text of each row, with document frequencies counted in the references of all rows.
-
-        `hypotheses` is int64, shape (n_rows,): number of the text of row i that is scored; `references` is uint64,
-        shape (n_rows, n_blocks): masks of the texts that it is compared with. Returns a float64 array, shape (n_rows,),
-        0 (worst) to 10 (best): what the COCO caption code gives for this data set.
-        """
-        position, text = self.texts.members(np.arange(len(hypotheses)), references)
-        is_reference = np.zeros(len(self.texts.row), bool)
-        is_reference[text] = True
-        totals = np.zeros(len(hypotheses))
-        for candidate, other, value in self._terms(hypotheses, self.document_frequencies(references)):
-            chosen = is_reference[other]
-            totals += np.bincount(candidate[chosen], value[chosen], len(totals))
-        return totals / np.bincount(position, minlength=len(totals))
-
-    def _terms(self, candidates: Ints, document_frequency: Ints) -> Iterator[tuple[Ints, Ints, Floats]]:
-        """What each n-gram of each candidate adds to CIDEr-D against each text with it, in parts."""
-        n_documents = len(self.texts.sizes)
-        squared = (np.log(n_documents) - np.log(np.maximum(document_frequency, 1))) ** 2
-        norms = np.sqrt(self.squares @ squared)
-        # An n-gram in every document has weight 0, and a text of such n-grams alone the norm 0: it scores 0.
-        inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0).reshape(-1, MAX_ORDER)
-        number = self.first_shared[candidates + 1] - self.first_shared[candidates]
-        position = np.repeat(np.arange(len(candidates)), number)
-        entry = self.shared[
-            np.arange(len(position)) + np.repeat(self.first_shared[candidates] - _starts(number), number)
-        ]
-        size = self.cell_size[self.cell[entry]]
-        for begin, end in _parts(size):
-            yield self._part(position[begin:end], entry[begin:end], size[begin:end], squared, inverse)
-
-    def _part(
-        self, position: Ints, entry: Ints, size: Ints, squared: Floats, inverse: Floats
-    ) -> tuple[Ints, Ints, Floats]:
-        """Terms of some entries: each with every entry of its cell."""
-        position, entry = position.repeat(size), entry.repeat(size)
-        offset = np.arange(len(entry)) - _starts(size).repeat(size)
-        other = self.by_cell[self.first_of_cell[self.cell[entry]] + offset]
-        text, partner, ngram = self.text[entry], self.text[other], self.ngram[entry]
-        order = self.order[ngram]
-        clipped = np.minimum(self.frequency[entry], self.frequency[other]) * self.frequency[other]
-        difference = self.n_bigrams[text] - self.n_bigrams[partner]
-        value = clipped * squared[ngram] * inverse[text, order] * inverse[partner, order]
-        value *= np.exp(-(difference**2) / (2 * LENGTH_SIGMA**2)) * (CIDER_D_MAXIMUM / MAX_ORDER)
-        return position, partner, value
-
-    def _occurrences(self, words: Ints, lengths: Ints) -> tuple[Ints, Ints, Ints]:
-        """Text, number and order (counted from 0) of all n-grams; numbers go on from one order to the next."""
-        text_of_word = np.repeat(np.arange(len(lengths)), lengths)
-        parts, n_before = [], 0
-        for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER)):
-            parts.append((text_of_word[last], ids + n_before, np.full(len(ids), order)))
-            n_before += int(ids.max(initial=-1)) + 1
-        text, ngram, number = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return text, ngram, number
-
-    def _find_cells(self) -> None:
-        """Group the entries by row and n-gram."""
-        keys = self.texts.row[self.text] * self.n_ngrams + self.ngram
-        cells, self.cell = np.unique(keys, return_inverse=True)
-        self.cell_row, self.cell_ngram = np.divmod(cells, self.n_ngrams) if len(cells) else (cells, cells)
-        self.cell_mask = self.texts.masks(self.cell, self.texts.place[self.text], len(cells))
-        self.cell_size = np.bincount(self.cell, minlength=len(cells))
-        self.first_of_cell = _starts(self.cell_size)
-        self.by_cell = np.argsort(self.cell, kind="stable")
-        # Entries with an n-gram that another text of the row has too, text by text: the others add nothing to a pair.
-        self.shared = np.flatnonzero(self.cell_size[self.cell] > 1)
-        counts = np.bincount(self.text[self.shared], minlength=len(self.texts.row))
-        self.first_shared = np.append(0, np.cumsum(counts))
-
-
-def _starts(sizes: Ints) -> Ints:
-    """Where each of consecutive ranges of these sizes begins."""
-    return np.cumsum(sizes) - sizes
-
-
-def _parts(sizes: Ints) -> Iterator[tuple[int, int]]:
-    """Ranges of consecutive numbers whose sizes add up to at most `MAX_TERMS`, at least one number each."""
-    ends, begin = np.cumsum(sizes), 0
-    while begin < len(sizes):
-        before = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, before + MAX_TERMS, side="right")))
-        yield begin, end
-        begin = end
-
-
-# --------------------------------------------------------------------------------------------------------------------
 # Document frequencies of a module's call: counted in its references, or out of a table that stays loaded.
 
 
@@ -723,6 +465,232 @@ def frequency_settings(frequency: DocumentFrequency, options: Mapping[str, Any])
     """Return what decides the frequencies, for a signature."""
     source = "references" if options["document_frequency"] is None else "table"
     return {"document_frequency": source, "n_documents": frequency.n_documents}
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# CIDEr and CIDEr-D of Vedantam et al. (2015), https://arxiv.org/abs/1411.5726.
+#
+# Follows the COCO caption code, which defines the published numbers, where it differs from the paper: a length is the
+# number of bigrams, a term frequency is a count, and an order without n-grams scores 0, so that texts of 1, 2 and 3
+# tokens score at most 2.5, 5 and 7.5. The score against several references is the mean of the scores against each.
+
+# Number of documents with each n-gram of an order, from its length and the order.
+Documents = Callable[[int, NgramOrder], npt.NDArray[np.number]]
+
+
+def cider_scores(
+    index: NgramIndex,
+    max_order: int = MAX_ORDER,
+    *,
+    sigma: float = LENGTH_SIGMA,
+    is_clipped: bool = True,
+    frequency: Frequency | None = None,
+    n_documents: float = 0,
+) -> Floats:
+    """Score every candidate by CIDEr-D, or by CIDEr, against the references of its row.
+
+    CIDEr-D(c, r) = 10 exp(-(l_c - l_r)^2 / (2 sigma^2)) mean over n of
+    sum over w of min(g_w(c), g_w(r)) g_w(r) / (|g(c)| |g(r)|), w running over the n-grams of order n, with
+    g_w = tf_w log(n_documents / max(1, df_w)), mean over the references r (section 4). CIDEr (section 3, equation 2) is
+    the cosine alone: no minimum, and no penalty.
+
+    Args:
+        index: candidates and references.
+        max_order: largest n.
+        sigma: standard deviation of the penalty.
+        is_clipped: whether the score is CIDEr-D.
+        frequency: document frequencies; None counts in the references, where every row is a document.
+        n_documents: number of documents behind `frequency`.
+
+    Returns:
+        float64 array, shape (n_candidates in all,), 0 (worst) to 10 (best), row after row.
+
+    >>> rows = [[["a", "red", "dog"]], [["a", "cat"]]]
+    >>> cider_scores(NgramIndex.of_rows(rows, rows)).round(4).tolist()
+    [7.5, 5.0]
+    """
+    documents = _counted if frequency is None else _in_table(index, frequency)
+    n_documents = len(index.texts.sizes) if frequency is None else n_documents
+    pairs = index.pairs()
+    orders = _pair_scores(index, pairs, documents, n_documents, max_order, sigma, is_clipped=is_clipped)
+    scores = np.stack([_sums(pairs.number, values, len(pairs.size)) for values in orders], axis=1)
+    return scores.mean(axis=1) / pairs.size * CIDER_D_MAXIMUM
+
+
+def drawn_cider_d(index: NgramIndex, hypotheses: Ints, references: Masks) -> Floats:
+    """Score a text of each row by CIDEr-D, with document frequencies counted in the references drawn for all rows.
+
+    Args:
+        index: sets of texts.
+        hypotheses: int64, shape (n_rows,): number of the text of row i that is scored.
+        references: uint64, shape (n_rows, n_blocks): masks of the texts that it is compared with.
+
+    Returns:
+        float64 array, shape (n_rows,), as `cider_scores` of these candidates and references.
+    """
+    pairs, n_rows = index.pairs(hypotheses), len(hypotheses)
+    _, text = index.texts.members(np.arange(n_rows), references)
+    is_reference = np.zeros(len(index.lengths))
+    is_reference[text] = 1.0
+    is_drawn = is_reference[pairs.reference]
+
+    def documents(n: int, order: NgramOrder) -> Ints:
+        row, ngram, masks = index.cells[n - 1]
+        return np.bincount(ngram[(masks & references[row]).any(axis=1)], minlength=len(order.documents))
+
+    total = sum(_pair_scores(index, pairs, documents, n_rows))
+    sums, number = (_sums(pairs.number, values, n_rows) for values in (total * is_drawn, is_drawn))
+    return sums / number * (CIDER_D_MAXIMUM / MAX_ORDER)
+
+
+def cider_d_scores(rows: TokenRows, frequencies: Mapping[str, int], n_documents: int) -> list[Floats]:
+    """Score every text of a row by CIDEr-D against every text of the row as its only reference.
+
+    Args:
+        rows: n_rows rows of token lists.
+        frequencies: number of documents with each n-gram, as from `document_frequencies`; an n-gram that is not in it
+            counts as one of a single document.
+        n_documents: number of documents behind `frequencies`.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 (nothing in common) to 10; [i, j] has text i as the
+        candidate and text j as the reference.
+
+    >>> rows = [[["a", "red", "dog"], ["a", "red", "dog"]], [["a", "cat"], ["the", "cat"]]]
+    >>> [scores[0, 1].round(4).tolist() for scores in cider_d_scores(rows, {"a": 2, "red": 1, "dog": 1, "cat": 1}, 2)]
+    [7.5, 1.7678]
+    """
+    return [values * CIDER_D_MAXIMUM for values in _row_matrices(rows, frequencies, n_documents, is_clipped=True)]
+
+
+def ngram_cosines(rows: TokenRows, frequencies: Mapping[str, int], n_documents: int) -> list[Floats]:
+    """Mean over n of the cosines of all pairs of texts of a row, CIDEr / 10, as `cider_d_scores`; symmetric."""
+    matrices = _row_matrices(rows, frequencies, n_documents, is_clipped=False)
+    return [(values + values.T) / 2 for values in matrices]
+
+
+def _row_matrices(
+    rows: TokenRows, frequencies: Mapping[str, int], n_documents: int, *, is_clipped: bool
+) -> list[Floats]:
+    """Scores of all pairs of texts of each row, 0 to 1: shape (n_texts, n_texts)."""
+    index = NgramIndex.of_sets(rows)
+    documents = _in_table(index, joined_frequency(frequencies))
+    total = sum(_pair_scores(index, index.pairs(), documents, n_documents, is_clipped=is_clipped)) / MAX_ORDER
+    sizes = index.texts.sizes
+    return [part.reshape(n, n) for part, n in zip(np.split(total, np.cumsum(sizes**2)), sizes, strict=False)]
+
+
+def cider_distances(rows: TokenRows, scores: Sequence[Floats]) -> list[Floats]:
+    """Turn CIDEr-D scores into distances: d(x, y) = 10 - CIDEr-D(candidate x, reference y).
+
+    Equal token sequences have distance 0 by definition, since a short text scores below 10 against itself and the
+    triangle-rank statistic needs d(x, x) = 0.
+
+    `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, those of `cider_d_scores`.
+    The distances have that shape: 0 to 10, not symmetric.
+
+    >>> cider_distances([[["a"], ["b"]]], [np.array([[2.5, 1.0], [2.0, 2.5]])])[0].tolist()
+    [[0.0, 9.0], [8.0, 0.0]]
+    """
+    return [
+        np.where(same_tokens(row), 0.0, CIDER_D_MAXIMUM - row_scores)
+        for row, row_scores in zip(rows, scores, strict=True)
+    ]
+
+
+def multi_reference_cider_d(scores: Floats, n_candidates: int) -> Floats:
+    """Mean over the candidates of CIDEr-D against all references, which is the mean over the references.
+
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code.
+
+    `scores`, float64 of shape (n_rows, n_texts, n_texts), are those of `cider_d_scores`, candidates first. Shape
+    (n_rows,), 0 (worst) to 10 (best).
+
+    >>> multi_reference_cider_d(np.array([[[9.0, 1.0, 2.0], [0.0, 9.0, 0.0], [0.0, 0.0, 9.0]]]), 1).tolist()
+    [1.5]
+    """
+    means: Floats = scores[:, :n_candidates, n_candidates:].mean(axis=(1, 2))
+    return means
+
+
+def ngram_weights(documents: npt.NDArray[np.number], n_documents: float) -> Floats:
+    """Inverse document frequency of each n-gram: log(n_documents / max(1, documents))."""
+    weights: Floats = np.log(float(n_documents)) - np.log(np.maximum(1.0, documents))
+    return weights
+
+
+def document_weights(index: NgramIndex, documents: DocumentFrequency | int) -> list[Floats]:
+    """Weights of the n-grams of each order, by a table, or as counted in so many rows of references."""
+    if isinstance(documents, int):
+        return [ngram_weights(order.documents, documents) for order in index.orders()]
+    of_order = _in_table(index, joined_frequency(documents.counts))
+    return [ngram_weights(of_order(n, order), documents.n_documents) for n, order in enumerate(index.orders(), 1)]
+
+
+def weighted_ngrams(index: NgramIndex, order: NgramOrder, weights: Floats) -> tuple[Floats, Floats]:
+    """Weighted frequency of each entry, and the length of each text's vector of them.
+
+    A text of n-grams that are in every document, which weigh 0, has the length 0; it scores 0.
+    """
+    values = order.frequency * weights[order.ngram]
+    squares = np.zeros(len(index.words))
+    squares[order.position] = values**2  # at the first use, so that they are added in the order of the text
+    return values, np.sqrt(_sums(index.text_of_word, squares, len(index.lengths)))
+
+
+def _counted(_n: int, order: NgramOrder) -> Ints:
+    """Documents counted in the references, each row of them one."""
+    return order.documents
+
+
+def _in_table(index: NgramIndex, frequency: Frequency) -> Documents:
+    """Documents out of a table."""
+    return lambda n, order: np.fromiter(map(frequency, index.ngrams(order, n)), np.float64, len(order.documents))
+
+
+def _pair_scores(
+    index: NgramIndex,
+    pairs: Pairs,
+    documents: Documents,
+    n_documents: float,
+    max_order: int = MAX_ORDER,
+    sigma: float = LENGTH_SIGMA,
+    *,
+    is_clipped: bool = True,
+) -> Iterator[Floats]:
+    """For each order the score of every pair, 0 to 1: its cosine, clipped and with the penalty if so."""
+    factor = _penalties(index, pairs, sigma) if is_clipped and max_order > 1 else 1.0
+    for n, order in enumerate(index.orders(max_order), start=1):
+        weights = ngram_weights(documents(n, order), n_documents)
+        yield _cosines(index, order, weights, pairs, is_clipped=is_clipped) * factor
+
+
+def _cosines(index: NgramIndex, order: NgramOrder, weights: Floats, pairs: Pairs, *, is_clipped: bool) -> Floats:
+    """Cosine of every pair, with clipping if so."""
+    values, norms = weighted_ngrams(index, order, weights)
+    # The number of a pair is that of its reference, plus one that depends on the candidate.
+    offset = np.zeros(len(norms), np.int64)
+    offset[pairs.candidate[pairs.first]] = pairs.first - pairs.reference[pairs.first]
+    products = np.zeros(len(pairs.number))
+    for entry, size, other in index.matches(order, pairs.some):
+        mine, theirs = values[entry].repeat(size), values[other]
+        terms = (np.minimum(mine, theirs) if is_clipped else mine) * theirs
+        pair = offset[order.text[entry]].repeat(size) + order.text[other]
+        first = int(pair.min())
+        sums = np.bincount(pair - first, terms)
+        products[first : first + len(sums)] += sums
+    scale = norms[pairs.candidate] * norms[pairs.reference]
+    return np.divide(products, scale, out=products, where=scale != 0)
+
+
+def _penalties(index: NgramIndex, pairs: Pairs, sigma: float) -> Floats:
+    """Penalty of every pair, by Python's power: NumPy's differs in the last digit."""
+    n_bigrams = np.maximum(index.lengths - 1, 0)
+    difference = np.abs(n_bigrams[pairs.candidate] - n_bigrams[pairs.reference])
+    values = np.zeros(int(difference.max(initial=0)) + 1)
+    distinct = np.flatnonzero(np.bincount(difference, minlength=1))
+    values[distinct] = [np.e ** (-(float(value) ** 2) / (2 * sigma**2)) for value in distinct.tolist()]
+    return values[difference]
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -777,62 +745,63 @@ def corpus_bleu(statistics: npt.NDArray[np.number]) -> Floats:
     return bleu_scores(statistics.sum(axis=0)[None])[0]
 
 
-class BleuTable:
-    """N-grams of the texts of every row, counted once: any text is then scored against any others.
+def bleu_statistics(index: NgramIndex, max_order: int = MAX_ORDER) -> Ints:
+    """Count the statistics of BLEU of every candidate against the references of its row, row after row.
 
-    For the k-th occurrence of an n-gram in a text a mask says which texts of the row have the n-gram at least k times.
-    So the clipped matches against some references are the occurrences whose mask meets that of the references.
+    An n-gram of a candidate matches as often as it occurs in the reference that has it most often; of two
+    references equally near in length the shorter one counts.
+
+    Returns:
+        int64 array, shape (n_candidates in all, 2 max_order + 2), columns as `STATISTICS`.
+
+    >>> texts = NgramIndex.of_rows([[["a", "a", "dog"]]], [[["a", "dog"], ["a", "red", "dog", "runs"]]])
+    >>> bleu_statistics(texts)[0].tolist()
+    [2, 1, 0, 0, 3, 2, 1, 0, 3, 2]
     """
+    pairs, n_texts = index.pairs(), len(index.lengths)
+    matches = []
+    for order in index.orders(max_order):
+        entry = np.sort(order.matched)  # cell by cell, so that ranges of references follow each other
+        end = order.cell_end[order.cell[entry]]
+        bounds = np.stack([end - order.n_references[order.cell[entry]], end], axis=1).ravel()
+        most = np.maximum.reduceat(np.append(order.frequency, 0), bounds)[::2] if len(bounds) else end
+        clipped = np.minimum(order.frequency[entry], most)
+        matches.append(np.bincount(order.text[entry], clipped, n_texts)[index.candidates].astype(np.int64))
+    return _statistics(index, index.candidates, matches, pairs.first, pairs.reference)
 
-    def __init__(self, rows: TokenRows) -> None:
-        self.texts = RowTexts(len(row) for row in rows)
-        words, self.lengths = word_ids((tokens for row in rows for tokens in row), {})
-        text_of_word = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        self.orders = [
-            self._occurrences(ids, text_of_word[last]) for ids, last in ngram_ids(words, self.lengths, MAX_ORDER)
-        ]
 
-    def statistics(self, candidates: Ints, references: Masks) -> Ints:
-        """Count the statistics of BLEU for some texts: int64 array, shape (n, 10), columns as `STATISTICS`.
+def drawn_bleu_statistics(index: NgramIndex, candidates: Ints, references: Masks) -> Ints:
+    """Count the statistics of BLEU of some texts, each against others of its row: as `bleu_statistics`.
 
-        `candidates` is int64, shape (n,): numbers of the texts that are scored; `references` is uint64, shape (n,
-        n_blocks): masks of the texts of the same row that each is compared with, at least one.
-        """
-        result = np.zeros((len(candidates), len(STATISTICS)), np.int64)
-        lengths = self.lengths[candidates]
-        for order, (first, masks) in enumerate(self.orders):
-            number = first[candidates + 1] - first[candidates]
-            position = np.repeat(np.arange(len(candidates)), number)
-            which = np.arange(len(position)) + np.repeat(first[candidates] - np.cumsum(number) + number, number)
-            is_match = (masks[which] & references[position]).any(axis=1)
-            result[:, order] = np.bincount(position, is_match, len(candidates))
-            result[:, MAX_ORDER + order] = np.maximum(lengths - order, 0)
-        result[:, 8], result[:, 9] = lengths, self._nearest_lengths(candidates, references)
-        return result
+    `index` has sets of texts. `candidates` is int64, shape (n,): numbers of the texts that are scored; `references` is
+    uint64, shape (n, n_blocks): masks of the texts of the same row that each is compared with, at least one.
+    """
+    matches = []
+    for first, masks in index.use_masks:
+        number = first[candidates + 1] - first[candidates]
+        position = np.repeat(np.arange(len(candidates)), number)
+        use = np.arange(len(position)) + np.repeat(first[candidates] - _starts(number), number)
+        is_match = (masks[use] & references[position]).any(axis=1)
+        matches.append(np.bincount(position, is_match, len(candidates)).astype(np.int64))
+    position, text = index.texts.members(index.texts.row[candidates], references)
+    return _statistics(index, candidates, matches, np.searchsorted(position, np.arange(len(candidates))), text)
 
-    def _occurrences(self, ids: Ints, text: Ints) -> tuple[Ints, Masks]:
-        """Number of the first occurrence of each text, and the mask of every occurrence."""
-        n_ids = int(ids.max(initial=-1)) + 1
-        keys, frequency = np.unique(text * n_ids + ids, return_counts=True)
-        text, ids = np.divmod(keys, n_ids) if len(keys) else (keys, keys)
-        level = np.arange(frequency.sum()) - np.repeat(np.cumsum(frequency) - frequency, frequency)
-        text, ids = text.repeat(frequency), ids.repeat(frequency)
-        # Occurrences with the same row, n-gram and level have one mask.
-        pairs = np.unique(self.texts.row[text] * n_ids + ids, return_inverse=True)[1]
-        shared, group = np.unique(pairs * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
-        masks = self.texts.masks(group, self.texts.place[text], len(shared))
-        return np.append(0, np.cumsum(np.bincount(text, minlength=len(self.lengths)))), masks[group]
 
-    def _nearest_lengths(self, candidates: Ints, references: Masks) -> Ints:
-        """Length of the reference nearest in length to each candidate, the shorter one of two."""
-        position, text = self.texts.members(self.texts.row[candidates], references)
-        lengths = self.lengths[text]
-        distance = np.abs(lengths - self.lengths[candidates][position])
-        width = int(self.lengths.max(initial=0)) + 1
-        starts = np.searchsorted(position, np.arange(len(candidates)))
-        if not len(starts):
-            return np.zeros(0, np.int64)
-        return np.minimum.reduceat(distance * width + lengths, starts) % width
+def _statistics(index: NgramIndex, candidates: Ints, matches: Sequence[Ints], first: Ints, references: Ints) -> Ints:
+    """Columns as `STATISTICS`; the references of each candidate follow each other, from `first`."""
+    lengths = index.lengths[candidates]
+    of_pairs = np.repeat(lengths, np.diff(first, append=len(references)))
+    nearest = _nearest_lengths(of_pairs, index.lengths[references], first)
+    numbers = [np.maximum(lengths - order, 0) for order in range(len(matches))]
+    return np.stack([*matches, *numbers, lengths, nearest], axis=1)
+
+
+def _nearest_lengths(candidate: Ints, reference: Ints, first: Ints) -> Ints:
+    """Length of the reference nearest in length to each candidate, the shorter one of two, of pairs from `first`."""
+    width = int(reference.max(initial=0)) + 1
+    keys = np.abs(reference - candidate) * width + reference
+    nearest: Ints = np.minimum.reduceat(keys, first) % width if len(first) else first
+    return nearest
 
 
 # Matches that an order without one counts as: method 1 of Chen and Cherry (2014), https://aclanthology.org/W14-3346,
@@ -877,10 +846,9 @@ def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]
     statistics_of_sets = [np.zeros((0, 2 * MAX_ORDER + 2), dtype=np.int64) for _ in sets]
     if not larger:
         return statistics_of_sets
-    table = BleuTable([sets[i] for i in larger])
-    everyone = np.arange(sum(len(sets[i]) for i in larger))
-    statistics = table.statistics(everyone, table.texts.others(everyone))
-    for i, rows in zip(larger, np.split(statistics, table.texts.first[1:-1]), strict=True):
+    index = NgramIndex.of_sets([sets[i] for i in larger])
+    statistics = drawn_bleu_statistics(index, index.candidates, index.texts.others(index.candidates))
+    for i, rows in zip(larger, np.split(statistics, index.texts.first[1:-1]), strict=True):
         statistics_of_sets[i] = rows
     return statistics_of_sets
 
@@ -915,38 +883,32 @@ def corpus_mbleu_4(statistics: Sequence[np.ndarray]) -> float:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Sentence BLEU of many candidates against the references of many rows, each with each.
+# Sentence BLEU and CIDEr-D of many candidates against the references of many rows, each with each.
 #
-# Papineni et al. (2002), https://aclanthology.org/P02-1040, as the COCO caption code computes it for a single
-# caption.
+# As the COCO caption code computes them for a single caption. The smaller of two frequencies is the number of k = 1 ...
+# that neither is below, so the clipped sums of an order are a product of two matrices, with a column for each n-gram
+# and each k up to its frequency.
 
 
 class CrossBleu:
-    """The n-grams of candidates and of rows of references, counted once.
+    """BLEU of order 1 to 4, Papineni et al. (2002), https://aclanthology.org/P02-1040: n-grams counted once.
 
-    The matches of an order are a product of two matrices of zeros and ones, with a column for each n-gram and each k:
-    whether a candidate has the n-gram at least k times, and whether a reference of the row does.
+    The matrices hold zeros and ones: whether a candidate, or a reference of a row, has an n-gram at least k times.
     """
 
     def __init__(self, candidates: Sequence[TokenList], rows: TokenRows, order: int = MAX_ORDER) -> None:
-        """Count the n-grams of candidates, token lists, and of rows of references, for BLEU of an order from 1 to 4."""
+        """Count the n-grams of candidates, token lists, and of rows of references."""
         self.n_orders = order
-        references = [tokens for row in rows for tokens in row]
-        row_of_reference = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-        words, lengths = word_ids([*candidates, *references], {})
-        self.lengths = lengths[: len(candidates)]
-        text_of_word = np.repeat(np.arange(len(lengths)), lengths)
+        index = _cross_index(candidates, rows)
+        self.lengths, row = index.lengths[: len(candidates)], index.texts.row[len(candidates) :] - 1
         self.products = []
-        for ids, last in ngram_ids(words, lengths, order):
-            text, column = _levels(text_of_word[last], ids)
-            is_candidate = text < len(candidates)
-            row = row_of_reference[text[~is_candidate] - len(candidates)]
-            self.products.append(
-                _shared_columns(
-                    (text[is_candidate], column[is_candidate], len(candidates)), (row, column[~is_candidate], len(rows))
-                )
-            )
-        self.penalties = _penalties(self.lengths, lengths[len(candidates) :], row_of_reference, len(rows))
+        for ngrams in index.orders(order):
+            own, of_references = _level_matrices(ngrams, np.ones(len(ngrams.text)), len(candidates), len(row))
+            of_rows = scipy.sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), (len(rows), len(row)))
+            of_rows = of_rows @ of_references
+            of_rows.data[:] = 1  # references of a row share columns: one of them is enough
+            self.products.append((own, of_rows.T.tocsr()))
+        self.penalties = _brevity_penalties(self.lengths, index.lengths[len(candidates) :], row, len(rows))
 
     def scores(self, begin: int, end: int) -> Floats:
         """Score some candidates against every row: float64, shape (end - begin, n_rows), 0 (worst) to 1 (best)."""
@@ -966,43 +928,94 @@ class CrossBleu:
         return product
 
 
-def _levels(text: Ints, ids: Ints) -> tuple[Ints, Ints]:
-    """For each text and n-gram the numbers k = 1 ... of its occurrences: text, and a number of (n-gram, k)."""
-    n_ids = int(ids.max(initial=-1)) + 1
-    keys, frequency = np.unique(text * n_ids + ids, return_counts=True)
-    text, ids = np.divmod(keys, n_ids) if len(keys) else (keys, keys)
-    level = np.arange(frequency.sum()) - np.repeat(np.cumsum(frequency) - frequency, frequency)
-    return text.repeat(frequency), ids.repeat(frequency) * (int(level.max(initial=0)) + 1) + level
+class CrossCider:
+    """CIDEr-D (`cider_scores`): n-grams counted once; document frequencies are those of the rows of references.
+
+    The matrices hold weights: the candidate's, and the reference's times its frequency, both divided by their lengths.
+    The penalty depends on both lengths, so the references of every row are added up for all candidates of one length.
+    """
+
+    def __init__(self, candidates: Sequence[TokenList], rows: TokenRows) -> None:
+        """Count the n-grams of candidates, and of rows of references, which are the documents: token lists of each."""
+        index, n = _cross_index(candidates, rows), len(candidates)
+        sides = []
+        for order in index.orders():
+            values, norms = weighted_ngrams(index, order, ngram_weights(order.documents, len(rows)))
+            units = np.divide(values, norms[order.text], out=np.zeros(len(values)), where=norms[order.text] > 0)
+            # Of a candidate once for each k, of a reference with all of its frequency.
+            units[order.text < n] /= order.frequency[order.text < n]
+            sides.append(_level_matrices(order, units, n, len(index.lengths) - n))
+        self.of_candidates, self.of_references = (
+            scipy.sparse.hstack(parts, format="csr") for parts in zip(*sides, strict=True)
+        )
+        n_bigrams, row = np.maximum(index.lengths - 1, 0), index.texts.row[n:] - 1
+        self.lengths, self.reference_lengths = n_bigrams[:n], n_bigrams[n:]
+        self.membership = row, CIDER_D_MAXIMUM / MAX_ORDER / index.texts.sizes[row + 1]
+        self.n_rows = len(rows)
+        # Candidates of one length stand together, so that the references are added up once for each length.
+        self.order: Ints = np.argsort(self.lengths, kind="stable")
+        self.added_up: tuple[int, scipy.sparse.csr_array] | None = None
+
+    def scores(self, begin: int, end: int) -> Floats:
+        """Score some candidates against every row.
+
+        Shape (end - begin, n_rows), float64 from 0 (worst) to 10 (best): line i belongs to the candidate order[begin +
+        i].
+        """
+        chosen = self.order[begin:end]
+        lengths = self.lengths[chosen]
+        result = np.empty((len(chosen), self.n_rows))
+        for length in np.unique(lengths).tolist():
+            is_here = lengths == length
+            result[is_here] = (self.of_candidates[chosen[is_here]] @ self._rows(length)).toarray()
+        return result
+
+    def _rows(self, length: int) -> scipy.sparse.csr_array:
+        """References of every row, added up with their penalties for candidates of a length: (n_columns, n_rows)."""
+        if self.added_up is None or self.added_up[0] != length:
+            row, weight = self.membership
+            penalty = np.exp(-((length - self.reference_lengths) ** 2) / (2 * LENGTH_SIGMA**2))
+            adding = scipy.sparse.csr_array(
+                (weight * penalty, (row, np.arange(len(row)))), shape=(self.n_rows, len(row))
+            )
+            self.added_up = length, (adding @ self.of_references).T.tocsr()
+        return self.added_up[1]
 
 
-def _shared_columns(
-    candidates: tuple[Ints, Ints, int], rows: tuple[Ints, Ints, int]
+def _cross_index(candidates: Sequence[TokenList], rows: TokenRows) -> NgramIndex:
+    """N-grams of all candidates, as a row of their own, and of rows of references."""
+    return NgramIndex.of_rows([candidates, *([[]] * len(rows))], [[], *rows])
+
+
+def _level_matrices(
+    order: NgramOrder, values: Floats, n_candidates: int, n_references: int
 ) -> tuple[scipy.sparse.csr_array, scipy.sparse.csr_array]:
-    """Matrices of zeros and ones, (n_candidates, n_columns) and (n_columns, n_rows), of the columns that both have."""
-    columns = np.intersect1d(candidates[1], rows[1])
-    matrices = []
-    for line, column, n_lines in (candidates, rows):
-        number = np.minimum(np.searchsorted(columns, column), max(len(columns) - 1, 0))
-        is_shared = columns[number] == column if len(columns) else np.zeros(len(column), bool)
-        # References of a row share columns: one of them is enough.
-        keys = np.unique(line[is_shared] * max(len(columns), 1) + number[is_shared])
-        line, number = np.divmod(keys, max(len(columns), 1)) if len(keys) else (keys, keys)
-        matrices.append(scipy.sparse.csr_array((np.ones(len(keys)), (line, number)), shape=(n_lines, len(columns))))
-    return matrices[0], matrices[1].T.tocsr()
+    """Write the values of entries into matrices (n_candidates, n_columns) and (n_references, n_columns).
+
+    The columns are the pairs of an n-gram and k = 1 ... that both sides have.
+    """
+    level, n_levels = _levels(order.frequency)
+    text, value = order.text.repeat(order.frequency), values.repeat(order.frequency)
+    column = order.ngram.repeat(order.frequency) * n_levels + level
+    is_candidate = text < n_candidates
+    shared = np.intersect1d(column[is_candidate], column[~is_candidate])
+    number = np.searchsorted(shared, column)
+    is_used = np.append(shared, -1)[number] == column
+    own, theirs = (
+        scipy.sparse.csr_array((value[side], (text[side] - first, number[side])), shape=(n, len(shared)))
+        for side, first, n in (
+            (is_used & is_candidate, 0, n_candidates),
+            (is_used & ~is_candidate, n_candidates, n_references),
+        )
+    )
+    return own, theirs
 
 
-def _penalties(candidate: Ints, reference: Ints, row: Ints, n_rows: int) -> tuple[Ints, Floats]:
+def _brevity_penalties(candidate: Ints, reference: Ints, row: Ints, n_rows: int) -> tuple[Ints, Floats]:
     """Distinct lengths of candidates, and the brevity penalty of each with every row: (n_lengths, n_rows)."""
     lengths = np.unique(candidate)
-    width = int(reference.max(initial=0)) + 1
-    starts = np.searchsorted(row, np.arange(n_rows))
-    nearest = (
-        np.stack(
-            [np.minimum.reduceat(np.abs(reference - length) * width + reference, starts) % width for length in lengths]
-        )
-        if len(lengths)
-        else np.zeros((0, n_rows), np.int64)
-    )
+    first = np.searchsorted(row, np.arange(n_rows))
+    nearest = np.array([_nearest_lengths(length, reference, first) for length in lengths]).reshape(-1, n_rows)
     ratio = (lengths[:, None] + TINY) / (nearest + SMALL)
     return lengths, np.exp(np.minimum(1 - 1 / ratio, 0))
 
@@ -1039,54 +1052,50 @@ def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
     return np.divide(weighted, total, out=np.zeros_like(total), where=(precision > 0) & (recall > 0))
 
 
-def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
+def rouge_l_scores(index: NgramIndex, beta: float = BETA) -> Floats:
     """Score every candidate against the references of its row by ROUGE-L: float64, shape (n_candidates,), 0 to 1.
 
     Precision and recall are the best of all references, each for itself, as in the COCO caption code; Lin (2004) takes
-    the best score of a single reference. The score of a corpus is the mean. A text without tokens counts as one empty
-    token, as there.
+    the best score of a single reference. The score of a corpus is the mean.
 
-    >>> texts = ReferenceNgrams.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])
-    >>> rouge_l_of_ngrams(texts).round(4).tolist()
+    >>> texts = NgramIndex.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])
+    >>> rouge_l_scores(texts).round(4).tolist()
     [0.8299]
     """
-    candidate, reference = texts.pairs()
-    text = texts.candidates[candidate]
-    if not len(text):
+    pairs = index.pairs()
+    if not len(pairs.first):
         return np.zeros(0)
-    common = common_lengths(texts.words, texts.lengths, text, reference)
-    filled = np.maximum(texts.lengths, 1)
-    common[(texts.lengths[text] == 0) & (texts.lengths[reference] == 0)] = 1
-    first = texts.first_pair()
-    precision, recall = (np.maximum.reduceat(common / filled[side], first) for side in (text, reference))
+    shares = precisions_and_recalls(index, pairs.candidate, pairs.reference)
+    precision, recall = (np.maximum.reduceat(share, pairs.first) for share in shares)
     return f_measure(precision, recall, beta)
 
 
-def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
+def precisions_and_recalls(index: NgramIndex, candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
     """Share of the candidate, and of the reference, in the longest common subsequence of each pair of texts.
 
-    `candidate` and `reference` are int64, shape (n_pairs,): numbers of texts. Returns two float64 arrays of that shape,
-    0 to 1.
+    A text without tokens counts as one empty token, as in the COCO caption code. `candidate` and `reference` are int64,
+    shape (n_pairs,): numbers of texts. Returns two float64 arrays of that shape, 0 to 1.
 
-    >>> precisions_and_recalls([["a", "red", "dog"], ["a", "dog"]], np.array([0]), np.array([1]))[1].tolist()
+    >>> texts = NgramIndex.of_sets([[["a", "red", "dog"], ["a", "dog"]]])
+    >>> precisions_and_recalls(texts, np.array([0]), np.array([1]))[1].tolist()
     [1.0]
     """
-    filled = [tokens or [""] for tokens in texts]
-    words, lengths = word_ids(filled, {})
-    common = common_lengths(words, lengths, candidate, reference)
-    return common / lengths[candidate], common / lengths[reference]
+    common, lengths = common_lengths(index, candidate, reference), index.lengths
+    common[(lengths[candidate] == 0) & (lengths[reference] == 0)] = 1
+    filled = np.maximum(lengths, 1)
+    return common / filled[candidate], common / filled[reference]
 
 
-def common_lengths(words: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
+def common_lengths(index: NgramIndex, first: Ints, second: Ints) -> Ints:
     """Length of the longest common subsequence of each pair of texts: int64, shape (n_pairs,).
 
-    Words and lengths are as from `word_ids`; `first` and `second` are int64, shape (n_pairs,): numbers of texts.
+    `first` and `second` are int64, shape (n_pairs,): numbers of texts.
 
-    >>> texts = word_ids([["a", "red", "dog", "runs"], ["red", "a", "dog"]], {})
-    >>> common_lengths(*texts, np.array([0]), np.array([1])).tolist()
+    >>> texts = NgramIndex.of_sets([[["a", "red", "dog", "runs"], ["red", "a", "dog"]]])
+    >>> common_lengths(texts, np.array([0]), np.array([1])).tolist()
     [2]
     """
-    start = np.cumsum(lengths) - lengths
+    words, lengths, start = index.words, index.lengths, _starts(index.lengths)
     # The table of a pair has a line for each word of the shorter text, whichever text that is.
     swap = lengths[first] > lengths[second]
     first, second = np.where(swap, second, first), np.where(swap, first, second)
@@ -1157,13 +1166,13 @@ def candidate_scores(
 
     Returns:
         Float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst) to 1
-        (best); and an int64 array, shape (n_candidates, 10), as `text_bleu.STATISTICS`.
+        (best); and an int64 array, shape (n_candidates, 10), as `STATISTICS`.
 
     >>> scores, _ = candidate_scores([[["a", "red", "dog"]]], [[["a", "red", "dog"], ["a", "cat"]]])
     >>> {key: round(float(values[0]), 4) for key, values in scores.items() if key != "bleu_4"}
     {'bleu_1': 1.0, 'bleu_2': 1.0, 'bleu_3': 1.0, 'rouge_l': 1.0}
     """
-    texts = ReferenceNgrams.of_rows(candidates, references)
-    statistics = texts.bleu_statistics()
+    texts = NgramIndex.of_rows(candidates, references)
+    statistics = bleu_statistics(texts)
     scores = {f"bleu_{n}": values for n, values in enumerate(bleu_scores(statistics).T, start=1)}
-    return scores | {"rouge_l": rouge_l_of_ngrams(texts)}, statistics
+    return scores | {"rouge_l": rouge_l_scores(texts)}, statistics

@@ -10,22 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from tqdm import tqdm
 
-from ..kit.base import CaptionRows, Floats, TokenRows, as_caption_rows, check_choice, shown_value
+from ..kit.base import CaptionRows, Floats, as_caption_rows, check_choice, shown_value
 from ..kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
 from ..kit.meteor_nltk import meteor_distances, meteor_scorer
 from ..kit.ngram_scores import (
     HOW_TO_MAKE_A_TABLE,
-    MAX_ORDER,
     DocumentFrequency,
-    as_row_matrices,
     check_document_frequency,
     check_enough_documents,
     document_frequencies,
     load_document_frequency,
-    summed_cosines,
+    ngram_cosines,
     warn_of_equal_documents,
 )
 from ..kit.tokenization import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
@@ -132,28 +129,8 @@ def ngram_distances(rows: CaptionRows, documents: DocumentFrequency, tokenizer: 
     tokens = ngram_tokens(rows, tokenizer)
     return [
         np.sqrt(np.maximum(0.0, 2 - 2 * cosines)) * ~same_tokens(row)
-        for row, cosines in zip(tokens, _ngram_cosines(tokens, documents), strict=True)
+        for row, cosines in zip(tokens, ngram_cosines(tokens, *documents), strict=True)
     ]
-
-
-def _ngram_cosines(rows: TokenRows, documents: DocumentFrequency) -> list[Floats]:
-    """Mean over n of the cosines of all pairs of texts of every row, 0 where a text has no vector."""
-    total = summed_cosines(rows, {}, documents.counts, documents.n_documents, _cosines_of_order)
-    return as_row_matrices(total.row, total.col, total.data / MAX_ORDER, np.array([len(row) for row in rows]))
-
-
-def _cosines_of_order(ids: Any, text: Any, weights: Floats, row_of_text: Any) -> scipy.sparse.csr_array:
-    """Cosines of the texts of a row by the n-grams of one order; every row has columns of its own."""
-    n_weights = max(1, len(weights))
-    keys, frequency = np.unique(text * n_weights + ids, return_counts=True)
-    text, ids = np.divmod(keys, n_weights)
-    values = frequency * weights[ids]
-    norms = np.sqrt(np.bincount(text, values**2, minlength=len(row_of_text)))[text]
-    unit = np.divide(values, norms, out=np.zeros(len(values)), where=norms > 0)
-    column = np.unique(row_of_text[text] * n_weights + ids, return_inverse=True)[1]
-    shape = (len(row_of_text), int(column.max(initial=-1)) + 1)
-    vectors = scipy.sparse.csr_array((unit, (text, column)), shape=shape)
-    return vectors @ vectors.T
 
 
 def meteor_row_distances(rows: CaptionRows, tokenizer: Tokenizer) -> list[Floats]:

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from ..installed_modules import load
 from ..kit.base import Floats, TokenRows, check_choice, check_whole_number
 from ..kit.meteor_nltk import METEORS, meteor_scorer
-from ..kit.ngram_scores import MAX_ORDER, ReferenceNgrams, bleu_scores
+from ..kit.ngram_scores import MAX_ORDER, NgramIndex, bleu_scores, bleu_statistics, cider_scores
 from ..kit.object_words import coco_vocabulary, compared_rows, own_vocabulary, shares_in_image
 from ..kit.tokenization import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
 from .caption_reward import CaptionReward, RewardedRows, different_share
@@ -46,9 +46,9 @@ class TokenReward(SingleCaptionReward):
         check_tokenizer(tokenizer)
         self._tokenizer = tokenizer
 
-    def ngrams(self, rows: RewardedRows) -> ReferenceNgrams:
+    def ngrams(self, rows: RewardedRows) -> NgramIndex:
         """Return the n-grams of candidates and references."""
-        return ReferenceNgrams.of_rows(*(ngram_tokens(side, self._tokenizer) for side in rows[:2]))
+        return NgramIndex.of_rows(*(ngram_tokens(side, self._tokenizer) for side in rows[:2]))
 
 
 class CiderReward(TokenReward):
@@ -84,7 +84,9 @@ class CiderReward(TokenReward):
     def scores_of(self, rows: RewardedRows) -> Floats:
         """Return CIDEr-D of all candidates."""
         counts = self._counts
-        return self.ngrams(rows).ciders(frequency=lambda ngram: counts.get(ngram, 0), n_documents=self._n_documents)
+        return cider_scores(
+            self.ngrams(rows), frequency=lambda ngram: counts.get(ngram, 0), n_documents=self._n_documents
+        )
 
 
 class BleuReward(TokenReward):
@@ -114,7 +116,7 @@ class BleuReward(TokenReward):
 
     def scores_of(self, rows: RewardedRows) -> Floats:
         """Return BLEU of all candidates."""
-        return bleu_scores(self.ngrams(rows).bleu_statistics())[:, self._order - 1]
+        return bleu_scores(bleu_statistics(self.ngrams(rows)))[:, self._order - 1]
 
 
 class MeteorReward(TokenReward):

@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.kit.diversity_sets import SetNgrams, feature_eigenvalues, self_cider, unit_rows, vendi_scores
-from manycaps.kit.ngram_scores import corpus_mbleu_4, document_frequencies, self_bleu_values, self_statistics
+from manycaps.kit.diversity_sets import feature_eigenvalues, ngram_features, self_cider, unit_rows, vendi_scores
+from manycaps.kit.ngram_scores import (
+    NgramIndex,
+    corpus_mbleu_4,
+    document_frequencies,
+    document_weights,
+    self_bleu_values,
+    self_statistics,
+)
 from tests.golden_folders import OWN_GOLDEN
 from tests.oracles import self_cider_loop
 from tests.parity.golden.golden_file import caption_rows, token_row
@@ -32,10 +39,10 @@ def sides():
 
 def test_vendi_scores_of_ngrams(sides):
     sets = [captions for pair in zip(*sides.values(), strict=True) for captions in pair]
-    ngrams, n_compared = SetNgrams(sets), 0
+    index, n_compared = NgramIndex.of_sets(sets), 0
     for i, golden in enumerate(GOLDEN["sets"]):
         if "vendi_ngram" in golden:
-            found = vendi_scores(feature_eigenvalues(unit_rows(ngrams.features(i, None))), list(ORDERS.values()))
+            found = vendi_scores(feature_eigenvalues(unit_rows(ngram_features(index, i, None))), list(ORDERS.values()))
             assert dict(zip(ORDERS, found, strict=True)) == pytest.approx(golden["vendi_ngram"], abs=1e-9)
             n_compared += 1
     assert n_compared > 100
@@ -71,9 +78,9 @@ def test_bleu_of_the_corpus(sides, side):
 @given(st.lists(st.lists(TOKENS, min_size=1, max_size=4), min_size=2, max_size=4))
 def test_self_cider_is_its_definition(sets):
     frequencies = document_frequencies(sets)
-    ngrams = SetNgrams([*sets, *sets])
-    weights = ngrams.counted_weights(range(len(sets), 2 * len(sets)))
+    index = NgramIndex.of_sets(sets)
+    weights = document_weights(index, len(sets))
     for i, captions in enumerate(sets):
         expected = self_cider_loop.self_cider(captions, frequencies, len(sets))
         # The loop takes roots of eigenvalues, which have errors of 1e-16: of 1e-8 after the root.
-        assert self_cider(ngrams.features(i, weights)) == pytest.approx(expected, abs=1e-6, nan_ok=True)
+        assert self_cider(ngram_features(index, i, weights)) == pytest.approx(expected, abs=1e-6, nan_ok=True)

@@ -10,15 +10,16 @@ import manycaps
 from manycaps.kit.diversity_sets import (
     LARGEST_ORDER,
     MOST_CAPTIONS,
-    SetNgrams,
     answer_values,
     check_set_sizes,
     feature_eigenvalues,
     kernel_eigenvalues,
+    ngram_features,
     pairwise_distance,
     unit_rows,
     vendi_scores,
 )
+from manycaps.kit.ngram_scores import NgramIndex
 from tests.oracles.answers_by_enumeration import answers
 from tests.refusals import assert_refused
 
@@ -101,8 +102,8 @@ def test_a_large_order_is_close_to_infinity():
 
 
 def test_captions_without_words_are_one_kind_of_caption():
-    ngrams = SetNgrams([[[], [], ["a", "dog"]]])
-    eigenvalues = feature_eigenvalues(unit_rows(ngrams.features(0, None)))
+    index = NgramIndex.of_sets([[[], [], ["a", "dog"]]])
+    eigenvalues = feature_eigenvalues(unit_rows(ngram_features(index, 0, None)))
     assert eigenvalues.tolist() == pytest.approx([0.0, 1.0, 2.0], abs=1e-12)
 
 

@@ -27,7 +27,7 @@ from manycaps.kit.leave_one_out import (
     without_tail,
 )
 from manycaps.kit.meteor15_scores import load_lexicon
-from manycaps.kit.ngram_scores import CiderTable
+from manycaps.kit.ngram_scores import NgramIndex, drawn_cider_d
 from manycaps.kit.tokenization import RowTexts
 from tests.meteor15_data import write_data
 from tests.oracles import triangle_rank_loop
@@ -189,9 +189,11 @@ def test_meteor15_and_triangle_ranks_of_an_iteration(tmp_path, n_references):
 def test_parts_of_cider_d_do_not_matter(monkeypatch):
     rows = [[["a", "dog", "runs"], ["a", "dog"], ["the", "dog", "runs"]], [["a", "cat"], ["a", "cat", "runs"]]]
     (draw,) = drawn_of(rows, 1, None)
-    whole = CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references)
+    whole = drawn_cider_d(NgramIndex.of_sets(rows), draw.hypotheses[:, 0], draw.references)
     monkeypatch.setattr(ngram_scores, "MAX_TERMS", 1)
-    assert CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references) == pytest.approx(whole, abs=1e-15)
+    assert drawn_cider_d(NgramIndex.of_sets(rows), draw.hypotheses[:, 0], draw.references) == pytest.approx(
+        whole, abs=1e-15
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,15 @@ from manycaps.kit.clip_scores import TokenFrequency, check_idf, load_token_frequ
 from manycaps.kit.ngram_scores import (
     CrossBleu,
     DocumentFrequency,
-    ReferenceNgrams,
+    NgramIndex,
     bleu_scores,
+    bleu_statistics,
     check_document_frequency,
     cider_d_scores,
     common_lengths,
     document_frequencies,
     load_document_frequency,
 )
-from manycaps.kit.tokenization import word_ids
 from manycaps.rewards import CiderReward, EnergyReward
 from tests.meteor15_data import write_data
 from tests.oracles import bleu_rouge_loop
@@ -191,17 +191,17 @@ def test_a_word_matches_as_often_as_one_reference_has_it():
     # Papineni et al. (2002), section 2.1: "the" occurs twice in one reference, once in the other, so 2 of 7 match.
     candidate = ["the"] * 7
     references = ["the cat is on the mat".split(), "there is a cat on the mat".split()]
-    statistics = ReferenceNgrams.of_rows([[candidate]], [references]).bleu_statistics()[0]
+    statistics = bleu_statistics(NgramIndex.of_rows([[candidate]], [references]))[0]
     assert statistics.tolist() == [2, 0, 0, 0, 7, 6, 5, 4, 7, 7]
     assert bleu_scores(statistics[None])[0, 0] == pytest.approx(2 / 7, abs=1e-9)
-    assert ReferenceNgrams.of_rows([], []).bleu_statistics().shape == (0, 10)
+    assert bleu_statistics(NgramIndex.of_rows([], [])).shape == (0, 10)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=4), ROWS, st.integers(1, 4))
 def test_every_candidate_with_every_row_equals_its_own_score(candidates, rows, order):
     expected = [
-        [bleu_scores(ReferenceNgrams.of_rows([[candidate]], [row]).bleu_statistics())[0, order - 1] for row in rows]
+        [bleu_scores(bleu_statistics(NgramIndex.of_rows([[candidate]], [row])))[0, order - 1] for row in rows]
         for candidate in candidates
     ]
     found = CrossBleu(candidates, rows, order).scores(0, len(candidates))
@@ -214,10 +214,10 @@ def test_every_candidate_with_every_row_equals_its_own_score(candidates, rows, o
 def test_batches_do_not_matter(monkeypatch):
     texts = [list("abcabcabc"[:n]) for n in range(10)] + [["b", "a"] * 30]
     pairs = np.array([(i, j) for i in range(1, 11) for j in range(1, 11)])
-    numbered = word_ids(texts, {})
-    whole = common_lengths(*numbered, *pairs.T)
+    index = NgramIndex.of_sets([texts])
+    whole = common_lengths(index, *pairs.T)
     monkeypatch.setattr(ngram_scores, "MAX_CELLS", 64)
-    assert common_lengths(*numbered, *pairs.T).tolist() == whole.tolist()
+    assert common_lengths(index, *pairs.T).tolist() == whole.tolist()
     assert whole.tolist() == [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
 
 
@@ -226,9 +226,9 @@ def test_texts_of_more_words_than_a_number_has_bits(monkeypatch):
     texts = [generator.choice(list("abc"), n).tolist() for n in (1, 62, 63, 64, 65, 130)]
     pairs = np.array([(i, j) for i in range(6) for j in range(6)])
     expected = [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
-    numbered = word_ids(texts, {})
+    index = NgramIndex.of_sets([texts])
     # A call by itself for each pair, so that short ones meet no long one; then all by lines.
-    assert [common_lengths(*numbered, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
-    assert common_lengths(*numbered, *pairs.T).tolist() == expected
+    assert [common_lengths(index, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
+    assert common_lengths(index, *pairs.T).tolist() == expected
     monkeypatch.setattr(ngram_scores, "N_BITS", 0)
-    assert common_lengths(*numbered, *pairs.T).tolist() == expected
+    assert common_lengths(index, *pairs.T).tolist() == expected

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from manycaps import functional
 from manycaps.kit import ngram_scores, tokenization
-from manycaps.kit.ngram_scores import ReferenceNgrams, document_frequencies
+from manycaps.kit.ngram_scores import NgramIndex, bleu_statistics, cider_scores, document_frequencies
 from manycaps.kit.tokenization import (
     REMOVED_TOKENS,
     SOURCES,
@@ -318,7 +318,7 @@ ROWS = st.lists(
 
 
 def of_rows(rows):
-    return ReferenceNgrams.of_rows(*zip(*rows, strict=True))
+    return NgramIndex.of_rows(*zip(*rows, strict=True))
 
 
 @given(ROWS)
@@ -326,20 +326,20 @@ def test_rows_by_themselves_have_the_same_bits(rows):
     """Neither the other rows nor what is kept changes a digit."""
     counts = document_frequencies([own for _, own in rows])
     given = {"frequency": lambda ngram: counts.get(" ".join(ngram), 0), "n_documents": len(rows)}
-    counted = of_rows(rows).ciders().tolist()
-    assert of_rows(rows).ciders(**given).tolist() == counted
-    alone = [value for row in rows for value in of_rows([row]).ciders(**given).tolist()]
+    counted = cider_scores(of_rows(rows)).tolist()
+    assert cider_scores(of_rows(rows), **given).tolist() == counted
+    alone = [value for row in rows for value in cider_scores(of_rows([row]), **given).tolist()]
     assert alone == counted
 
 
 def test_nothing_kept_and_every_way_to_sort(monkeypatch):
     rows = [([["a", "dog", "a", "dog"], []], [["a", "dog"], ["dog", "a", "dog"]]), ([["a"]], [["a", "cat", "runs"]])]
     texts = of_rows(rows)
-    expected = texts.bleu_statistics(), texts.ciders()
+    expected = bleu_statistics(texts), cider_scores(texts)
     assert texts.orders(4) is not texts.orders(4)
     monkeypatch.setattr(ngram_scores, "MOST_KEPT_WORDS", 0)
     monkeypatch.setattr(ngram_scores, "KEY_BITS", 1)
     texts = of_rows(rows)
-    for first, second in zip(expected, (texts.bleu_statistics(), texts.ciders()), strict=True):
+    for first, second in zip(expected, (bleu_statistics(texts), cider_scores(texts)), strict=True):
         assert first.tolist() == second.tolist()
     assert texts._kept == []
