@@ -21,7 +21,7 @@ BAD = [
     ("human_parity.p_value", ["yes"], ValueError, "one of 'chi-squared', 'exact', 'permutation', 'none', got "),
     ("n_resamples", [0, -5], ValueError, f"{WHOLE} of at least 1, got "),
     ("seed", [-1], ValueError, f"{WHOLE} of at least 0, got -1"),
-    ("max_partitions", [2.5, "many"], TypeError, f"{WHOLE}, got "),
+    ("max_partitions", [2.5, "many", True], TypeError, f"{WHOLE}, got "),
     ("confidence_level", [95, 0.0, 1], ValueError, "a number between 0 and 1, got "),
     ("statistic", ["pool", "both", type(None), 1], ValueError, "one of 'per_side', 'pooled', got "),
     ("estimator", ["unbaised", "mean", "", 1, True, ["biased"]], ValueError, "one of 'unbiased', 'biased', "),
