@@ -1,8 +1,10 @@
 """Timing of two programs side by side: alternate runs in one process, ratios of medians, never an absolute claim."""
 
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 # Most runs of which a median is taken; a run that shows only that a suite works (--small) has one.
@@ -60,6 +62,20 @@ class Work(NamedTuple):
         [seconds] = medians(self.run, repeats=5)
         limit = 1000 / milliseconds
         return Comparison(self.name, f"{milliseconds:g} ms a row", self.unit, self.n / seconds, limit, 1)
+
+
+def alone(name: str, program: str, arguments: list[str], seconds: float, gibibytes: float) -> Iterator[Comparison]:
+    """Run a program in a process of its own, and compare its time and its peak of memory with limits.
+
+    The program ends by printing the seconds of its work, without its imports.
+    """
+    # Not `ru_maxrss`, which a process inherits from the one that starts it.
+    peak_of_linux = "print(int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 2**20)"
+    line = [sys.executable, "-c", f"{program}\n{peak_of_linux}", *arguments]
+    printed = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    taken, peak = map(float, printed[-2:])
+    yield Comparison(name, f"{seconds:g} s", "runs", 1 / taken, 1 / seconds, 1)
+    yield Comparison(name, f"{gibibytes:g} GiB", "runs", 1 / peak, 1 / gibibytes, 1, "GiB")
 
 
 def medians(

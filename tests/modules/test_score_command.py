@@ -178,7 +178,8 @@ def test_the_same_command_resumes_and_another_is_refused(score, summary, tmp_pat
     old = (folder / "rows" / "part-00000.parquet").stat().st_mtime_ns
     assert summary(*arguments) == first
     assert (folder / "rows" / "part-00000.parquet").stat().st_mtime_ns == old
-    for more, change in ((given(seed=1), "seed was null and is 1"), (("--limit", "3"), "limit was null and is 3")):
+    another = given(tokenizer="none"), 'tokenizer was null and is "none"'
+    for more, change in (another, (("--limit", "3"), "limit was null and is 3")):
         _, error = score(*arguments, *more, code=1)
         assert error == (
             f"{folder}: expected the run that this folder holds, got another one: {change}. Give the "
@@ -283,7 +284,11 @@ def test_tables(score, tmp_path, lines, kind, start):
         ("pac_score", (), "-m pac_score: expected images, got none in the files. Give --images FOLDER, or name the"),
         ("trm_meteor", given(sigma=1), "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with"),
         ("trm_meteor", ("--option", "seed"), "--option seed: expected NAME=VALUE or METRIC.NAME=VALUE with an"),
-        ("trm_meteor", given(clusters=["a"]), "--option clusters: expected none, got labels. Leave it out"),
+        (
+            "trm_meteor",
+            given(clusters=["a"], p_value="exact"),
+            "--option clusters: expected none, got labels. Leave it",
+        ),
         ("trm_meteor", given(statistic="x"), "statistic: expected one of 'per_side', 'pooled', got 'x'."),
         ("trm_meteor", ("--columns", "a=b"), "--columns: expected a list such as predictions=samples,id=image_id"),
     ],
@@ -331,9 +336,9 @@ def test_a_folder_in_use_is_refused(score, tmp_path, lines):
 
 
 def test_a_call_from_python_equals_the_command(score, summary, tmp_path, lines):
-    options = ScoreOptions({"trm_cider": {"seed": 3}}, [str(lines)], tmp_path / "called", processes=1)
+    options = ScoreOptions({"trm_cider": {"statistic": "pooled"}}, [str(lines)], tmp_path / "called", processes=1)
     result = score_files(options)
-    printed = summary("trm_cider", lines, *given(seed=3))
+    printed = summary("trm_cider", lines, *given(statistic="pooled"))
     assert result.to_dict() == printed == json.loads((tmp_path / "called" / "summary.json").read_text())
     assert result.folder == tmp_path / "called"
     assert f"<td>trm_cider</td><td>{result.metrics['trm_cider']['trm_cider']:.6g}</td>" in result._repr_html_()
