@@ -1,7 +1,7 @@
 """Homogeneity: do several systems say the same of a row, more often than several people do?
 
 Jiang et al. (2025, https://arxiv.org/abs/2510.22954) call it an artificial hivemind. Two captions of a row say the same
-as far as they are nearer to each other than 19 of 20 pairs of human captions are (near-duplicates; see `sets_tails`):
+as far as they are nearer to each other than 19 of 20 pairs of human captions are (near-duplicates; see `parity_tails`):
 of people's own pairs 5 % do, whatever the distance. With the captions C of one system and D of another, the share of a
 row is the mean over all pairs (c, d) of C x D, and that of the corpus the mean over rows. Pairs at people's quantile
 count with the fraction that gives people exactly 5 %.

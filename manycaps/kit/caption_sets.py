@@ -27,7 +27,7 @@ from .base import (
 #
 # Null hypothesis (Chan et al. 2022, appendix A.5, https://arxiv.org/abs/2209.07518): candidates and references of a
 # row are drawn from one distribution, so every split of the joint texts into sets of the same sizes is equally
-# likely. A row is tested by its own splits, the corpus in `sets_corpus`.
+# likely. A row is tested by its own splits, the corpus below.
 
 # Two distances, or two values of a statistic, this near are equal, in the unit that `row_scales` gives their row:
 # permutation tests and METEOR have many genuine ties. The values are sums of a few dozen floating-point terms, with
@@ -463,7 +463,7 @@ def _untransformed(value: float, skewness: float) -> float:
 # --------------------------------------------------------------------------------------------------------------------
 # What is said of all rows together: the permutation test of their mean, and combined p-values.
 #
-# The corpus is tested by the mean over rows, with one split of every row drawn independently (see `sets_splits`). So
+# The corpus is tested by the mean over rows, with one split of every row drawn independently (see above). So
 # its test grows with the evidence, where a combination of the rows' p-values cannot fall below the smallest p-value
 # that one row can have.
 
@@ -676,7 +676,7 @@ DISTRIBUTION_EFFECTS: Mapping[str, Effect] = {
     ),
 }
 
-# How intervals are made, for the signature; see `sets_intervals`.
+# How intervals are made, for the signature.
 INTERVAL = "hall-t"
 
 # Most draws and resamples: they give p-values down to 1e-7, and take 80 MB.

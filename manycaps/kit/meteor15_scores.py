@@ -98,7 +98,7 @@ def pair_statistics(
 ) -> Ints:
     """Align pairs of texts, and count what METEOR 1.5 counts: int64, shape (n_pairs, 23), columns as `STATISTICS`.
 
-    `texts` are lists of words, as from `meteor15_tokens.words_of`; `hypothesis` and `reference` are whole numbers,
+    `texts` are lists of words, as from `meteor15_search.words_of`; `hypothesis` and `reference` are whole numbers,
     shape (n_pairs,): numbers of the texts that are scored, and of those that they are compared with.
     """
     hypotheses, references = np.asarray(hypothesis, np.int64), np.asarray(reference, np.int64)

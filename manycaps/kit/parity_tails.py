@@ -360,7 +360,7 @@ class SplitTails:
     """The shares of tails under random splits of every row, for few rows.
 
     If people wrote the candidates, the texts of a row may as well be split otherwise into candidates and references
-    (see `sets_splits`). Every draw splits all rows, takes people's quantile again, and counts the candidates beyond it.
+    (see `caption_sets`). A draw splits all rows, takes people's quantile again, and counts the candidates beyond it.
     Student's t finds too much here: where candidates outnumber references the error of the quantile is most of the
     error, and it is the same in all rows. Of a cluster each draw takes a single row, with the weight of all of them, so
     that nothing is supposed of how they depend on each other.

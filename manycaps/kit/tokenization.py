@@ -654,7 +654,7 @@ def tokenizer_name(tokenizer: Tokenizer) -> str:
 def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:
     """Tokenize every caption of every row, in order; equal captions share one list, also over calls.
 
-    `tokenizer` is "ptb" (`text_ptb_tokenizer`), "none" (split at white space), another name (`text_named_tokenizers`),
+    `tokenizer` is "ptb", "none" (split at white space), another name,
     or a function from one caption to its list of tokens.
 
     >>> tokenize_rows([["A dog."], ["A dog.", "Two cats"]], "ptb")
