@@ -13,55 +13,47 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from .comparison.paired_tests import PairedTest
-from .functional_checks import (
-    MAX_SPLITS,
+from .comparison.paired_tests import CorpusBleuTest, PairedTest, holm_p_values, paired_corpus_bleu_test, paired_test
+from .kit.base import (
+    CaptionRows,
+    Floats,
+    TokenRows,
+    as_caption_rows,
     as_finite,
-    as_p_values,
     as_rows,
-    bleu_rows,
     check_candidates,
+    check_choice,
+    check_row_counts,
     check_token_rows,
-    counted_documents,
     joint_rows,
     joint_vectors,
     plain_arguments,
-    row_splits,
+    row_means,
 )
-from .functional_diversity import compression_ratio, div_n, mbleu, self_bleu, self_cider, unique_share, vendi_score
-from .functional_kernels import (
+from .kit.caption_sets import MAX_SPLITS, as_p_values, comparison_p_values, row_splits, split_p_values
+from .kit.caption_sets import combined_p_value as _combined_p_value
+from .kit.caption_sets import harmonic_mean_p as _harmonic_mean_p
+from .kit.caption_wording import HumanWording, human_wording
+from .kit.clip_scores import PAC_WEIGHT, check_weight
+from .kit.clip_scores import pac_s as _pac_s
+from .kit.clip_scores import ref_pac_s as _ref_pac_s
+from .kit.diversity_sets import compression_ratio, div_n, mbleu, self_bleu, self_cider, unique_share, vendi_score
+from .kit.kernel_tests import (
+    ESTIMATORS,
+    check_bandwidth,
     cmmd,
+    frechet_comparison,
     gaussian_kernel,
+    gaussian_kernel_of_distances,
     kernel_mmd_p_values,
     kernel_mmd_squared,
     kid,
     laplace_kernel,
+    mmd_comparison,
     polynomial_kernel,
+    squared_distances,
 )
-from .functional_parity import (
-    HumanGaps,
-    HumanTails,
-    HumanWording,
-    ParityTest,
-    human_gaps,
-    human_parity_test,
-    human_tails,
-    human_wording,
-    plan_human_parity,
-    plan_wrong_captions,
-)
-from .functional_rewards import energy_rewards, kernel_rewards, self_critical
-from .functional_systems import CorpusBleuTest, holm_p_values, paired_corpus_bleu_test, paired_test
-from .kit.base import CaptionRows, Floats, TokenRows, as_caption_rows, check_choice, check_row_counts, row_means
-from .kit.caption_sets import combined_p_value as _combined_p_value
-from .kit.caption_sets import comparison_p_values, split_p_values
-from .kit.caption_sets import harmonic_mean_p as _harmonic_mean_p
-from .kit.clip_scores import PAC_WEIGHT, check_weight
-from .kit.clip_scores import pac_s as _pac_s
-from .kit.clip_scores import ref_pac_s as _ref_pac_s
-from .kit.kernel_tests import ESTIMATORS, check_bandwidth, frechet_comparison, mmd_comparison
 from .kit.kernel_tests import frechet_squared as _frechet_squared
-from .kit.kernel_tests import gaussian_kernel as _gaussian_kernel
 from .kit.kernel_tests import mmd_squared as _mmd_squared
 from .kit.meteor15_scores import best_statistics
 from .kit.meteor15_scores import scores as _meteor15_scores
@@ -69,9 +61,11 @@ from .kit.meteor_nltk import Lexicon, meteor_scores, multi_reference_meteor, wor
 from .kit.meteor_nltk import meteor_distances as _meteor_distances
 from .kit.ngram_scores import (
     NgramIndex,
+    bleu_rows,
     bleu_scores,
     cider_d_scores,
     cider_distances,
+    counted_documents,
     multi_reference_cider_d,
     rouge_l_scores,
 )
@@ -85,7 +79,18 @@ from .kit.object_words import (
     own_vocabulary,
 )
 from .kit.parity_tails import ParityPlan
+from .kit.parity_tests import (
+    HumanGaps,
+    HumanTails,
+    ParityTest,
+    human_gaps,
+    human_parity_test,
+    human_tails,
+    plan_human_parity,
+    plan_wrong_captions,
+)
 from .kit.tokenization import Tokenizer, check_tokenizer, tokenize_captions, tokenize_rows
+from .kit.training_rewards import energy_rewards, kernel_rewards, self_critical
 from .kit.triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .kit.triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
 from .kit.vector_rows import cosine_distances as _cosine_distances
@@ -651,7 +656,9 @@ def mmd_p_values(
     """
     rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
     splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
-    return comparison_p_values(mmd_comparison(_gaussian_kernel(rows, sigma), n_candidates, estimator), splits)
+    return comparison_p_values(
+        mmd_comparison(gaussian_kernel_of_distances(squared_distances(rows), sigma), n_candidates, estimator), splits
+    )
 
 
 @plain_arguments

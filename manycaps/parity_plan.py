@@ -10,10 +10,10 @@ import numpy as np
 from .caption_tables import good_rows, open_source
 from .caption_tables.columns import ColumnNames
 from .catalog import MODULES
-from .functional_parity import check_plan, plan_wrong_captions
 from .installed_modules import load
 from .kit.base import check_number, check_whole_number
 from .kit.parity_tails import LEVEL, POWER, ParityPlan, parity_plan
+from .kit.parity_tests import check_plan, plan_wrong_captions
 
 NAME = "human_parity"
 

@@ -8,11 +8,14 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.special
 
 from .base import (
     CollectionModule,
     Effect,
+    Floats,
+    as_finite,
     as_plain,
     check_choice,
     check_confidence_level,
@@ -99,6 +102,21 @@ def random_splits(n_candidates: int, n_references: int, n_resamples: int, seed: 
             yield from np.split(drawn, range(size, len(drawn), size))
 
     return blocks
+
+
+# Most splits of a row that are enumerated unless asked otherwise; more are drawn.
+MAX_SPLITS = 1_000_000
+
+
+def row_splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_splits: int, seed: int) -> SplitsOfRow:
+    """All splits of a row, or random ones."""
+    check_whole_number("max_splits", max_splits, 1)
+    check_whole_number("seed", seed, 0)
+    n_references = n_texts - n_candidates
+    if n_resamples is not None:
+        check_whole_number("n_resamples", n_resamples, 1)
+        return random_splits(n_candidates, n_references, n_resamples, seed)
+    return exact_splits(n_candidates, n_references, max_splits, mirrored=False)
 
 
 def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float64) -> np.ndarray:
@@ -201,6 +219,19 @@ def comparison_p_values(compared: Comparison, splits: SplitsOfRow) -> np.ndarray
     """p-values of the rows of a comparison by their splits, as `split_p_values`, in the rows' own units."""
     units = 1.0 if compared.units is None else compared.units
     return split_p_values(compared.statistic / units, compared.null_values(slice(None), splits))
+
+
+def as_p_values(values: npt.ArrayLike, at_least_one: bool = False) -> Floats:
+    """p-values as float64, shape (n,), 0 to 1; with `at_least_one`, not empty and above 0."""
+    array = as_finite(values, "p_values")
+    if array.ndim != 1 or (at_least_one and not array.size):
+        shape = "shape (n,), n at least 1" if at_least_one else "shape (n,)"
+        raise ValueError(f"p_values: expected an array of {shape}, got {array.shape}. Give one value per test.")
+    outside = np.flatnonzero((array < 0) | (array > 1) | (at_least_one & (array == 0)))
+    if outside.size:
+        limits = "above 0 and at most 1" if at_least_one else "from 0 to 1"
+        raise ValueError(f"p_values[{outside[0]}]: expected a number {limits}, got {array[outside[0]]}. Give p-values.")
+    return array
 
 
 def splits_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: bool = True) -> SplitsOfRow:

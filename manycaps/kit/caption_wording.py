@@ -13,8 +13,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special
 
-from .base import Floats, Ints, TokenRows, check_count_table, is_count, read_json, shown_value
-from .caption_sets import TIE_TOLERANCE, ClusteredMean, cluster_numbers, clustered_mean, mean_interval, with_interval
+from .base import (
+    Floats,
+    Ints,
+    TokenRows,
+    check_count_table,
+    check_number,
+    is_count,
+    joint_rows,
+    plain_arguments,
+    read_json,
+    shown_value,
+)
+from .caption_sets import (
+    TIE_TOLERANCE,
+    ClusteredMean,
+    check_clusters,
+    cluster_numbers,
+    clustered_mean,
+    mean_interval,
+    with_interval,
+)
 from .parity_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
 from .tokenization import RowTexts, word_ids
 
@@ -595,6 +614,62 @@ def corpus_wording(
     """Put the test and the shares of all rows together."""
     shares = wording_shares(rows, clusters, confidence_level).shares
     return CorpusWording(rows, wording_test(rows, clusters, confidence_level), shares)
+
+
+class HumanWording(NamedTuple):
+    """How predictable candidates are beside human captions; NaN below ten rows, or clusters."""
+
+    # Mean SLOR less people's, with the ends of its interval and its two-sided p-value.
+    gap: float
+    low: float
+    high: float
+    p_value: float
+    # Shares of the candidates that are less, and more, predictable than 19 of 20 human captions: 0.05 each for people.
+    odd_wording_share: float
+    formulaic_share: float
+    # SLOR of every candidate, n_rows lists.
+    slor: list[list[float]]
+
+
+@plain_arguments
+def human_wording(
+    candidates: TokenRows,
+    references: TokenRows,
+    confidence_level: float | None = None,
+    clusters: Sequence[Hashable] | None = None,
+) -> HumanWording:
+    """Say how predictable the words of candidates are to an n-gram model of people's captions of all other rows.
+
+    SLOR, the mean over words of log p(word | two before) - log p(word), of the candidates less that of the references.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+        confidence_level: between 0 and 1, for an interval of the gap; None: none.
+        clusters: n_rows labels, equal ones for rows that depend on each other; None: all rows are independent.
+
+    Returns:
+        The gap, in natural logarithms per word, its test, the shares, and the SLOR of every candidate.
+
+    Raises:
+        TypeError, ValueError: a text is not a list of tokens, the columns differ in length, a row has no text on one
+            side, or labels are missing.
+
+    >>> animals = ["dog", "cat", "cow"] * 8
+    >>> people = [[["a", animal, "runs"], ["the", animal, "runs"]] for animal in animals]
+    >>> wording = human_wording([[["runs", "a", animal]] for animal in animals], people)
+    >>> wording.gap < 0, wording.p_value < 0.01, wording.odd_wording_share
+    (True, True, 1.0)
+    """
+    joint_rows(candidates, references)  # checks them
+    if confidence_level is not None:
+        check_number("confidence_level", confidence_level, 0, 1)
+    if clusters is not None:
+        check_clusters(clusters, len(candidates))
+    of_corpus = corpus_wording(wording_rows(candidates, references, clusters), clusters, confidence_level)
+    result = of_corpus.result(None)
+    shares = result["odd_wording_share"], result["formulaic_share"]
+    return HumanWording(*of_corpus.test, *shares, of_corpus.rows.of_candidates())
 
 
 # --------------------------------------------------------------------------------------------------------------------

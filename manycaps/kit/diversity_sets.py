@@ -3,18 +3,32 @@
 import gzip
 import itertools
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse.csgraph
 
-from .base import Floats, TokenRows, check_is_number, reason_of, shown_value, without_torch
+from .base import (
+    Floats,
+    TokenRows,
+    as_rows,
+    check_is_number,
+    check_token_rows,
+    check_whole_number,
+    plain_arguments,
+    reason_of,
+    shown_value,
+    without_torch,
+)
 from .ngram_scores import (
     MAX_ORDER,
     DocumentFrequency,
     NgramIndex,
     corpus_mbleu_4,
+    counted_documents,
     document_weights,
     self_bleu_values,
     self_statistics,
@@ -108,6 +122,34 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
     return eigenvalues
 
 
+@plain_arguments
+def vendi_score(kernels: npt.ArrayLike, order: float = 1) -> Floats:
+    """Vendi score: the effective number of different items of each set.
+
+    The exponential of the Renyi entropy of order q of the eigenvalues of K / n (Friedman and Dieng 2023,
+    https://arxiv.org/abs/2210.02410; Pasarkar and Dieng 2024, https://arxiv.org/abs/2310.12952).
+
+    Args:
+        kernels: floating-point array, shape (n_sets, n, n), symmetric, with ones on the diagonal and no negative
+            eigenvalues: cosines of embeddings for example.
+        order: q, from 1 to 1,000, or infinity.
+
+    Returns:
+        float64 array, shape (n_sets,), 1 (all the same) to n (nothing in common).
+
+    Raises:
+        TypeError: the order is not a number.
+        ValueError: another shape or order, or no such kernel.
+
+    >>> vendi_score([np.eye(3), np.ones((3, 3))], 2).round(9).tolist()
+    [3.0, 1.0]
+    """
+    check_orders((order,))
+    rows = as_rows(kernels, "kernels")
+    eigenvalues = [kernel_eigenvalues(row, rows.shape[1], f"kernels[{i}]") for i, row in enumerate(rows)]
+    return np.array([vendi_scores(values, (order,))[0] for values in eigenvalues])
+
+
 def _kernel_fault(matrix: np.ndarray, n: int) -> str:
     """Return why a matrix is not a kernel; empty if it is one."""
     if matrix.shape != (n, n):
@@ -121,7 +163,7 @@ def _kernel_fault(matrix: np.ndarray, n: int) -> str:
     return ""
 
 
-def self_cider(features: np.ndarray) -> float:
+def self_cider_of_features(features: np.ndarray) -> float:
     """Self-CIDEr, 0 to 1, of a matrix whose product with itself is the CIDEr kernel: float64, shape (m, d).
 
     -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel
@@ -159,15 +201,59 @@ def ngram_features(index: NgramIndex, row: int, weights: Sequence[Floats] | None
     return np.concatenate(blocks, axis=1) / np.sqrt(MAX_ORDER)
 
 
-def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
-    """Div-n of a set of captions, 0 to 1, as `manycaps.functional.div_n`: different n-grams as a share of its words."""
+@plain_arguments
+def div_n(texts: TokenRows, order: int) -> Floats:
+    """Div-n of each set: different n-grams as a share of the words (Shetty et al. 2017, section 5.1).
+
+    https://arxiv.org/abs/1703.10476; Distinct-n of Li et al. (2016) divides by the n-grams.
+
+    Args:
+        texts: n_sets lists of token lists.
+        order: n, at least 1.
+
+    Returns:
+        float64 array, shape (n_sets,), 0 to 1, higher is more diverse; NaN where there is no word.
+
+    Raises:
+        TypeError: a text is not a list of tokens, or `order` is not a whole number.
+        ValueError: a set without a text, or an order below 1.
+
+    >>> div_n([[["a", "dog"], ["a", "cat"]]], 1).tolist()
+    [0.75]
+    """
+    check_token_rows(texts, "texts")
+    check_whole_number("order", order, 1)
+    return np.array([_div_n(row, order) for row in texts])
+
+
+def _div_n(captions: Sequence[Sequence[str]], order: int) -> float:
+    """The value of one set, whose texts are checked, as `div_n`."""
     ngrams = {tuple(tokens[start : start + order]) for tokens in captions for start in range(len(tokens) - order + 1)}
     n_words = sum(map(len, captions))
     return len(ngrams) / n_words if n_words else math.nan
 
 
-def unique_share(captions: Sequence[Sequence[str]]) -> float:
-    """Different captions of a set as a share of its captions: 1 / n_captions (all equal) to 1."""
+def unique_share(texts: TokenRows) -> Floats:
+    """Share of each set's texts that are different.
+
+    Args:
+        texts: n_sets lists of token lists.
+
+    Returns:
+        float64 array, shape (n_sets,), 1 / n (all equal) to 1.
+
+    Raises:
+        TypeError, ValueError: as `div_n`.
+
+    >>> unique_share([[["a", "dog"], ["a", "dog"], ["two", "cats"], ["a", "cat"]]]).tolist()
+    [0.75]
+    """
+    check_token_rows(texts, "texts")
+    return np.array([_unique_share([tuple(tokens) for tokens in row]) for row in texts])
+
+
+def _unique_share(captions: Sequence[Sequence[str]]) -> float:
+    """The value of one set, whose texts are checked, as `unique_share`."""
     return len(set(map(tuple, captions))) / len(captions)
 
 
@@ -315,11 +401,30 @@ FUNCTION_NAME = "kernel"
 
 
 def compression_ratio(captions: Sequence[str]) -> float:
-    """Bytes of the captions, divided by their bytes after gzip, as `manycaps.functional.compression_ratio`.
+    """Bytes of the captions of a set, divided by their bytes after gzip (Shaib et al. 2024, section 3).
 
-    Below 1033, which is deflate's limit. gzip's own 18 bytes weigh much in a set of few captions: compare sets of the
-    same number of captions.
+    https://arxiv.org/abs/2403.00553. The captions stand in alphabetical order, one per line.
+
+    Args:
+        captions: n texts.
+
+    Returns:
+        Above 0 and below 1,033; larger for more repetition. NaN without a byte. gzip's own 18 bytes weigh much in a
+        set of few captions: compare sets of the same number of captions.
+
+    Raises:
+        TypeError: `captions` is one string, or a caption is not a string.
+
+    >>> compression_ratio(["a dog"] * 50) > compression_ratio(["a dog"])
+    True
     """
+    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):
+        raise TypeError("captions: expected a list of strings, got something else. Give the texts of one set.")
+    return _compression_ratio(captions)
+
+
+def _compression_ratio(captions: Sequence[str]) -> float:
+    """The value of one set, whose texts are checked, as `compression_ratio`."""
     text = "\n".join(sorted(captions)).encode("utf-8")
     return len(text) / len(gzip.compress(text, compresslevel=LEVEL, mtime=0)) if text else float("nan")
 
@@ -363,9 +468,9 @@ def set_values(
     for i in progress(range(len(sets)), desc="diversity", unit="set", delay=1):
         side, row = divmod(i, n_rows)
         texts, tokens = sets[i]
-        measured = {"self_cider": self_cider(ngram_features(index, i, weights))}
-        measured |= {f"div_{order}": div_n(tokens, order) for order in DIV_ORDERS}
-        measured |= {"unique_share": unique_share(tokens), "compression_ratio": compression_ratio(texts)}
+        measured = {"self_cider": self_cider_of_features(ngram_features(index, i, weights))}
+        measured |= {f"div_{order}": _div_n(tokens, order) for order in DIV_ORDERS}
+        measured |= {"unique_share": _unique_share(tokens), "compression_ratio": _compression_ratio(texts)}
         for kernel, eigenvalues in _decomposed(index, i, texts, kernels, f"{sides[side].name}[{row}]").items():
             measured |= named_vendi_scores(kernel, eigenvalues, kernels.orders)
         if kernels.embedding is not None:
@@ -381,8 +486,8 @@ def linear_values(side: Sets, kernels: Kernels) -> dict[str, float]:
     """Compute the values that take linear time, of all captions of a side as one set."""
     texts = [text for row in side.texts for text in row]
     tokens = [caption for row in side.tokens for caption in row]
-    values = {f"div_{order}": div_n(tokens, order) for order in DIV_ORDERS}
-    values |= {"unique_share": unique_share(tokens), "compression_ratio": compression_ratio(texts)}
+    values = {f"div_{order}": _div_n(tokens, order) for order in DIV_ORDERS}
+    values |= {"unique_share": _unique_share(tokens), "compression_ratio": _compression_ratio(texts)}
     values["mbleu_4"] = corpus_mbleu_4(self_statistics(side.tokens))
     if kernels.embedding is not None:
         # Sorted, so that the order of the rows cannot change a digit of the sums.
@@ -554,3 +659,75 @@ def check_set_sizes(rows: Sequence[Sequence[str]], column: str) -> None:
             f"{column}[{large[0]}]: expected at most {MOST_CAPTIONS:,} captions in a set, got {len(rows[large[0]]):,} "
             f"({len(large)} such rows in all). Give a sample of them; vdtk_diversity measures whole data sets."
         )
+
+
+def self_cider(
+    texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any] | None = None
+) -> Floats:
+    """Self-CIDEr of each set: how far the CIDEr kernel of its texts is from having one dimension.
+
+    -log_m of the share of the largest root of the kernel's m eigenvalues in the sum of the roots (Wang and Chan 2019,
+    section 3.3, https://arxiv.org/abs/1903.12020).
+
+    Args:
+        texts: n_sets lists of token lists.
+        document_frequency: as for `cider_d`; None counts in the texts, where every set is a document.
+
+    Returns:
+        float64 array, shape (n_sets,), 0 (one text repeated) to 1 (nothing in common); NaN for one text, and where no
+        n-gram has weight.
+
+    Raises:
+        TypeError, ValueError: as `cider_d`.
+
+    >>> sets = [[["a", "dog"], ["a", "dog"]], [["two", "cats"], ["the", "sea"]]]
+    >>> self_cider(sets, {"n_documents": 9, "document_frequency": {"a": 4}}).round(4).tolist()
+    [0.0, 1.0]
+    """
+    check_token_rows(texts, "texts")
+    index = NgramIndex.of_sets(texts, keeps=True)
+    weights = document_weights(index, DocumentFrequency(*counted_documents(texts, document_frequency)))
+    return np.array([self_cider_of_features(ngram_features(index, i, weights)) for i in range(len(texts))])
+
+
+def self_bleu(texts: TokenRows) -> Floats:
+    """Self-BLEU-4 of each set: mean over its texts of their BLEU-4 against the others, as NLTK smooths it (method 1).
+
+    Zhu et al. (2018), section 2.3, https://arxiv.org/abs/1802.01886.
+
+    Args:
+        texts: n_sets lists of token lists.
+
+    Returns:
+        float64 array, shape (n_sets,), 0 (nothing in common) to 1; NaN for one text.
+
+    Raises:
+        TypeError, ValueError: as `div_n`.
+
+    >>> same, other = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
+    >>> self_bleu([[same, same], [same, other]]).tolist()
+    [1.0, 0.0]
+    """
+    check_token_rows(texts, "texts")
+    return np.array(self_bleu_values(self_statistics(texts))["self_bleu_4"])
+
+
+def mbleu(texts: TokenRows) -> Floats:
+    """mBLEU-4 of each set: mean over its texts of the COCO caption code's BLEU-4 against the others.
+
+    Shetty et al. (2017), section 5.1, https://arxiv.org/abs/1703.10476.
+
+    Args:
+        texts: n_sets lists of token lists.
+
+    Returns:
+        float64 array, shape (n_sets,), 0 (nothing in common) to 1; NaN for one text.
+
+    Raises:
+        TypeError, ValueError: as `div_n`.
+
+    >>> mbleu([[["a", "red", "dog", "runs"]] * 2]).round(6).tolist()
+    [1.0]
+    """
+    check_token_rows(texts, "texts")
+    return np.array(self_bleu_values(self_statistics(texts))["mbleu_4"])

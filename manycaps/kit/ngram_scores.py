@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from .base import Floats, Ints, Masks, TokenList, TokenRows, check_count_table, path_state, read_count_table
+from .base import Floats, Ints, Masks, TokenList, TokenRows, check_count_table, joint_rows, path_state, read_count_table
 from .tokenization import RowTexts, ngram_tokens, same_tokens
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -1176,3 +1176,22 @@ def candidate_scores(
     statistics = bleu_statistics(texts)
     scores = {f"bleu_{n}": values for n, values in enumerate(bleu_scores(statistics).T, start=1)}
     return scores | {"rouge_l": rouge_l_scores(texts)}, statistics
+
+
+def counted_documents(
+    documents: TokenRows, source: str | os.PathLike[str] | Mapping[str, Any] | None
+) -> tuple[Mapping[str, int], int]:
+    """Document frequencies of a table, or counted in the documents, and the number of documents."""
+    if source is None:
+        check_enough_documents(len(documents))
+        warn_of_equal_documents(documents)
+        return document_frequencies(documents), len(documents)
+    check_document_frequency(source)
+    counts, n_documents = load_document_frequency(source)
+    return counts, n_documents
+
+
+def bleu_rows(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:
+    """Statistics of all candidates in one line, and the number of candidates of each row."""
+    sizes = joint_rows(candidates, references)[1]
+    return bleu_statistics(NgramIndex.of_rows(candidates, references)), sizes

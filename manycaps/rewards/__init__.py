@@ -7,7 +7,7 @@ TRL, which is not needed, and by a loop of one's own.
 
 from typing import TYPE_CHECKING
 
-from ..functional_rewards import self_critical
+from ..kit.training_rewards import self_critical
 from ..later_imports import imported_later
 from .caption_reward import CaptionReward
 from .energy import EnergyReward

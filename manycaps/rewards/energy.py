@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..functional_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
 from ..kit.base import Floats, check_choice
 from ..kit.parity_tails import TESTED, KeptDistances, corpus_tails
 from ..kit.parity_tests import row_gaps
 from ..kit.tokenization import Tokenizer
+from ..kit.training_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
 from .caption_reward import CaptionReward, RewardedRows, logged
 from .distances import Documents, kernel_of_distances, row_distances
 

@@ -31,10 +31,10 @@ from .kernel_tests import (
     check_bandwidth,
     check_kernel_values,
     check_subset_size,
-    cmmd,
     kernel_values,
     kid_values,
     mmd_comparison,
+    pooled_cmmd,
     pooled_mmd_p_value,
     pooled_mmd_squared,
     without_own,
@@ -283,7 +283,7 @@ def compare_by_kernels(kernel, n_candidates, estimator):
 def preset_values(embedded, options):
     """Return the published values of the corpus that are asked for."""
     if options["preset"] == "cmmd":
-        return {"cmmd": cmmd(embedded.vectors, *embedded.counts())}
+        return {"cmmd": pooled_cmmd(embedded.vectors, *embedded.counts())}
     if options["preset"] == "kid":
         sides = (embedded.vectors[np.concatenate(side)] for side in (embedded.predictions, embedded.references))
         values = kid_values(*sides, options["n_subsets"], options["subset_size"], options["seed"])

@@ -10,7 +10,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.kernel_tests import cmmd, kid_values
+from manycaps.kit.kernel_tests import kid_values, pooled_cmmd
 from tests.golden_folders import OWN_GOLDEN
 from tests.large_packages import OnFirstUse, torch
 
@@ -77,6 +77,6 @@ def test_cmmd_is_the_formula_of_its_authors(length):
         side / np.linalg.norm(side, axis=1, keepdims=True) if length else side for side in (CANDIDATES, REFERENCES)
     ]
     vectors, is_candidate = np.concatenate(sides), np.arange(110) < 60
-    found = cmmd(vectors, is_candidate.astype(int), (~is_candidate).astype(int))
+    found = pooled_cmmd(vectors, is_candidate.astype(int), (~is_candidate).astype(int))
     # Means close to 1 are subtracted: ten of sixteen digits are left where all vectors have the length 1.
     assert found == pytest.approx(authors_cmmd(*sides), rel=1e-8 if length else 1e-10)

@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.kit.diversity_sets import feature_eigenvalues, ngram_features, self_cider, unit_rows, vendi_scores
+from manycaps.kit.diversity_sets import (
+    feature_eigenvalues,
+    ngram_features,
+    self_cider_of_features,
+    unit_rows,
+    vendi_scores,
+)
 from manycaps.kit.ngram_scores import (
     NgramIndex,
     corpus_mbleu_4,
@@ -83,4 +89,6 @@ def test_self_cider_is_its_definition(sets):
     for i, captions in enumerate(sets):
         expected = self_cider_loop.self_cider(captions, frequencies, len(sets))
         # The loop takes roots of eigenvalues, which have errors of 1e-16: of 1e-8 after the root.
-        assert self_cider(ngram_features(index, i, weights)) == pytest.approx(expected, abs=1e-6, nan_ok=True)
+        assert self_cider_of_features(ngram_features(index, i, weights)) == pytest.approx(
+            expected, abs=1e-6, nan_ok=True
+        )

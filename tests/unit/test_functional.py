@@ -24,9 +24,12 @@ class Refusal:
 
 sys.meta_path.insert(0, Refusal())
 import manycaps.functional
-modules = {sys.modules[getattr(manycaps.functional, name).__module__] for name in manycaps.functional.__all__}
-results = [doctest.testmod(module) for module in modules if module.__name__.startswith("manycaps.functional")]
-print(sum(result.failed for result in results), sum(result.attempted for result in results))
+finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner()
+for name in manycaps.functional.__all__:
+    value = getattr(manycaps.functional, name)
+    for test in finder.find(value, name, globs=dict(vars(sys.modules[value.__module__]))):
+        runner.run(test)
+print(*runner.summarize()[:2])
 """
 
 

@@ -1,10 +1,9 @@
-"""Rewards for training as plain functions; re-exported by `manycaps.functional`."""
+"""Rewards for training towards people: the energy score, its kernel form, and self-critical training."""
 
 import numpy as np
 import numpy.typing as npt
 
-from .functional_checks import as_finite, as_pairs, check_candidates, plain_arguments
-from .kit.base import Floats
+from .base import Floats, as_finite, as_pairs, check_candidates, plain_arguments
 
 # Weight of the distances from the references at which the energy score is proper.
 PROPER_QUALITY = 0.5
