@@ -771,7 +771,7 @@ def _program_lines(program: pathlib.Path) -> Callable[[str], list[str]]:
             else:
                 with zipfile.ZipFile(program) as archive:
                     data = archive.read(name)
-            return data.decode("utf-8").splitlines()
+            return [line.rstrip("\n") for line in io.StringIO(data.decode("utf-8"), newline=None)]
         except Exception as error:  # a damaged archive raises what zipfile, zlib and the codecs have
             raise ValueError(
                 f"meteor15_data: expected the file {name} in {program.name}, got none that can be read "

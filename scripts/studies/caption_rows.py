@@ -114,7 +114,7 @@ def read_all_images(folder: pathlib.Path, data: str) -> list[list[str]]:
 def read_listed(path: pathlib.Path) -> list[list[str]]:
     """Return the captions of each image in a file of lines `image<TAB>caption` or `image#number<TAB>caption`."""
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        lines = file.read().splitlines()
+        lines = [line.rstrip("\n") for line in file]
     captions: dict[str, list[str]] = collections.defaultdict(list)
     for line in lines:
         key, caption = line.split("\t", 1)

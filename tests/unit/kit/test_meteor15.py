@@ -188,7 +188,7 @@ def test_trm_meteor_takes_these_scores_on_request():
     equal = np.array([[i == j or {i, j} == {0, 3} for j in range(4)] for i in range(4)])
     assert examined.pair_values.tolist() == np.where(equal, 0.0, 1.0 - matrix).tolist()
     assert examined.statistic == result["trm_meteor"]
-    of_nltk = load("trm_meteor", details=True).compute(**SIDES)
+    of_nltk = manycaps.load("trm_meteor", details=True).compute(**SIDES)
     assert "|meteor:nltk-" in of_nltk["signature"]
     assert of_nltk["meteor"] != result["meteor"]
     message = "meteor: expected one of 'nltk', '1.5', got '1.4'. Check the spelling.$"

@@ -11,7 +11,7 @@ import pytest
 from manycaps.kit.caption_sets import exact_splits
 from manycaps.kit.parity_tests import gaps_test_of_sums, row_gaps
 from manycaps.sampling.decoding_setting import Setting
-from scripts.studies import human_parity_experts, human_parity_power, human_parity_truth, renew_studies
+from scripts.studies import caption_rows, human_parity_experts, human_parity_power, human_parity_truth, renew_studies
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.caption_rows import StudyCaptions, draw_rows, draw_systems, read_captions, read_people
 from scripts.studies.central_captions import details
@@ -531,3 +531,8 @@ def test_captions_are_unit_vectors_of_their_words():
         [0.0, 1.0, 0.0],
         [0.0, 0.0, 0.0],  # no word
     ]
+
+
+def test_captions_of_a_list_may_hold_signs_that_split_lines_elsewhere(tmp_path):
+    (tmp_path / "list.txt").write_bytes("a\tone\u2028two\r\na\tthree\x85\nb\tfour\n".encode())
+    assert caption_rows.read_listed(tmp_path / "list.txt") == [["one\u2028two", "three\x85"], ["four"]]
