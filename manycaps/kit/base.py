@@ -14,6 +14,7 @@ import pathlib
 import re
 import stat
 import sys
+import textwrap
 import threading
 import unicodedata
 import warnings
@@ -45,6 +46,9 @@ R = TypeVar("R")
 
 # Wraps the steps of some work in a progress bar, as `tqdm` does.
 Progress = Callable[..., Iterable[Any]]
+
+# Raises unless the value of an option is legal; takes the option's name and the value.
+Check = Callable[[str, Any], None]
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -230,97 +234,6 @@ COCO_CITATION = """
   year={2015}
 }
 """
-
-# Parts of a docstring by the line that stands for them; "NAME" is the module's name.
-SHARED_PARTS = {
-    "    <options of PAC>\n": """\
-    long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
-        "window" reads them in runs of whole sentences and takes the mean of these. Both are counted.
-    batch_size: images encoded at once, default 64.
-    n_workers: threads that decode images; default one for each processor core, at most 8.
-    details: True adds per-row lists and the signature; default False.
-    At load time only:
-    variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
-        "clip-vit-b-32", "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out. evaluate's second argument is a
-        short form of it.
-    <load options of CLIP>
-""",
-    "    <load options of CLIP>\n": """\
-    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
-    model: a transformers.CLIPModel, or the folder of one, instead of the published weights.
-    processor: the AutoProcessor of a model in memory, for its mean and deviation of pixels; default those of OpenAI.
-    device: "auto" (default), or for example "cuda:0".
-    dtype: "float32" (default) or "bfloat16".
-    compile: True runs the encoders through torch.compile; default False.
-""",
-    "    <statistic>\n": """\
-    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
-        of the paper as printed, in which opposite deviations of the two kinds cancel).
-""",
-    "    <test options>\n": """\
-    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
-    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    seed: non-negative whole number, default 0.
-    details: True adds per-row lists and the signature; default False.
-""",
-    "    <encoder>\n": """\
-    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
-        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
-""",
-    "    <encoder options>\n": """\
-    device: "auto" (default, the best available one), or for example "cuda:0".
-    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
-    batch_size: captions embedded at once, default 64.
-    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
-        "window", the mean over windows of whole sentences.
-""",
-    "    <CLIP options>\n": """\
-    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository in place of its weights.
-    long_captions: "truncate" (default) or "window", of captions that are longer than the CLIP reads, as in pac_score.
-""",
-    "    <images>\n": """\
-    prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
-        n_rows lists of images, or one list of images, which is one row: paths, bytes, PIL images, arrays, tensors
-        or a `datasets` column. They, and captions beside them, become features of a CLIP, of length 1.
-""",
-    "    <long texts>\n": """\
-    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
-        long_texts="window", texts read in several windows.
-""",
-    "    <pooled results>\n": """\
-    NAME_pooled: with pooled.
-    NAME_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
-        times.
-""",
-    "    <test results>\n": """\
-    NAME_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
-        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
-    NAME_z, NAME_excess: with p_value; how far the mean over rows lies above its mean under all splits, in standard
-        deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit. Around 0
-        for human captions, whatever their number.
-    NAME_p_value, NAME_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated and raw.
-        The harmonic mean cannot fall below NAME_smallest_p, however many rows there are.
-    NAME_smallest_p, NAME_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus, can have
-        with sets of these sizes.
-    NAME_ci_low, NAME_ci_high: with confidence_level; ends of the interval of NAME.
-    NAME_excess_ci_low, NAME_excess_ci_high: with p_value as well; ends of the interval of NAME_excess.
-""",
-}
-
-
-def with_shared_parts(name: str, description: str) -> str:
-    r"""Return the description of a module's arguments and results with `SHARED_PARTS` in place of their lines.
-
-    >>> with_shared_parts("trm", "Returns:\n    <pooled results>\n").split()[:2]
-    ['Returns:', 'trm_pooled:']
-    """
-    for line, part in SHARED_PARTS.items():
-        description = description.replace(line, part.replace("NAME", name))
-    return description
-
 
 # --------------------------------------------------------------------------------------------------------------------
 # Files and models that a caller names: regular files within a limit, any JSON, names on the Hub.
@@ -1015,7 +928,7 @@ EVALUATE_KEYWORDS = frozenset(
 )
 
 # Columns of the collection's modules, and where one is refused: what takes it.
-COLUMNS: Mapping[str, str] = {
+COLUMNS: dict[str, str] = {
     "predictions": "a metric",
     "references": "a metric that compares captions with them",
     "images": "pac_score or ref_pac_score; trm and mmd compare prediction_images and reference_images",
@@ -1038,8 +951,8 @@ class About(NamedTuple):
 
     description: str
     citation: str
-    # Arguments, results and examples.
-    inputs_description: str
+    # Calls of the module with their results, as in a docstring.
+    examples: str
     reference_urls: Sequence[str] = ()
 
 
@@ -1053,6 +966,108 @@ class Effect(NamedTuple):
     holds: Callable[[Mapping[str, Any]], bool]
 
 
+class Option(NamedTuple):
+    """An option of a module."""
+
+    default: Any
+    # Takes the option's name and a value, and raises unless the value is legal.
+    check: Check
+    # What it is, in sentences; where the default is None also what this stands for. Others are shown behind it.
+    meaning: str
+    # Whether only `evaluate.load` takes it.
+    at_load: bool = False
+
+    @property
+    def shown_default(self) -> str:
+        """The default as lists of options show it.
+
+        >>> Option("ptb", check_flag, "").shown_default, Option(9_999, check_flag, "").shown_default
+        ('"ptb"', '9,999')
+        """
+        if isinstance(self.default, int) and not isinstance(self.default, bool):
+            return f"{self.default:,}"
+        return repr(self.default).replace("'", '"')
+
+    @property
+    def sentence(self) -> str:
+        """Its meaning and its default.
+
+        >>> Option(1_000, check_flag, "Random splits of a row.").sentence
+        'Random splits of a row. Default: 1,000.'
+        """
+        return self.meaning if self.default is None else f"{self.meaning} Default: {self.shown_default}."
+
+
+class Value(NamedTuple):
+    """What a result has under a key, or under several keys: "a, b". "..." is any text, "<name>" any name."""
+
+    keys: str
+    # Least and largest value, and the unit.
+    range: str
+    # "higher", "lower", or "0" for a value that is 0 for human captions.
+    better: str
+    meaning: str
+
+    @property
+    def sentence(self) -> str:
+        """Its meaning, range and direction.
+
+        >>> Value("meteor", "0 to 1", "higher", "mean over rows").sentence
+        'mean over rows (0 to 1; higher is better)'
+        """
+        better = {"": "", "0": "0 for human captions"}.get(self.better, f"{self.better} is better")
+        parts = "; ".join(part for part in (self.range, better) if part)
+        return f"{self.meaning} ({parts})" if parts else self.meaning
+
+    def has_key(self, key: str) -> bool:
+        """Return whether a key of a result is one of its keys.
+
+        >>> Value("bleu_1, ..._per_row", "", "", "").has_key("bleu_4_per_row"), Value("...", "", "", "").has_key("a")
+        (True, False)
+        """
+        patterns = (re.escape(name).replace(r"\.\.\.", ".+").replace("<name>", ".+") for name in self.keys.split(", "))
+        return any(pattern != ".+" and re.fullmatch(pattern, key) for pattern in patterns)
+
+
+def value_table(table: str) -> tuple[Value, ...]:
+    r"""Return the values of a table: `keys | range | better | meaning` in a line, which a deeper one continues.
+
+    >>> value_table("meteor | 0 to 1 | higher | mean over\n    rows\nn_rows | | | number of rows")[0]
+    Value(keys='meteor', range='0 to 1', better='higher', meaning='mean over rows')
+    """
+    lines = re.sub(r"\n +", " ", textwrap.dedent(table).strip()).splitlines()
+    return tuple(Value(*(cell.strip() for cell in line.split("|", 3))) for line in lines)
+
+
+def defaults_of(options: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the default of each option of a table."""
+    return {name: option.default for name, option in options.items()}
+
+
+def check_each(table: Mapping[str, Option], options: Mapping[str, Any]) -> None:
+    """Raise unless every option of a table has a legal value among `options`."""
+    for name, option in table.items():
+        option.check(name, options[name])
+
+
+# Of every module: the columns of captions, and the option of its lists.
+CAPTIONS: dict[str, str] = {
+    "predictions": "n_rows lists of candidate captions, or n_rows strings: one caption per row.",
+    "references": "n_rows lists of reference captions, or n_rows strings: one caption per row.",
+}
+
+
+def listed(heading: str, entries: Iterable[tuple[str, str]]) -> str:
+    r"""Return a list of a docstring: a name and what it means in each entry, wrapped.
+
+    >>> listed("Args", [("seed", "Of draws.")])
+    'Args:\\n    seed: Of draws.\\n'
+    """
+    wrapper = textwrap.TextWrapper(120, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
+    wrapped = (wrapper.fill(f"{name}: {meaning}") for name, meaning in entries)
+    return "\n".join([f"{heading}:", *wrapped, ""])
+
+
 class CollectionModule:
     """Base class of all modules of the collection; comes before evaluate's class in a module's bases.
 
@@ -1064,20 +1079,31 @@ class CollectionModule:
     # What evaluate shows of the module.
     ABOUT: ClassVar[About]
 
-    # The columns that it reads, among `COLUMNS`; and those that a configuration reads besides, with its name.
-    OWN_COLUMNS: ClassVar[tuple[str, ...]]
+    # What it reads, and what it means: columns, and ready arrays that only `compute` takes.
+    COLUMNS: ClassVar[Mapping[str, str]]
+    READY: ClassVar[Mapping[str, str]] = {}
+
+    # Those of its columns that only a configuration reads, with its name.
     CONFIG_COLUMNS: ClassVar[Mapping[str, str]] = {}
+
+    # What it takes besides; from options to an error, where they do not fit each other; and what it returns.
+    OPTIONS: ClassVar[Mapping[str, Option]]
+    CHECKS: ClassVar[Sequence[Callable[[Mapping[str, Any]], None]]] = ()
+    VALUES: ClassVar[Sequence[Value]]
+
+    # Made from these tables: the columns of every configuration, and the description of arguments and results.
+    OWN_COLUMNS: ClassVar[tuple[str, ...]]
+    INPUTS: ClassVar[str]
 
     # Names of configurations besides "default".
     CONFIG_NAMES: ClassVar[tuple[str, ...]] = ()
 
-    # Every option with its default.
+    # Every option with its default, and those that only `evaluate.load` takes; made from `OPTIONS`.
     DEFAULTS: ClassVar[Mapping[str, Any]]
 
     # Options that have an effect only beside certain values of others.
     EFFECTS: ClassVar[Mapping[str, Effect]] = {}
 
-    # Options that only `evaluate.load` takes.
     LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
 
     # From the option `tokenizer` to whether it leaves a token of a caption; None where captions are not tokenized.
@@ -1093,6 +1119,33 @@ class CollectionModule:
 
         def _compute(self, *args: Any, **columns: Any) -> dict[str, Any]: ...
         def _feature_names(self) -> list[str]: ...
+
+    def __init_subclass__(cls) -> None:
+        if "ABOUT" not in vars(cls):
+            return
+        cls.OWN_COLUMNS = tuple(name for name in cls.COLUMNS if name not in cls.CONFIG_COLUMNS)
+        cls.DEFAULTS = defaults_of(cls.OPTIONS)
+        cls.LOAD_OPTIONS = frozenset(name for name, option in cls.OPTIONS.items() if option.at_load)
+        cls.INPUTS = cls._inputs()
+        if cls.__doc__:
+            cls.__doc__ = f"{cls.ABOUT.description}{cls.INPUTS}\n{cls.__doc__}"
+
+    @classmethod
+    def _inputs(cls) -> str:
+        """Return the description of arguments, results and examples in the form of a docstring."""
+        at_call = [(name, option.sentence) for name, option in cls.OPTIONS.items() if not option.at_load]
+        at_load = [(name, option.sentence) for name, option in cls.OPTIONS.items() if option.at_load]
+        arguments = listed("Args", [*cls.COLUMNS.items(), *cls.READY.items(), *at_call])
+        arguments += '    Every option can be given to `evaluate.load` as well; None means "as given there".\n'
+        if at_load:
+            arguments += listed("    At load time only", at_load)
+        results = listed("Returns", [(value.keys, f"{value.sentence}.") for value in cls.VALUES])
+        return f"\n{arguments}{results}Examples:\n    {cls.ABOUT.examples.strip()}\n"
+
+    @classmethod
+    def meaning(cls, key: str) -> str:
+        """Return what a result has under a key, or nothing where that is not said."""
+        return next((value.sentence for value in cls.VALUES if value.has_key(key)), "")
 
     # "/": an option called "self" is one that nobody knows, and not Python's error.
     def __init__(self, /, *args: Any, **keywords: Any) -> None:
@@ -1130,8 +1183,10 @@ class CollectionModule:
         return sum(len(next(iter(columns.values()))) for columns in self.added)
 
     def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise unless every option has a legal value."""
-        raise NotImplementedError
+        """Raise unless every option has a legal value, and all fit each other."""
+        check_each(self.OPTIONS, options)
+        for check in self.CHECKS:
+            check(options)
 
     def own_columns(self) -> tuple[str, ...]:
         """Return the names of the columns that the module reads in its configuration."""
@@ -1204,7 +1259,11 @@ class CollectionModule:
         features = [datasets.Features(dict(zip(names, form, strict=True))) for form in forms]
         is_metric = isinstance(self, evaluate.Metric)
         return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
-            **self.ABOUT._asdict() | {"reference_urls": list(self.ABOUT.reference_urls)}, features=features
+            description=self.ABOUT.description,
+            citation=self.ABOUT.citation,
+            inputs_description=self.INPUTS,
+            reference_urls=list(self.ABOUT.reference_urls),
+            features=features,
         )
 
     def call_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -1362,6 +1421,30 @@ def as_plain(value: Any, name: str = "") -> Any:
     return f"cuda:{value}" if is_number and value >= 0 else value
 
 
+def one_of(choices: Collection[str]) -> Check:
+    """Return the check of an option that is one of some names."""
+    return lambda name, value: check_choice(name, value, choices)
+
+
+def whole_number(least: int, most: int | None = None) -> Check:
+    """Return the check of an option that is an int from `least` to `most`."""
+    return lambda name, value: check_whole_number(name, value, least, most)
+
+
+def or_none(check: Check) -> Check:
+    """Return the check of an option that may also be None."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def by_value(check: Callable[[Any], object]) -> Check:
+    """Return the check of an option whose name `check` knows by itself."""
+
+    def check_value(_: str, value: Any) -> None:
+        check(value)
+
+    return check_value
+
+
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
@@ -1425,6 +1508,35 @@ def check_confidence_level(value: Any) -> None:
         raise ValueError(
             f"confidence_level: expected a number between 0 and 1, got {shown_value(value)}. Write 95 % as 0.95."
         )
+
+
+def checked_beside_rows(name: str, value: object) -> None:
+    """Raise nothing: such an option is checked with the rows that it belongs to."""
+
+
+def checked_together(name: str, value: object) -> None:
+    """Raise nothing: such an option is checked with others, among a module's `CHECKS`."""
+
+
+def check_device(name: str, device: object) -> None:
+    """Raise unless `device` is a string."""
+    if not isinstance(device, str):
+        raise TypeError(f"{name}: expected a name, got {type(device).__name__}. Give for example 'cuda:0', or 'auto'.")
+
+
+# Of most modules.
+DETAILS: dict[str, Option] = {"details": Option(False, check_flag, "`True` adds per-row lists and the signature.")}
+INTERVALS: dict[str, Option] = {
+    "confidence_level": Option(
+        None, by_value(check_confidence_level), "For example 0.95 adds intervals; by default there are none."
+    ),
+    "clusters": Option(
+        None,
+        checked_beside_rows,
+        "One label per row, equal ones for rows that depend on each other, such as rows of one image; by default "
+        "none do.",
+    ),
+}
 
 
 def _check_names(names: Collection[str], known: Mapping[str, Any], when: str) -> None:

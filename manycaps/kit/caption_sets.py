@@ -12,17 +12,24 @@ import numpy.typing as npt
 import scipy.special
 
 from .base import (
+    DETAILS,
     CollectionModule,
     Effect,
     Floats,
+    Option,
+    Value,
     as_finite,
     as_plain,
-    check_choice,
+    by_value,
     check_confidence_level,
-    check_flag,
     check_whole_number,
+    checked_beside_rows,
+    defaults_of,
+    one_of,
     signature,
+    value_table,
     warn_of_shared_captions,
+    whole_number,
 )
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -685,16 +692,40 @@ def combined_p_value(p_values: Collection[float]) -> float:
 # --------------------------------------------------------------------------------------------------------------------
 # The contract of modules that compare two sets of captions per row: checks, batches, tests, results.
 
-# Options of the test and of the report, with their defaults; the same in every distribution module.
-DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
-    "p_value": "none",
-    "max_partitions": 1_000_000,
-    "n_resamples": 9_999,
-    "confidence_level": None,
-    "clusters": None,
-    "seed": 0,
-    "details": False,
-}
+# Most draws and resamples: they give p-values down to 1e-7, and take 80 MB.
+MOST_RESAMPLES = 10_000_000
+
+# Options of the test and of the report; the same in every module of sets.
+SET_OPTIONS: dict[str, Option] = {
+    "p_value": Option(
+        "none",
+        one_of(P_VALUE_METHODS),
+        '`"none"`, `"exact"` (all splits of a row into sets of its sizes) or `"permutation"` (`n_resamples` '
+        "random ones).",
+    ),
+    "max_partitions": Option(
+        1_000_000, whole_number(1), 'Largest number of splits of a row for `"exact"`; 10 + 10 captions have 184,756.'
+    ),
+    "n_resamples": Option(
+        9_999, whole_number(1, MOST_RESAMPLES), "Random splits of a row, and draws of the corpus test."
+    ),
+    "confidence_level": Option(
+        None,
+        by_value(check_confidence_level),
+        "For example 0.95 adds an interval of the mean over rows. At least two rows; by default there is none.",
+    ),
+    "clusters": Option(
+        None,
+        checked_beside_rows,
+        "One label per row, equal ones for rows that depend on each other, such as rows of one image; by default "
+        "none do. With clusters, intervals and the p-value of the corpus are computed over the clusters.",
+    ),
+    "seed": Option(
+        0, whole_number(0), "Whole number. The same seed gives the same answer, whatever the order of the rows."
+    ),
+} | DETAILS
+
+DISTRIBUTION_DEFAULTS = defaults_of(SET_OPTIONS)
 
 # When those options have an effect; clusters also have one on intervals.
 IS_TESTED = Effect("p_value", "'permutation'", lambda options: options["p_value"] != "none")
@@ -709,9 +740,6 @@ DISTRIBUTION_EFFECTS: Mapping[str, Effect] = {
 
 # How intervals are made, for the signature.
 INTERVAL = "hall-t"
-
-# Most draws and resamples: they give p-values down to 1e-7, and take 80 MB.
-MOST_RESAMPLES = 10_000_000
 
 # Pairs of texts compared at once (256 rows of 10 + 5): enough to spread numpy's overhead, small enough for its caches.
 PAIRS_PER_BATCH = 57_600
@@ -887,14 +915,35 @@ class DistributionModule(CollectionModule):
         return {}
 
 
-def check_distribution_options(options: Mapping[str, Any], p_values: Collection[str] = P_VALUE_METHODS) -> None:
-    """Raise unless the options of `DISTRIBUTION_DEFAULTS` have legal values, among them p_value one of `p_values`."""
-    check_choice("p_value", options["p_value"], p_values)
-    check_whole_number("max_partitions", options["max_partitions"], 1)
-    check_whole_number("n_resamples", options["n_resamples"], 1, MOST_RESAMPLES)
-    check_confidence_level(options["confidence_level"])
-    check_whole_number("seed", options["seed"], 0)
-    check_flag("details", options["details"])
+def set_values(name: str, *others: str, pooled: bool = False) -> tuple[Value, ...]:
+    """Return what the result of a module of sets has besides the mean of its statistic, `name`."""
+    lists = ", ".join(f"{key}_per_row" for key in (name, *others, f"{name}_excess", f"{name}_p_value"))
+    whole_corpus = f"""
+        {name}_pooled | | | with `pooled`: one value for the whole corpus
+        {name}_pooled_p_value | 0 to 1 | | with `pooled` and `p_value`: candidates and references exchanged within rows
+            only, `n_resamples` times
+    """
+    of_rows = f"""
+        n_rows | | | number of rows
+        {name}_corpus_p_value | 0 to 1 | | with `p_value`: do the sets differ over all rows? p-value of the mean over
+            rows: one split of every row is drawn, `n_resamples` times; at least 1 / (n_resamples + 1). One row keeps
+            its own p-value
+        {name}_z | | 0 | with `p_value`: how far the mean over rows lies above its mean under all splits, in standard
+            deviations of the null distribution; NaN where no split changes it
+        {name}_excess | | 0 | with `p_value`: the same in the unit of the statistic, whatever the number of captions
+        {name}_p_value | 0 to 1 | | with `p_value`: the paper's combination of the rows' p-values, Wilson's (2019)
+            harmonic mean, made asymptotically exact; one row keeps its own p-value
+        {name}_harmonic_mean_p | 0 to 1 | | with `p_value`: the raw harmonic mean of the rows' p-values; never below the
+            smallest p-value of a row, however many rows there are
+        {name}_smallest_p, {name}_smallest_corpus_p | 0 to 1 | | with `p_value`: the smallest p-value that any row, and
+            the corpus, can have with sets of these sizes
+        {name}_ci_low, {name}_ci_high, {name}_excess_ci_low, {name}_excess_ci_high | | | with `confidence_level`: ends
+            of the interval of the mean over rows, or over clusters of them: Student's, without skewness (Hall 1992);
+            those of the excess with `p_value` as well
+        {lists} | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """
+    return (value_table(whole_corpus) if pooled else ()) + value_table(of_rows)
 
 
 def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,15 +17,23 @@ import numpy as np
 import PIL.Image
 
 from .base import (
-    check_choice,
+    Option,
+    by_value,
+    check_device,
+    check_each,
     check_flag,
     check_installed,
     check_no_table,
-    check_whole_number,
+    checked_together,
+    defaults_of,
     is_folder,
     local_path,
+    one_of,
+    or_none,
     path_state,
     shown_value,
+    value_table,
+    whole_number,
 )
 from .clip_checkpoints import (
     CONFIG_FILE,
@@ -78,21 +86,6 @@ from .videos import EncodedVideo, FrameList, as_video_source, frame_places, iter
 # --------------------------------------------------------------------------------------------------------------------
 # Options of the CLIP and of its captions, with their checks; the same in every module that scores images or videos.
 
-# Options that decide the model; given at load time only, since images are encoded when they are added.
-CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {
-    "variant": None,
-    "checkpoint": None,
-    "model": None,
-    "processor": None,
-    "device": "auto",
-    "dtype": "float32",
-    "compile": False,
-}
-
-# Options of every call; long_captions "truncate" drops what a model does not read, "window" reads runs of whole
-# sentences; n_workers None means one thread for each processor core, at most 8.
-CLIP_CALL_DEFAULTS: Mapping[str, Any] = {"batch_size": 64, "n_workers": None, "long_captions": "truncate"}
-
 # Largest batch_size: more images at once than any memory holds.
 LARGEST_BATCH = 1_000_000
 
@@ -114,27 +107,93 @@ def chosen_variant(variant: str | None, config_name: str | None) -> str:
     return short
 
 
-def check_clip_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of the encoder have legal values; those that are absent are not checked."""
-    variant_name(options.get("variant"))
-    checkpoint = options.get("checkpoint")
-    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+def check_checkpoint(name: str, checkpoint: object) -> None:
+    """Raise unless `checkpoint` is a path."""
+    if not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(
-            f"checkpoint: expected a path or a Hub repository, got {type(checkpoint).__name__}. Save the weights with "
+            f"{name}: expected a path or a Hub repository, got {type(checkpoint).__name__}. Save the weights with "
             "torch.save or safetensors and give the path."
         )
+
+
+# Options that decide the model; given at load time only, since images are encoded when they are added.
+CLIP_LOAD_OPTIONS: dict[str, Option] = {
+    "variant": Option(
+        None,
+        by_value(variant_name),
+        'Which weights: `"pac-vit-b-32"` (the default), `"pac-openclip-vit-l-14"`, `"pac++-vit-b-32"`, '
+        '`"pac++-vit-l-14"`, `"clip-vit-b-32"`, `"clip-vit-l-14"` or `"clip-vit-l-14-336"`; "pac-" may be left '
+        "out. evaluate's second argument is a short form of it in pac_score and ref_pac_score.",
+        at_load=True,
+    ),
+    "checkpoint": Option(
+        None,
+        or_none(check_checkpoint),
+        "Weights of your own instead: a `.pth`, `.pt` or `.safetensors` file, a folder that `manycaps "
+        "convert-checkpoint` wrote, or a Hub repository (`hub:models/clip` where its name looks like a path). A "
+        "LongCLIP file, with its `positional_embedding_res`, is read as its authors read it, and all its 248 "
+        "positions are used. Jina-CLIP is refused: open_clip has no model for it. With a checkpoint, `variant` "
+        "only says how pixels and activations are treated where the files do not say so themselves.",
+        at_load=True,
+    ),
+    "model": Option(
+        None,
+        checked_together,
+        "A CLIP of the library transformers instead: a `CLIPModel` in memory, as it is when the first row is "
+        "added, or a folder or Hub repository that `CLIPModel.save_pretrained` wrote, of which safetensors alone "
+        "are read. Its features equal the model's `get_image_features` and `get_text_features` to 1e-5; images "
+        "are scaled by Pillow and captions split by CLIP's own vocabulary, as for all weights here. The signature "
+        "names the class or the folder, and the sha256 of the weights. SigLIP and models other than CLIP are "
+        "refused.",
+        at_load=True,
+    ),
+    "processor": Option(
+        None,
+        checked_together,
+        "The `AutoProcessor` of a model in memory, whose mean and deviation of pixels are used; by default those "
+        "of OpenAI. A folder has its own.",
+        at_load=True,
+    ),
+    "device": Option(
+        "auto", check_device, '`"auto"` (the best available one), or for example `"cuda:0"`.', at_load=True
+    ),
+    "dtype": Option("float32", one_of(DTYPES), '`"float32"` or `"bfloat16"`.', at_load=True),
+    "compile": Option(False, check_flag, "`True` runs the encoders through `torch.compile`.", at_load=True),
+}
+
+# Options of every call.
+CLIP_CALL_OPTIONS: dict[str, Option] = {
+    "batch_size": Option(
+        64, whole_number(1, LARGEST_BATCH), "Images encoded at once. It does not change the scores beyond 1e-6."
+    ),
+    "n_workers": Option(
+        None,
+        or_none(whole_number(1, MOST_WORKERS)),
+        "Threads that decode images or videos; by default one for each processor core, at most 8.",
+    ),
+    "long_captions": Option(
+        "truncate",
+        one_of(LONG_TEXTS),
+        "What to do with captions that are longer than the checkpoint reads (77 tokens; 248 for LongCLIP). "
+        '`"truncate"` drops their last words; the end token is kept. `"window"` reads them in windows of whole '
+        "sentences, as many as fit, each after the prompt if there is one, and takes the mean of their unit "
+        "features; a single sentence that is too long is truncated. Both are counted.",
+    ),
+}
+
+CLIP_LOAD_DEFAULTS, CLIP_CALL_DEFAULTS = defaults_of(CLIP_LOAD_OPTIONS), defaults_of(CLIP_CALL_OPTIONS)
+
+# What a result has of captions that are longer than the checkpoint reads.
+LONG_CAPTION_VALUES = value_table("""
+    n_truncated, n_windowed | | | captions and references of which words were not read; with `long_captions="window"`
+        those read in several windows
+""")
+
+
+def check_clip_options(options: Mapping[str, Any]) -> None:
+    """Raise unless all options of a CLIP have legal values, and fit each other."""
+    check_each(CLIP_LOAD_OPTIONS | CLIP_CALL_OPTIONS, options)
     check_model(options)
-    if "device" in options and not isinstance(options["device"], str):
-        raise TypeError(f"device: expected a name, got {type(options['device']).__name__}. Give for example 'cuda:0'.")
-    if "dtype" in options:
-        check_choice("dtype", options["dtype"], DTYPES)
-        check_flag("compile", options["compile"])
-    if "batch_size" in options:
-        check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
-    if "long_captions" in options:
-        check_choice("long_captions", options["long_captions"], LONG_TEXTS)
-    if options.get("n_workers") is not None:
-        check_whole_number("n_workers", options["n_workers"], 1, MOST_WORKERS)
 
 
 def long_captions_name(options: Mapping[str, Any]) -> str | None:

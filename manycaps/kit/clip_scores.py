@@ -13,30 +13,34 @@ import numpy as np
 import PIL.Image
 
 from .base import (
+    DETAILS,
     NOT_ROWS,
     CollectionModule,
     Floats,
     Ints,
+    Option,
     as_caption_rows,
     as_list,
+    by_value,
     check_choice,
     check_count_table,
-    check_flag,
     check_is_number,
     check_no_table,
+    one_of,
+    or_none,
     read_count_table,
     scored_result,
     shown_value,
     signature,
 )
-from .clip_checkpoints import VARIANTS
+from .clip_checkpoints import VARIANTS, variant_name
 from .clip_encoder import (
-    CLIP_CALL_DEFAULTS,
-    CLIP_LOAD_DEFAULTS,
+    CLIP_CALL_OPTIONS,
+    CLIP_LOAD_OPTIONS,
     ClipEncoder,
     TextFeatures,
     as_feature_rows,
-    check_clip_options,
+    check_checkpoint,
     check_image_column,
     check_item_count,
     check_prompt,
@@ -51,6 +55,8 @@ from .clip_model import DTYPES
 from .embeddings import (
     ARRAY_COLUMNS,
     DEFAULT_ENCODER,
+    ENCODER_OPTIONS,
+    LONG_TEXTS,
     as_embedding_arrays,
     as_features,
     check_no_captions,
@@ -210,17 +216,29 @@ def largest_by_caption(cosines: np.ndarray, n_references: np.ndarray) -> np.ndar
 CAPTION_COLUMNS = ("predictions", "references")
 
 
+# What all these modules take.
+PAC_OPTIONS: dict[str, Option] = (
+    {
+        "prompt": Option(
+            PAC_PROMPT, by_value(check_prompt), 'Words before every caption and reference; `""` for none.'
+        ),
+        "weight": Option(
+            PAC_WEIGHT, by_value(check_weight), "Factor of the image cosine; CLIP-S and RefCLIP-S have 2.5."
+        ),
+    }
+    | CLIP_CALL_OPTIONS
+    | DETAILS
+    | CLIP_LOAD_OPTIONS
+)
+IMAGES = (
+    "n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column; web "
+    "addresses are refused. Or features in place of images: of one image, an array of floats of shape (d,), "
+    "not necessarily normalised; of all images, one array of shape (n_rows, d)."
+)
+
+
 class PacModule(CollectionModule):
     """The contract of modules that score captions by their images."""
-
-    DEFAULTS: ClassVar[Mapping[str, Any]] = {
-        "prompt": PAC_PROMPT,
-        "weight": PAC_WEIGHT,
-        "details": False,
-        **CLIP_CALL_DEFAULTS,
-        **CLIP_LOAD_DEFAULTS,
-    }
-    LOAD_OPTIONS = frozenset(CLIP_LOAD_DEFAULTS)
 
     # A configuration is a variant, "pac-" may be left out.
     CONFIG_NAMES = (*VARIANTS, *(name.removeprefix("pac-") for name in VARIANTS if name.startswith("pac-")))
@@ -231,13 +249,6 @@ class PacModule(CollectionModule):
     def __init__(self, /, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
         self.encoder = ClipEncoder(self.load_options, type(self).progress, self.config_name)
-
-    def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise unless every option has a legal value."""
-        check_clip_options(options)
-        check_prompt(options["prompt"])
-        check_weight(options["weight"])
-        check_flag("details", options["details"])
 
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Check the captions and encode the images now: only their features are kept, in place of the images."""
@@ -613,8 +624,37 @@ CLIP = "clip"
 # Weights of CMMD (Jayasumana et al., 2024, https://arxiv.org/abs/2401.09603), unless others are asked for.
 DEFAULT_VARIANT = "clip-vit-l-14-336"
 
-# Options of the CLIP, with their defaults; device, dtype and batch_size are those of `ENCODER_DEFAULTS`.
-CLIP_SET_DEFAULTS: Mapping[str, Any] = {"variant": None, "checkpoint": None, "long_captions": "truncate"}
+# Options of encoders, the CLIP among them; its device, dtype and batch_size are the same.
+CLIP_SET_OPTIONS: dict[str, Option] = ENCODER_OPTIONS | {
+    "encoder": ENCODER_OPTIONS["encoder"]._replace(
+        meaning=f'{ENCODER_OPTIONS["encoder"].meaning} `"clip"` stands for the text encoder of a CLIP, which captions '
+        "beside images have in any case; no prompt is put before them, and features are scaled to length 1."
+    ),
+    "variant": Option(
+        None, by_value(variant_name), 'Which CLIP: one of pac_score\'s; by default `"clip-vit-l-14-336"`, that of CMMD.'
+    ),
+    "checkpoint": Option(
+        None,
+        or_none(check_checkpoint),
+        "Weights of your own instead: a `.pth`, `.pt` or `.safetensors` file, a folder or a Hub repository.",
+    ),
+    "long_captions": Option(
+        "truncate",
+        one_of(LONG_TEXTS),
+        'What to do with captions that are longer than the CLIP reads: `"truncate"` or `"window"`, as in '
+        "pac_score; such captions are counted in either case.",
+    ),
+}
+
+# Ready columns for compute only: images.
+SETS_OF_IMAGES = {
+    "prediction_images, reference_images": (
+        "images in place of predictions, of references or of both, for compute only. A list of lists of images is "
+        "one set per row; a plain list of images is one row, and so is a plain list of captions given with "
+        "images. Images are paths, bytes, PIL images, arrays, tensors or a `datasets` column; each distinct one "
+        "is encoded once, and no pixels are kept. At most 10,000 images and captions per row."
+    )
+}
 
 # Most images and captions of a row: the table of its pairs takes 0.8 GB.
 MOST_IN_ROW = 10_000
@@ -644,10 +684,20 @@ class CaptionSets(NamedTuple):
     sizes: list[int]
 
 
+def check_clip_windows(options: Mapping[str, Any]) -> None:
+    """Raise if windows of the sentence encoder are asked for where a CLIP reads the captions."""
+    encoder = options["encoder"]
+    if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
+        raise ValueError(
+            f"long_texts: expected 'truncate' with encoder={CLIP!r}, got 'window'. Give long_captions='window', which "
+            "is the option of the CLIP."
+        )
+
+
 class ClipSetModule(EmbeddingModule):
     """The contract of modules that compare sets of images and captions by CLIP features, besides embedded captions.
 
-    A module names `CLIP_SET_DEFAULTS` among its options, and may say more in `check_encoded`.
+    A module has `CLIP_SET_OPTIONS` among its options, and may say more in `check_encoded`.
     """
 
     CACHED = frozenset({"_clip"})
@@ -686,7 +736,7 @@ class ClipSetModule(EmbeddingModule):
             check_choice("dtype", options["dtype"], DTYPES)
             unused, where = ["long_texts"], f"for {what} of a CLIP, which takes long_captions"
         else:
-            unused, where = list(CLIP_SET_DEFAULTS), f"for captions without encoder={CLIP!r}"
+            unused, where = ["variant", "checkpoint", "long_captions"], f"for captions without encoder={CLIP!r}"
         # Options of load time may be those of other calls.
         of_call = [name for name in unused if options[name] is not self.load_options[name]]
         self.check_unused(options, of_call, where)
@@ -761,17 +811,6 @@ class ClipSetModule(EmbeddingModule):
         """Raise unless both sides have as many rows, and no row is too large or too small."""
         check_set_counts(columns, sizes)
         self.check_sizes(list(zip(*sizes, strict=True)), columns, options)
-
-
-def check_clip_set_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of `CLIP_SET_DEFAULTS` have legal values."""
-    check_clip_options({name: options[name] for name in CLIP_SET_DEFAULTS})
-    encoder = options["encoder"]
-    if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
-        raise ValueError(
-            f"long_texts: expected 'truncate' with encoder={CLIP!r}, got 'window'. Give long_captions='window', which "
-            "is the option of the CLIP."
-        )
 
 
 def check_one_of_each(

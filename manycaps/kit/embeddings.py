@@ -23,12 +23,14 @@ from .base import (
     NOT_ROWS,
     CollectionModule,
     Floats,
+    Option,
     as_list,
-    check_choice,
+    check_device,
+    check_each,
     check_installed,
     check_loaded_tensors,
     check_no_table,
-    check_whole_number,
+    defaults_of,
     file_sha256,
     is_folder,
     is_in_house_form,
@@ -36,11 +38,14 @@ from .base import (
     is_regular_file,
     local_path,
     no_such_path,
+    one_of,
     path_state,
     read_json,
     reason_of,
     shown_path,
     shown_value,
+    value_table,
+    whole_number,
     without_torch,
 )
 from .tokenization import tokenize
@@ -614,22 +619,6 @@ HUB_TIMEOUT = 10
 # Number formats of the model's arithmetic.
 DTYPES = ("float32", "bfloat16", "float16")
 
-# Options of the encoder, with their defaults; the same in every module that embeds text. long_texts "truncate" drops
-# what a model does not read, "window" reads runs of whole sentences.
-ENCODER_DEFAULTS: Mapping[str, Any] = {
-    "encoder": DEFAULT_ENCODER,
-    "device": "auto",
-    "dtype": "float32",
-    "batch_size": 64,
-    "long_texts": "truncate",
-}
-
-# Options of what is made of captions: they have no effect beside ready embeddings.
-OF_CAPTIONS = (
-    *("tokenizer", "language_model", "document_frequency", "meteor15_data", "variant", "checkpoint", "long_captions"),
-    *ENCODER_DEFAULTS,
-)
-
 # Word pieces that a tokenizer adds to those of a text, at most: its marks of beginning and end.
 MOST_MARKS = 8
 
@@ -648,25 +637,69 @@ BATCHES_PER_STEP = 16
 logger = logging.getLogger(__name__)
 
 
-def check_encoder_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of `ENCODER_DEFAULTS` have legal values."""
-    encoder, device = options["encoder"], options["device"]
+def check_encoder(name: str, encoder: object) -> None:
+    """Raise unless `encoder` is a name, a path or a function."""
     if not isinstance(encoder, str | os.PathLike) and not callable(encoder):
         raise TypeError(
-            f"encoder: expected a model's name or folder, or a function from captions to vectors, got "
+            f"{name}: expected a model's name or folder, or a function from captions to vectors, got "
             f"{type(encoder).__name__}. Leave it out for {DEFAULT_ENCODER}."
         )
-    if not isinstance(device, str):
-        raise TypeError(f"device: expected a name, got {type(device).__name__}. Give for example 'cuda:0', or 'auto'.")
-    check_choice("dtype", options["dtype"], DTYPES)
-    check_whole_number("batch_size", options["batch_size"], 1)
-    check_choice("long_texts", options["long_texts"], LONG_TEXTS)
+
+
+# Options of the encoder; the same in every module that embeds text.
+ENCODER_OPTIONS: dict[str, Option] = {
+    "encoder": Option(
+        DEFAULT_ENCODER,
+        check_encoder,
+        "Name or folder of a sentence-transformers model, or a function from a list of distinct captions to a "
+        "floating-point array of shape (n, d). For captions in languages other than English, give a multilingual "
+        "model, such as `sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2`. Values of different models "
+        "cannot be compared.",
+    ),
+    "device": Option("auto", check_device, '`"auto"` (the best available one), or for example `"cuda:0"`.'),
+    "dtype": Option(
+        "float32", one_of(DTYPES), 'For the model\'s arithmetic: `"float32"`, `"bfloat16"` or `"float16"`.'
+    ),
+    "batch_size": Option(64, whole_number(1), "Captions embedded at once."),
+    "long_texts": Option(
+        "truncate",
+        one_of(LONG_TEXTS),
+        "What to do with texts that are longer than the model reads (256 word pieces for the default): "
+        '`"truncate"` drops their ends and warns; `"window"` reads runs of whole sentences and takes the mean of '
+        "their vectors.",
+    ),
+}
+
+ENCODER_DEFAULTS = defaults_of(ENCODER_OPTIONS)
+
+# Options of what is made of captions: they have no effect beside ready embeddings.
+OF_CAPTIONS = (
+    *("tokenizer", "language_model", "document_frequency", "meteor15_data", "variant", "checkpoint", "long_captions"),
+    *ENCODER_DEFAULTS,
+)
+
+# What a result has of texts that are longer than the encoder reads.
+LONG_TEXT_VALUES = value_table("""
+    n_truncated, n_windowed | | | texts of which words were not read, where the model says how much it reads; with
+        `long_texts="window"` those read in several windows
+""")
+
+
+def check_long_texts(options: Mapping[str, Any]) -> None:
+    """Raise if windows are asked for of an encoder that reads texts as a whole."""
+    encoder = options["encoder"]
     if options["long_texts"] == "window" and (callable(encoder) or is_word_vectors(encoder)):
         kind = "a function" if callable(encoder) else "word vectors"
         raise ValueError(
             f"long_texts: expected 'truncate' beside {kind} as encoder, got 'window'. Leave it out: texts are read "
             "as a whole."
         )
+
+
+def check_encoder_options(options: Mapping[str, Any]) -> None:
+    """Raise unless the options of `ENCODER_OPTIONS` have legal values, and fit each other."""
+    check_each(ENCODER_OPTIONS, options)
+    check_long_texts(options)
 
 
 def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:

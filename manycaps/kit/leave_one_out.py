@@ -19,7 +19,6 @@ from .base import (
     TokenRows,
     check_choice,
     check_confidence_level,
-    check_whole_number,
     first_largest,
     shown_value,
 )
@@ -573,15 +572,6 @@ def check_metrics(metrics: object) -> None:
         check_choice(f"metrics[{i}]", metric, METRICS)
         if metric in metrics[:i]:
             raise ValueError(f"metrics[{i}]: expected each metric once, got {shown_value(metric)} again. Remove one.")
-
-
-def check_numbers(n_iterations: object, n_references: object, n_hypotheses: object, seed: object) -> None:
-    """Raise unless the numbers of iterations, references and hypotheses, and the seed, are legal."""
-    check_whole_number("n_iterations", n_iterations, 1, MOST_ITERATIONS)
-    if n_references is not None:
-        check_whole_number("n_references", n_references, 1, MOST_REFERENCES)
-    check_whole_number("n_hypotheses", n_hypotheses, 1, MOST_REFERENCES)
-    check_whole_number("seed", seed, 0)
 
 
 def least_sizes(metric: str, n_hypotheses: int, estimator: str) -> tuple[int, int]:

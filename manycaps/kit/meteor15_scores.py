@@ -23,6 +23,8 @@ from .base import (
     CaptionRows,
     Floats,
     Ints,
+    Option,
+    by_value,
     check_choice,
     file_sha256,
     first_largest,
@@ -611,10 +613,26 @@ def check_data_source(source: object) -> None:
         )
 
 
+METEOR15_DATA: dict[str, Option] = {
+    "meteor15_data": Option(
+        None,
+        by_value(check_data_source),
+        "Of METEOR 1.5: path of `meteor-1.5.jar`, or of a folder that holds it, with `data/paraphrase-en.gz` "
+        "beside it; by default that of the package pycocoevalcap (`pip install pycocoevalcap`), which is compiled "
+        "once, at the first use, in about 10 seconds.",
+    )
+}
+
+
 def check_language(language: object, function_words: object, paraphrases: object) -> None:
     """Raise unless these are a language, whose function words count, and None or the path of its paraphrases."""
     check_choice("language", language, LANGUAGES)
     check_choice("function_words", function_words, FUNCTION_WORDS)
+    check_paraphrases(paraphrases)
+
+
+def check_paraphrases(paraphrases: object) -> None:
+    """Raise unless `paraphrases` is None or a path."""
     if paraphrases is not None and not isinstance(paraphrases, str | os.PathLike):
         raise TypeError(
             f"paraphrases: expected the path of a file such as paraphrase-de.gz, got {type(paraphrases).__name__}. "

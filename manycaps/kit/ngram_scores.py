@@ -15,7 +15,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from .base import Floats, Ints, Masks, TokenList, TokenRows, check_count_table, joint_rows, path_state, read_count_table
+from .base import (
+    Floats,
+    Ints,
+    Masks,
+    Option,
+    TokenList,
+    TokenRows,
+    by_value,
+    check_count_table,
+    joint_rows,
+    path_state,
+    read_count_table,
+)
 from .tokenization import RowTexts, ngram_tokens, same_tokens
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -404,6 +416,18 @@ def check_document_frequency(source: object) -> None:
     """Raise unless `source` is None, a mapping, or the path of a file that exists; the table itself is not read."""
     if source is not None:
         check_count_table(source, "document_frequency", "", HOW_TO_MAKE_A_TABLE)
+
+
+DOCUMENT_FREQUENCY: dict[str, Option] = {
+    "document_frequency": Option(
+        None,
+        by_value(check_document_frequency),
+        'A table: a mapping of the layout `{"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}`, or '
+        "the path of a JSON file that holds one; `manycaps count-document-frequency` makes one from a caption "
+        "file. By default they are counted in the references, one document per row: values then depend on which "
+        "rows are given, and at least two are needed.",
+    )
+}
 
 
 def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) -> DocumentFrequency:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Ints, Masks, check_installed, has_character, reason_of, shown_value
+from .base import Ints, Masks, Option, by_value, check_installed, has_character, reason_of, shown_value
 
 # --------------------------------------------------------------------------------------------------------------------
 # Tokens of the COCO caption code without Java: Stanford's Penn Treebank tokenizer, standard library only.
@@ -956,3 +956,19 @@ def _is_tagged_word(word: object) -> bool:
 def _import_spacy(wanted_by: str) -> Any:
     check_installed(["spacy"], wanted_by, "Run `pip install spacy`.")
     return importlib.import_module("spacy")
+
+
+# The option of modules that read tokens.
+TOKENIZER: dict[str, Option] = {
+    "tokenizer": Option(
+        "ptb",
+        by_value(check_tokenizer),
+        '`"ptb"` (the tokens of the COCO caption code, lower-case and without punctuation, in pure Python), '
+        "another name, or a function from a caption to its list of tokens. For other languages, give a name: "
+        '`"zh-jieba"`, `"th"` (pythainlp), `"spacy:de"` and the like (spaCy\'s; also an installed pipeline), or '
+        '`"char-caption"`, `"13a-caption"`, `"intl-caption"`, `"zh-caption"`, `"ja-mecab-caption"`, '
+        '`"ko-mecab-caption"`, `"spm-caption"` (sacrebleu\'s), all of them in lower case, in Unicode\'s form NFKC '
+        "and without punctuation. Without `-caption` the tokens are exactly sacrebleu's, with letter case and "
+        "punctuation. They need `pip install 'manycaps[languages]'`; `\"none\"` splits at white space.",
+    )
+}

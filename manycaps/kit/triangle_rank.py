@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .base import Option, one_of
 from .caption_sets import TIE_TOLERANCE, Comparison, SplitsOfRow, both_candidates, in_row_scales
 
 # "per_side" is the sum of a Q for each kind of triangle; "pooled" is equation 4, one Q over both kinds.
@@ -47,6 +48,17 @@ def check_statistic_sizes(
                 f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at most {MAX_PER_SIDE_TEXTS} captions in all for "
                 f"p-values with statistic='per_side', got {sum(size)}. Use statistic='pooled', or p_value='none'."
             )
+
+
+# Of every module of triangle ranks.
+STATISTIC: dict[str, Option] = {
+    "statistic": Option(
+        "per_side",
+        one_of(STATISTICS),
+        '`"per_side"` (one Q for each kind of triangle, added, as the authors\' program does) or `"pooled"` '
+        "(equation 4 of the paper as printed, in which opposite deviations of the two kinds cancel).",
+    )
+}
 
 
 class TriangleRanks:

@@ -64,6 +64,16 @@ class EmbeddingRows(NamedTuple):
         return candidates, references
 
 
+# Ready columns for compute only: vectors.
+VECTORS = {
+    "prediction_embeddings, reference_embeddings": (
+        "ready vectors in place of predictions and references, for compute only: n_rows floating-point arrays of "
+        "shape (n_texts, d), or one array of shape (n_rows, n_texts, d). They do not go through evaluate's table, "
+        "so in distributed runs gather them yourself."
+    )
+}
+
+
 class EmbeddingModule(DistributionModule):
     """The contract of modules that compare two sets of embedded captions per row.
 

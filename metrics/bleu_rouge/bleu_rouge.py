@@ -2,59 +2,48 @@
 
 import evaluate
 
-from .base import COCO_CITATION, About, CollectionModule, check_flag, scored_result, signature
+from .base import CAPTIONS, COCO_CITATION, DETAILS, About, CollectionModule, scored_result, signature, value_table
 from .ngram_scores import candidate_scores, corpus_bleu
-from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
 BLEU counts the n-grams that a caption has in common with human captions, ROUGE-L the longest common subsequence. Both
 are computed as the COCO caption code computes them, for the corpus as papers report it, and for every caption.
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings.
-    tokenizer: "ptb" (default, the tokens of the COCO caption code), another name of a tokenizer, or a function from a
-        caption to its tokens.
-    details: True adds per-row lists and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    bleu_1_corpus, bleu_2_corpus, bleu_3_corpus, bleu_4_corpus: BLEU of all candidates together, 0 to 1, higher is
-        better: what the COCO caption code and papers report.
-    rouge_l: mean over rows of ROUGE-L, 0 to 1, higher is better: what they report.
-    bleu_1, bleu_2, bleu_3, bleu_4: mean over rows of BLEU of single captions, 0 to 1; another number.
-    n_rows: number of rows.
-    ..._per_row, ..._per_candidate, signature: with details.
-Examples:
-    >>> bleu_rouge = evaluate.load("metrics/bleu_rouge")  # on the Hub: "manycaps/bleu_rouge"
-    >>> result = bleu_rouge.compute(
-    ...     predictions=["a man watches a film", "a dog runs"],
-    ...     references=[["a man watches a movie", "a person in a cinema"], ["a dog is running on the beach"]],
-    ... )
-    >>> {key: round(result[key], 4) for key in ("bleu_1_corpus", "bleu_4_corpus", "rouge_l")}
-    {'bleu_1_corpus': 0.4549, 'bleu_4_corpus': 0.3606, 'rouge_l': 0.5865}
+_EXAMPLES = """
+>>> bleu_rouge = evaluate.load("metrics/bleu_rouge")  # on the Hub: "manycaps/bleu_rouge"
+>>> result = bleu_rouge.compute(
+...     predictions=["a man watches a film", "a dog runs"],
+...     references=[["a man watches a movie", "a person in a cinema"], ["a dog is running on the beach"]],
+... )
+>>> {key: round(result[key], 4) for key in ("bleu_1_corpus", "bleu_4_corpus", "rouge_l")}
+{'bleu_1_corpus': 0.4549, 'bleu_4_corpus': 0.3606, 'rouge_l': 0.5865}
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class BleuRouge(CollectionModule, evaluate.Metric):
     """BLEU and ROUGE-L of captions against human captions, as an evaluate module."""
 
     ABOUT = About(
         _DESCRIPTION,
         COCO_CITATION,
-        _KWARGS_DESCRIPTION,
+        _EXAMPLES,
         ["https://aclanthology.org/P02-1040", "https://aclanthology.org/W04-1013"],
     )
-    OWN_COLUMNS = ("predictions", "references")
-    DEFAULTS = {"tokenizer": "ptb", "details": False}
+    COLUMNS = CAPTIONS
+    OPTIONS = TOKENIZER | DETAILS
+    VALUES = value_table("""
+        bleu_1_corpus, bleu_2_corpus, bleu_3_corpus, bleu_4_corpus | 0 to 1 | higher | BLEU of all candidates together:
+            their n-grams and lengths are summed first. Papers report this
+        rouge_l | 0 to 1 | higher | mean over rows of the mean over a row's candidates of ROUGE-L. Papers report this
+        bleu_1, bleu_2, bleu_3, bleu_4 | 0 to 1 | higher | mean over rows of BLEU of single captions, which is not the
+            BLEU of the corpus
+        n_rows | | | number of rows
+        ..._per_row, ..._per_candidate | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
     token_finder = token_finder
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_tokenizer(options["tokenizer"])
-        check_flag("details", options["details"])
 
     def _compute(self, predictions, references, options):
         return self.scored(predictions, references, options)[0]

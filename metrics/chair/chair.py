@@ -2,7 +2,20 @@
 
 import evaluate
 
-from .base import About, CollectionModule, check_confidence_level, check_flag, signature
+from .base import (
+    CAPTIONS,
+    DETAILS,
+    INTERVALS,
+    About,
+    CollectionModule,
+    Option,
+    by_value,
+    checked_beside_rows,
+    checked_together,
+    or_none,
+    signature,
+    value_table,
+)
 from .caption_sets import check_clusters
 from .object_words import checked_objects, coco_vocabulary, compared_rows, object_sums, object_values, own_vocabulary
 from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
@@ -23,74 +36,77 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of human captions; may be left out where objects are given.
-    objects: n_rows lists of names of objects in the image, such as COCO's instances; default: what references name.
-        With both, an object is in the image if either says so.
-    vocabulary: mapping from names of objects to lists of words; default: COCO's 80 objects, with the published
-        synonyms.
-    tokenizer: name of a tokenizer, or a function from a caption to its words; default: English words in the singular
-        form, as the published program reads them.
-    confidence_level: for example 0.95 adds intervals; default: none.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    details: True adds per-row and per-candidate lists and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    chair_i: share of the mentions of objects that are hallucinated, 0 to 1, lower is better; NaN without a mention.
-    chair_s: share of the captions that name an object which is not in the image, 0 to 1, lower is better; mean over
-        rows.
-    recall: share of the objects in the image that the captions name, 0 to 1, higher is better.
-    chair_i_of_people, chair_s_of_people, recall_of_people: the same of the references, each by the ground truth without
-        it; NaN where no row has two references, or one beside objects.
-    chair_s_beside_people: chair_s by the same ground truths: share of the captions that name an object which none of
-        the other people names.
-    chair_s_gap: chair_s_beside_people less chair_s_of_people, -1 to 1; 0 for people.
-    chair_p_value: of this gap, two-sided; NaN below 50 rows, as is the interval of the gap.
-    n_rows: number of rows.
-    ..._ci_low, ..._ci_high: with confidence_level, ends of the intervals of chair_s and chair_s_gap.
-    chair_s_per_row: with details.
-    chair_s_beside_people_per_row, chair_s_of_people_per_row: with details.
-    objects_per_candidate, hallucinated_per_candidate: with details, [object, word, number of its token] of each
-        mention.
-    signature: with details.
-Examples:
-    >>> chair = evaluate.load("metrics/chair")  # on the Hub: "manycaps/chair"
-    >>> result = chair.compute(
-    ...     predictions=["a puppy on a bed", "two men on a bench"],
-    ...     references=[["a dog sleeps", "a dog lies on the floor"], ["men on a bench", "people sit on a bench"]],
-    ...     details=True,
-    ... )
-    >>> result["chair_i"], result["chair_s"], result["chair_s_of_people"]
-    (0.25, 0.5, 0.0)
-    >>> result["hallucinated_per_candidate"][0]
-    [[['bed', 'bed', 4]]]
+_EXAMPLES = """
+>>> chair = evaluate.load("metrics/chair")  # on the Hub: "manycaps/chair"
+>>> result = chair.compute(
+...     predictions=["a puppy on a bed", "two men on a bench"],
+...     references=[["a dog sleeps", "a dog lies on the floor"], ["men on a bench", "people sit on a bench"]],
+...     details=True,
+... )
+>>> result["chair_i"], result["chair_s"], result["chair_s_of_people"]
+(0.25, 0.5, 0.0)
+>>> result["hallucinated_per_candidate"][0]
+[[['bed', 'bed', 4]]]
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+def vocabulary_of(options):
+    """Return the vocabulary that the options name."""
+    tokenizer = options["tokenizer"]
+    words = None if tokenizer is None else lambda text: tokenize_rows([[text]], tokenizer)[0][0]
+    if options["vocabulary"] is not None:
+        return own_vocabulary(options["vocabulary"], words)
+    return coco_vocabulary() if words is None else coco_vocabulary()._replace(words=words)
+
+
 class Chair(CollectionModule, evaluate.Metric):
     """Hallucinated objects of captions, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/1809.02156"])
-    OWN_COLUMNS = ("predictions", "references")
-    DEFAULTS = {
-        "objects": None,
-        "vocabulary": None,
-        "tokenizer": None,
-        "confidence_level": None,
-        "clusters": None,
-        "details": False,
-    }
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        if options["tokenizer"] is not None:
-            check_tokenizer(options["tokenizer"])
-        vocabulary_of(options)
-        check_confidence_level(options["confidence_level"])
-        check_flag("details", options["details"])
+    ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES, ["https://arxiv.org/abs/1809.02156"])
+    COLUMNS = CAPTIONS | {"references": ("n_rows lists of human captions; may be left out where `objects` are given.")}
+    OPTIONS = (
+        {
+            "objects": Option(
+                None,
+                checked_beside_rows,
+                'n_rows lists of names of objects in the image, such as COCO\'s instances: `[["dog", "bed"], []]`; by '
+                "default what references name. With both, an object is in the image if either says so: the published "
+                "way.",
+            ),
+            "vocabulary": Option(
+                None,
+                checked_together,
+                'Your own objects, `{"dog": ["puppy", "hound"], "traffic light": []}`; a name is among its words. By '
+                "default COCO's 80 objects, with the published synonyms.",
+            ),
+            "tokenizer": Option(
+                None,
+                or_none(by_value(check_tokenizer)),
+                "A name or a function, for other languages: words are looked up as it gives them. By default NLTK's "
+                "English tokens in the singular form (TextBlob's rules, which are pattern's).",
+            ),
+        }
+        | INTERVALS
+        | DETAILS
+    )
+    CHECKS = (vocabulary_of,)
+    VALUES = value_table("""
+        chair_i | 0 to 1 | lower | share of the mentions of objects that are hallucinated; NaN without a mention
+        chair_s | 0 to 1 | lower | share of the captions that name an object which is not in the image, mean over rows
+        recall | 0 to 1 | higher | share of the objects in the image that the captions name
+        chair_i_of_people, chair_s_of_people, recall_of_people | 0 to 1 | | the same of the references, each by the
+            ground truth without it; NaN where no row has two references, or one beside objects
+        chair_s_beside_people | 0 to 1 | lower | `chair_s` by the same ground truths, so that it is comparable
+        chair_s_gap | -1 to 1 | lower | `chair_s_beside_people` less `chair_s_of_people`; 0 for people
+        chair_p_value | 0 to 1 | | of the gap, two-sided: Student's over rows, or clusters; NaN below 50, as is the
+            interval of the gap
+        n_rows | | | number of rows
+        ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of `chair_s` and `chair_s_gap`
+        chair_s_per_row, chair_s_beside_people_per_row, chair_s_of_people_per_row | | | with `details`
+        objects_per_candidate, hallucinated_per_candidate | | | with `details`: `[object, word, number of its token]` of
+            each mention
+        signature | | | with `details`: everything that determines the numbers
+    """)
 
     def has_token(self, options):
         """Return the function that says whether something of a caption is read with these options."""
@@ -139,15 +155,6 @@ class Chair(CollectionModule, evaluate.Metric):
             "objects": "given" if options["objects"] is not None else None,
             "confidence_level": options["confidence_level"],
         }
-
-
-def vocabulary_of(options):
-    """Return the vocabulary that the options name."""
-    tokenizer = options["tokenizer"]
-    words = None if tokenizer is None else lambda text: tokenize_rows([[text]], tokenizer)[0][0]
-    if options["vocabulary"] is not None:
-        return own_vocabulary(options["vocabulary"], words)
-    return coco_vocabulary() if words is None else coco_vocabulary()._replace(words=words)
 
 
 def details_of(rows):

@@ -2,83 +2,90 @@
 
 import evaluate
 
-from .base import COCO_CITATION, About, CollectionModule, check_choice, check_flag, scored_result, signature
+from .base import (
+    CAPTIONS,
+    COCO_CITATION,
+    DETAILS,
+    About,
+    CollectionModule,
+    Option,
+    check_flag,
+    one_of,
+    scored_result,
+    signature,
+    value_table,
+)
 from .coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_numbers, corpus_sums
-from .meteor15_scores import check_data_source, load_lexicon
+from .meteor15_scores import METEOR15_DATA, load_lexicon
 from .meteor15_search import LANGUAGES, stemmer_version
-from .ngram_scores import check_document_frequency, reloaded_table
-from .tokenization import check_tokenizer, ngram_tokens, token_finder, tokenizer_name
+from .ngram_scores import DOCUMENT_FREQUENCY, reloaded_table
+from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
 _DESCRIPTION = """
 The evaluation of captions as the COCO caption code (pycocoevalcap) does it: BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr,
 which is CIDEr-D. The same tokens and the same numbers, without Java, for the corpus and for every caption.
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings.
-    tokenizer: "ptb" (default, the tokens of the COCO caption code), a name for other languages such as "zh-jieba" or
-        "spacy:de", or a function from a caption to its tokens.
-    language: of METEOR 1.5, "en" (default), "de", "fr", "es", "cs" or "ru".
-    document_frequency: a table of document frequencies for CIDEr, a JSON file or a mapping; default: counted in the
-        references of this call, as the COCO caption code does.
-    meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
-    best_of: True adds the numbers of the best candidate of every row, by each number itself; default False.
-    details: True adds per-row lists and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    Bleu_1, Bleu_2, Bleu_3, Bleu_4, METEOR: of all candidates together, from summed statistics, 0 to 1, higher is
-        better.
-    ROUGE_L, CIDEr: mean over rows of the mean over a row's candidates; 0 to 1, and 0 to 10. CIDEr of one row is NaN
-        without a table: one document has no document frequencies.
-    Bleu_4_mean, METEOR_mean: mean over rows of the values of single candidates; other numbers.
-    n_rows: number of rows.
-    ..._best_of, Bleu_4_best_of_mean, METEOR_best_of_mean: with best_of.
-    ..._per_row, ..._per_candidate, ..._best_of_per_row, signature: with details.
-Examples:
-    >>> coco_caption = evaluate.load("metrics/coco_caption")  # on the Hub: "manycaps/coco_caption"
-    >>> result = coco_caption.compute(
-    ...     predictions=["a man watches a film", "a dog runs"],
-    ...     references=[["A man watches a movie.", "a person in a cinema"], ["A dog is running on the beach"]],
-    ... )
-    >>> {key: round(result[key], 3) for key in ("Bleu_4", "METEOR", "ROUGE_L", "CIDEr")}
-    {'Bleu_4': 0.361, 'METEOR': 0.396, 'ROUGE_L': 0.587, 'CIDEr': 2.192}
+_EXAMPLES = """
+>>> coco_caption = evaluate.load("metrics/coco_caption")  # on the Hub: "manycaps/coco_caption"
+>>> result = coco_caption.compute(
+...     predictions=["a man watches a film", "a dog runs"],
+...     references=[["A man watches a movie.", "a person in a cinema"], ["A dog is running on the beach"]],
+... )
+>>> {key: round(result[key], 3) for key in ("Bleu_4", "METEOR", "ROUGE_L", "CIDEr")}
+{'Bleu_4': 0.361, 'METEOR': 0.396, 'ROUGE_L': 0.587, 'CIDEr': 2.192}
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class CocoCaption(CollectionModule, evaluate.Metric):
     """BLEU, METEOR 1.5, ROUGE-L and CIDEr-D of captions against human captions, as an evaluate module."""
 
     ABOUT = About(
         _DESCRIPTION,
         COCO_CITATION,
-        _KWARGS_DESCRIPTION,
+        _EXAMPLES,
         ["https://arxiv.org/abs/1504.00325", "https://github.com/tylin/coco-caption"],
     )
-    OWN_COLUMNS = ("predictions", "references")
-    DEFAULTS = {
-        "tokenizer": "ptb",
-        "language": "en",
-        "document_frequency": None,
-        "meteor15_data": None,
-        "best_of": False,
-        "details": False,
-    }
+    COLUMNS = CAPTIONS
+    OPTIONS = (
+        TOKENIZER
+        | {
+            "language": Option(
+                "en",
+                one_of(LANGUAGES),
+                'Of METEOR 1.5: `"en"`, `"de"`, `"fr"`, `"es"`, `"cs"` or `"ru"`, as in meteor15.',
+            )
+        }
+        | DOCUMENT_FREQUENCY
+        | METEOR15_DATA
+        | {
+            "best_of": Option(
+                False,
+                check_flag,
+                "`True` adds the numbers of the best candidate of every row: an oracle, which chooses separately for "
+                "each number.",
+            )
+        }
+        | DETAILS
+    )
+    VALUES = value_table("""
+        Bleu_1, Bleu_2, Bleu_3, Bleu_4, METEOR | 0 to 1 | higher | of all candidates together: their statistics are
+            summed first. Papers report this
+        ROUGE_L | 0 to 1 | higher | mean over rows of the mean over a row's candidates. Papers report this
+        CIDEr | 0 to 10 | higher | the same. Papers report this. NaN for a single row without a table of document
+            frequencies
+        Bleu_4_mean, METEOR_mean | 0 to 1 | higher | mean over rows of the values of single candidates, which is not the
+            corpus score
+        n_rows | | | number of rows
+        ..._best_of, Bleu_4_best_of_mean, METEOR_best_of_mean | | higher | with `best_of`: as those above, of the best
+            candidate of every row
+        ..._per_row, ..._per_candidate, ..._best_of_per_row | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
     token_finder = token_finder
     progress = evaluate.utils.logging.tqdm
     CACHED = frozenset({"table"})
     table = None
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_tokenizer(options["tokenizer"])
-        check_choice("language", options["language"], LANGUAGES)
-        check_document_frequency(options["document_frequency"])
-        check_data_source(options["meteor15_data"])
-        check_flag("best_of", options["best_of"])
-        check_flag("details", options["details"])
 
     def _compute(self, predictions, references, options):
         return self.scored(predictions, references, options)[0]

@@ -3,20 +3,24 @@
 import evaluate
 
 from .base import (
+    CAPTIONS,
+    DETAILS,
     PAC_CITATION,
     About,
     CollectionModule,
-    check_choice,
-    check_flag,
+    Option,
+    by_value,
+    one_of,
     scored_result,
     signature,
-    with_shared_parts,
+    value_table,
 )
+from .clip_checkpoints import check_model
 from .clip_encoder import (
-    CLIP_CALL_DEFAULTS,
-    CLIP_LOAD_DEFAULTS,
+    CLIP_CALL_OPTIONS,
+    CLIP_LOAD_OPTIONS,
+    LONG_CAPTION_VALUES,
     ClipEncoder,
-    check_clip_options,
     check_item_count,
     check_video_column,
     count_long_texts,
@@ -44,7 +48,6 @@ from .videos import as_video_source, check_frames, decoder_name, video_size
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .caption_sets import exact_splits as exact_splits
-from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
 from .embeddings import paired_cosines as paired_cosines
 from .images import stored_value as stored_value
@@ -70,86 +73,91 @@ _CITATION = (
     + PAC_CITATION
 )
 
-_KWARGS_DESCRIPTION = with_shared_parts(
-    "emscore_pac",
-    """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    videos: n_rows videos: paths, encoded bytes, lists, arrays or tensors of images, arrays of frame features
-        (n_frames, d), or a `datasets` column.
-    references: n_rows lists of reference captions, or n_rows strings, with the configuration "references" only.
-    idf: False (default) weights all tokens alike; True by their inverse document frequency in the references, without
-        them in the candidates; or a table {"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}, or the
-        path of a JSON file with one.
-    reference_aggregation: "authors" (default; the largest of each value by itself) or "equation_8" (the reference with
-        the largest score).
-    frames: "all" (default), or how many, evenly spread; the same for all rows of a compute.
-    long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
-        "window" reads them in runs of whole sentences; the whole caption is then the mean of these. Both are counted.
-    batch_size: frames encoded at once, default 64.
-    n_workers: videos decoded at the same time; default one for each processor core, at most 8.
-    details: True adds per-row lists and the signature; default False.
-    At load time only:
-    config_name: "default" (video only) or "references".
-    variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32",
-        "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out.
-    <load options of CLIP>
-Returns:
-    emscore_pac: mean over rows of the mean over a row's candidates of (coarse + fine_f) / 2, at most 1 for positive
-        cosines; higher is better.
-    coarse: cosine of the whole caption and the whole video.
-    fine_precision, fine_recall, fine_f: over words, over frames, and their harmonic mean.
-    full_precision, full_recall: (coarse + fine_precision) / 2 and (coarse + fine_recall) / 2.
-    n_rows: number of rows.
-    n_truncated: captions of which words were not read; n_windowed: with "window", captions read in several windows.
-    reference_..., combined_...: with references, each of these values against the references, and the mean of both.
-    ..._per_row, ..._per_candidate, signature: with details.
-Examples:
-    >>> emscore = evaluate.load("metrics/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
-    >>> emscore.compute(predictions=["a dog runs"], videos=["dog.mp4"], frames=10)  # doctest: +SKIP
-    >>> import numpy as np
-    >>> caption = text_of_windows([np.array([[1.0, 0.0], [0.0, 1.0]])], [np.ones(2)])
-    >>> match_video(caption, np.array([[0.0, 2.0]]))
-    Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666)
-""",
-)
+_EXAMPLES = """
+>>> emscore = evaluate.load("metrics/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+>>> emscore.compute(predictions=["a dog runs"], videos=["dog.mp4"], frames=10)  # doctest: +SKIP
+>>> import numpy as np
+>>> caption = text_of_windows([np.array([[1.0, 0.0], [0.0, 1.0]])], [np.ones(2)])
+>>> match_video(caption, np.array([[0.0, 2.0]]))
+Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666)
+"""
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class EmscorePac(CollectionModule, evaluate.Metric):
     """EMScore of captions and videos, as an evaluate module."""
 
     ABOUT = About(
-        _DESCRIPTION,
-        _CITATION,
-        _KWARGS_DESCRIPTION,
-        ["https://arxiv.org/abs/2303.12112", "https://arxiv.org/abs/2111.08919"],
+        _DESCRIPTION, _CITATION, _EXAMPLES, ["https://arxiv.org/abs/2303.12112", "https://arxiv.org/abs/2111.08919"]
     )
-    OWN_COLUMNS = ("predictions", "videos")
+    COLUMNS = CAPTIONS | {
+        "videos": (
+            "n_rows videos: a path, the bytes of a file, its frames as images (a list of them, or an array or "
+            "tensor of shape (n_frames, height, width, 3)), a `datasets` column of `Video(decode=False)`, or of "
+            "`Video()`, which `datasets` decodes with torchcodec (`pip install torchcodec`), or an array of "
+            "floats of shape (n_frames, d) with the features of the frames. Any iterable is accepted, including a "
+            "generator. A web address is refused."
+        ),
+        "references": (
+            'n_rows lists of human captions, or n_rows strings, with the configuration `"references"` only.'
+        ),
+    }
+    OPTIONS = (
+        {
+            "idf": Option(
+                False,
+                by_value(check_idf),
+                "`False` weights all tokens alike; `True` by their inverse document frequency in the references or, "
+                "without references, in the candidates, each caption being one document: a row's score then depends "
+                'on the other rows\' words. Or a table of a corpus, `{"n_documents": 8092, "document_frequency": '
+                '{"dog</w>": 312, ...}}`, or the path of its JSON file, which `manycaps count-token-frequency` makes. '
+                "The published numbers use the English training captions of VATEX.",
+            ),
+            "reference_aggregation": Option(
+                "authors",
+                one_of(REFERENCE_AGGREGATIONS),
+                '`"authors"` (the largest P, R, F and coarse value over the references, each by itself, as the '
+                'authors\' program does) or `"equation_8"` (the reference with the largest score).',
+            ),
+            "frames": Option(
+                "all",
+                by_value(check_frames),
+                '`"all"`, or a number of them, evenly spread by the authors\' rule (`linspace(0, n - 1, frames)`, '
+                "rounded down, so the first and the last frame are always included, and some frames of a short clip "
+                "occur twice). The published VATEX-EVAL numbers use 10. Rows that are added before `compute` use the "
+                "number given at load time.",
+            ),
+        }
+        | CLIP_CALL_OPTIONS
+        | DETAILS
+        | CLIP_LOAD_OPTIONS
+    )
+    CHECKS = (check_model,)
+    VALUES = (
+        value_table("""
+        emscore_pac | at most 1; at least 0 for positive cosines | higher | mean over rows of the mean over a row's
+            candidates of (coarse + fine_f) / 2
+        coarse | -1 to 1 | higher | cosine of the whole caption and the whole video; NaN where the frames' features
+            cancel out
+        fine_precision, fine_recall | -1 to 1 | higher | over words, the cosine of each with its best frame, and over
+            frames, with its best word
+        fine_f | | higher | 2 P R / (P + R), between P and R where both are positive; no bounds where they have opposite
+            signs
+        full_precision, full_recall | | higher | (coarse + fine_precision) / 2 and (coarse + fine_recall) / 2
+        n_rows | | | number of rows
+        reference_..., combined_... | | higher | with the configuration `"references"`: each of these values against the
+            references, and the mean of both sides. The combined score is the one that papers report
+        ..._per_row, ..._per_candidate | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
+        + LONG_CAPTION_VALUES
+    )
     # What a caption is compared with: its video, or also reference captions.
     CONFIG_COLUMNS = {"references": "references"}
     CONFIG_NAMES = ("references",)
-    DEFAULTS = {
-        "idf": False,
-        "reference_aggregation": "authors",
-        "frames": "all",
-        "details": False,
-        **CLIP_CALL_DEFAULTS,
-        **CLIP_LOAD_DEFAULTS,
-    }
-    LOAD_OPTIONS = frozenset(CLIP_LOAD_DEFAULTS)
 
     def __init__(self, /, *args, **keywords):
         super().__init__(*args, **keywords)
         self.encoder = ClipEncoder(self.load_options, evaluate.utils.logging.tqdm)
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_clip_options(options)
-        check_idf(options["idf"])
-        check_choice("reference_aggregation", options["reference_aggregation"], REFERENCE_AGGREGATIONS)
-        check_frames(options["frames"])
-        check_flag("details", options["details"])
 
     def checked_columns(self, options, videos, **captions):
         """Check the captions and encode the videos now: only their features are kept, in place of the videos."""

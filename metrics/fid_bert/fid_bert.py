@@ -3,11 +3,11 @@
 import evaluate
 import numpy as np
 
-from .base import CHAN_CITATION, About, check_flag, with_shared_parts
-from .caption_sets import DISTRIBUTION_DEFAULTS, check_distribution_options
-from .embeddings import ENCODER_DEFAULTS, check_encoder_options
+from .base import CAPTIONS, CHAN_CITATION, About, Option, check_flag, value_table
+from .caption_sets import SET_OPTIONS, set_values
+from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, check_long_texts
 from .kernel_tests import frechet_comparison, pooled_frechet_p_value, pooled_frechet_squared
-from .vector_rows import EmbeddingModule, check_side_sizes, drawn_counts
+from .vector_rows import VECTORS, EmbeddingModule, check_side_sizes, drawn_counts
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -24,56 +24,49 @@ same image or video: the squared Fréchet distance of their sentence embeddings,
 small matrices, with exact p-values. 0 means equal means and covariances; larger values mean that the sets differ.
 """
 
-_KWARGS_DESCRIPTION = with_shared_parts(
-    "fid_bert",
-    """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings.
-        At least two captions per row in either column.
-    prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
-        n_rows floating-point arrays of shape (n_captions, d).
-    pooled: True adds the value of all candidates against all references of all rows; default False.
-    <test options>
-    <encoder>
-    <encoder options>
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    fid_bert: mean squared Fréchet distance over rows, 0 (alike) or more;
-        lower is better. It depends on the numbers of captions: compare only equal ones.
-    n_rows: number of rows.
-    <long texts>
-    <pooled results>
-    <test results>
-    fid_bert_per_row, fid_bert_excess_per_row,
-        fid_bert_p_value_per_row, signature: with details.
-Examples:
-    >>> fid_bert = evaluate.load("metrics/fid_bert")  # on the Hub: "manycaps/fid_bert"
-    >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
-    >>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
-    >>> result = fid_bert.compute(
-    ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
-    ... )
-    >>> keys = ("fid_bert", "fid_bert_excess", "fid_bert_corpus_p_value")
-    >>> {key: round(result[key], 2) for key in keys}
-    {'fid_bert': 6.22, 'fid_bert_excess': 1.13, 'fid_bert_corpus_p_value': 0.1}
-""",
-)
+_EXAMPLES = """
+>>> fid_bert = evaluate.load("metrics/fid_bert")  # on the Hub: "manycaps/fid_bert"
+>>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
+>>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
+>>> result = fid_bert.compute(
+...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
+... )
+>>> keys = ("fid_bert", "fid_bert_excess", "fid_bert_corpus_p_value")
+>>> {key: round(result[key], 2) for key in keys}
+{'fid_bert': 6.22, 'fid_bert_excess': 1.13, 'fid_bert_corpus_p_value': 0.1}
+"""
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class FidBert(EmbeddingModule, evaluate.Metric):
     """Squared Fréchet distance of sentence embeddings, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
-    DEFAULTS = {"pooled": False, **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
+    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
+    COLUMNS = CAPTIONS | {
+        "references": (
+            "n_rows lists of reference captions. Rows may have different numbers of captions: at least two "
+            "candidates and two references."
+        )
+    }
+    READY = VECTORS
+    OPTIONS = (
+        {
+            "pooled": Option(
+                False, check_flag, "`True` adds the value of all candidates against all references of all rows."
+            )
+        }
+        | ENCODER_OPTIONS
+        | SET_OPTIONS
+    )
+    CHECKS = (check_long_texts,)
+    VALUES = (
+        value_table("""
+        fid_bert | 0 or more | lower | mean squared Fréchet distance over rows; 0 for equal means and covariances. It
+            depends on the numbers of captions: compare only equal ones
+    """)
+        + LONG_TEXT_VALUES
+        + set_values("fid_bert", pooled=True)
+    )
     progress = evaluate.utils.logging.tqdm
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_flag("pooled", options["pooled"])
-        check_encoder_options(options)
-        check_distribution_options(options)
 
     def value_range(self, options):
         return 0.0, np.inf

@@ -5,16 +5,15 @@ import warnings
 import evaluate
 import numpy as np
 
-from .base import About, Effect, check_choice
+from .base import CAPTIONS, About, Effect, Option, by_value, check_choice, check_flag, one_of, value_table, whole_number
 from .caption_sets import (
     CAPTION_COLUMNS,
-    DISTRIBUTION_DEFAULTS,
     DISTRIBUTION_EFFECTS,
     IS_TESTED,
+    SET_OPTIONS,
     TIE_TOLERANCE,
     caption_rows,
     check_clusters,
-    check_distribution_options,
     text_counts,
 )
 from .caption_wording import (
@@ -25,10 +24,10 @@ from .caption_wording import (
     telling_phrases,
     wording_of,
 )
-from .embeddings import ENCODER_DEFAULTS, check_encoder_options
-from .meteor15_scores import check_data_source
+from .embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, check_long_texts
+from .meteor15_scores import METEOR15_DATA
 from .meteor_nltk import METEORS, meteor_distances, meteor_scorer, meteor_settings
-from .ngram_scores import CountsDocuments, check_document_frequency, cider_d_scores, cider_distances, frequency_settings
+from .ngram_scores import DOCUMENT_FREQUENCY, CountsDocuments, cider_d_scores, cider_distances, frequency_settings
 from .parity_tails import TAIL, TAILS, words_of
 from .parity_tests import (
     MEANS,
@@ -45,8 +44,9 @@ from .parity_tests import (
     warn_of_copies,
     warn_of_few_rows,
 )
-from .tokenization import check_tokenizer, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
+from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
 from .vector_rows import (
+    VECTORS,
     EmbeddingModule,
     check_distance_diagonals,
     check_distance_scale,
@@ -83,102 +83,18 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of at least two reference captions each; with one in every row, wording alone is measured.
-    prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
-        n_rows floating-point arrays of shape (n_captions, d), compared by their cosines.
-    distances, n_candidates: ready distances in place of both, for compute only: n_rows arrays of shape (n_texts,
-        n_texts), candidates first, and the number of candidates, one for all rows or a list of n_rows.
-    distance: "bert" (default, 1 - cosine of sentence embeddings), "meteor" (NLTK's), "meteor15" (of captioning papers),
-        "cider" (CIDEr-D), or a function of two lists of n texts that returns n distances. Of a distance that is not
-        symmetric the mean of both directions is taken.
-    p_value: of the gaps: "chi-squared" (default, closed form, right at 5 % from five rows on), "permutation"
-        (n_resamples random splits of every row), "exact" (all splits of a row; the corpus by n_resamples draws of
-        them); or "none".
-    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
-    confidence_level: for example 0.95 adds intervals; default: none.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    seed: of random splits, with which the tails of fewer than 100 rows are tested; default 0.
-    details: True adds per-row and per-candidate lists and the signature; default False.
-    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its tokens: of the wording,
-        and of distances but "bert".
-    language_model: path of the n-gram counts of a training corpus, or a mapping, for the wording; default: counted in
-        the references of all other rows, or clusters.
-    document_frequency: for "cider", path of a table, or a mapping; default: counted in the references.
-    meteor15_data: for "meteor15", path of meteor-1.5.jar, or of a folder that holds it, instead of pycocoevalcap's.
-    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
-        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
-    device: "auto" (default, the best available one), or for example "cuda:0".
-    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
-    batch_size: captions embedded at once, default 64.
-    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
-        "window", the mean over windows of whole sentences.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    human_parity_p_value: can the candidates of all rows be distinguished from human captions? Of all tests: gaps,
-        tails and wording have 0.76, 0.19 and 0.05 of the level (Bonferroni), without captions 0.8, 0.2 and 0.
-    human_parity_statistic: T2 of the gaps, for people chi-squared with two degrees of freedom (single candidates: one).
-    rows_needed: rows after which one of the tests distinguishes the candidates from human captions, 80 % of the time at
-        a level of 5 %; infinity where they show no difference. The larger, the more like people's.
-    unlike_people_share: share of the candidates that are farther from the references than 19 of 20 human captions.
-    ordinary_share: share that are nearer to the references than 19 of 20. near_duplicate_share, spread_share: share of
-        the pairs of candidates that are nearer to each other, and farther apart, than 19 of 20 pairs of human captions.
-        People give 0.05 of each, with any numbers of captions.
-    wording_gap: mean SLOR of the candidates less that of people's captions, in natural logarithms per word: how much
-        more predictable their words are, to an n-gram model of people's captions of other rows. 0 for people; below 0
-        for broken language. This and the next four keys are NaN below ten rows, or clusters, and missing where there
-        are no captions.
-    wording_p_value: two-sided, of "people wrote the candidates", by the wording gap.
-    odd_wording_share: share of the candidates that are less predictable than 19 of 20 human captions.
-    formulaic_share: share that are more predictable than 19 of 20. People give 0.05 of each.
-    faulty_share: share that are unlike people's captions by their distances, or odd by their wording; fewer is better.
-    faulty_share_of_people, odd_wording_share_of_people: the same of people's own captions, each beside the others; the
-        second is 0.05.
-    wrong_share_ci_low: with confidence_level, lower bound of the share of captions that people would not have written,
-        (unlike_people_share_ci_low - 0.05) / 0.95, at least 0.
-    copied_share: share of candidates at distance 0 from a reference.
-    fidelity_gap, diversity_gap: how much farther candidates are from people, and how much more varied, than people are,
-        in the unit of the distance; 0 for people.
-    energy_distance: 2 fidelity_gap - diversity_gap.
-    gaps_p_value, tails_p_value, human_parity_smallest_p: with details or confidence_level; p-value of the joint test of
-        both gaps; of the shares unlike people, ordinary and near-duplicate, each tested for more than people's 5 %, NaN
-        below ten rows, or 20 with two references; and the smallest p-value that sets of these sizes can have.
-    fidelity_gap_p_value, diversity_gap_p_value: with details or confidence_level, of each gap alone, two-sided.
-    copied_share_of_people, copied_share_expected: with details or confidence_level, share of references at distance 0
-        from another one; and the copied_share of people's candidates, which have one reference more to match.
-    n_rows: number of rows.
-    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
-        long_texts="window", texts read in several windows.
-    ..._ci_low, ..._ci_high: with confidence_level, ends of the intervals of rows_needed and of every share, gap and
-        distance. NaN where rows have one candidate, and a value needs two.
-    ..._per_row: with details, of every share, gap and distance, and of the p-value for "exact" and "permutation".
-    conformal_p_value_per_candidate, distance_per_candidate: with details, share of people's captions, of all rows, that
-        are at least as far from the references; and the mean distance from the references.
-    distance_histogram: with details, share of the candidates in each twentieth of people's distances, the nearest
-        first; 0.05 each for people. The first is ordinary_share, the last unlike_people_share.
-    wording_per_candidate, faulty_per_candidate: with details, SLOR; and how far each candidate is faulty, 0 to 1.
-    oddest_wording: with details, [row, candidate] of the 100 candidates with the lowest SLOR.
-    phrases: with details, up to 20 phrases of one to three words that candidates have more often, or less often, than
-        people: dicts with phrase, begins and ends (whether captions begin, or end, with it), share, share_of_people,
-        and p_value, adjusted for all phrases. Chosen so that 5 % of them at most are false.
-    most_unlike_people, most_alike: with details, [row, candidate] of the 100 candidates farthest from their references,
-        and [row, candidate, candidate] of the 100 pairs nearest to each other: where to look.
-    signature: with details.
-Examples:
-    >>> human_parity = evaluate.load("metrics/human_parity")  # on the Hub: "manycaps/human_parity"
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> people, system = rng.normal(size=(30, 5, 8)), rng.normal(size=(30, 5, 8))
-    >>> result = human_parity.compute(prediction_embeddings=system, reference_embeddings=people)
-    >>> round(result["human_parity_p_value"], 2), round(result["unlike_people_share"], 2)
-    (0.17, 0.1)
-    >>> system[:, 0] = -4 * people.mean(axis=1)  # one caption in five is wrong
-    >>> result = human_parity.compute(prediction_embeddings=system, reference_embeddings=people)
-    >>> round(result["human_parity_p_value"], 4), round(result["unlike_people_share"], 2), result["rows_needed"]
-    (0.0, 0.27, 10.0)
+_EXAMPLES = """
+>>> human_parity = evaluate.load("metrics/human_parity")  # on the Hub: "manycaps/human_parity"
+>>> import numpy as np
+>>> rng = np.random.default_rng(0)
+>>> people, system = rng.normal(size=(30, 5, 8)), rng.normal(size=(30, 5, 8))
+>>> result = human_parity.compute(prediction_embeddings=system, reference_embeddings=people)
+>>> round(result["human_parity_p_value"], 2), round(result["unlike_people_share"], 2)
+(0.17, 0.1)
+>>> system[:, 0] = -4 * people.mean(axis=1)  # one caption in five is wrong
+>>> result = human_parity.compute(prediction_embeddings=system, reference_embeddings=people)
+>>> round(result["human_parity_p_value"], 4), round(result["unlike_people_share"], 2), result["rows_needed"]
+(0.0, 0.27, 10.0)
 """
 
 # Distances by name; "bert" is that of embeddings.
@@ -194,21 +110,139 @@ NEED_TWO_REFERENCES = (
 METEOR_VERSIONS = dict(zip(("meteor", "meteor15"), METEORS, strict=True))
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+def check_distance(name, distance):
+    """Raise unless `distance` is one of `DISTANCES`, or a function."""
+    if not callable(distance):
+        check_choice(name, distance, DISTANCES)
+
+
 class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
     """Joint test of fidelity and diversity against people, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2011.06127"])
-    DEFAULTS = {
-        "distance": "bert",
-        "tokenizer": "ptb",
-        "document_frequency": None,
-        "language_model": None,
-        "meteor15_data": None,
-        **ENCODER_DEFAULTS,
-        **DISTRIBUTION_DEFAULTS,
-        "p_value": "chi-squared",
+    ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES, ["https://arxiv.org/abs/2011.06127"])
+    COLUMNS = CAPTIONS | {
+        "references": (
+            "n_rows lists of at least two reference captions each; with one in every row, wording alone is "
+            "measured, and all other values are NaN. Rows may have different numbers of captions, and each row "
+            "counts alike in all means; what needs two candidates is a mean over the rows that have them."
+        )
     }
+    READY = VECTORS | {
+        "distances, n_candidates": (
+            "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), "
+            "candidates first, and the number of candidates, one for all rows or a list of n_rows."
+        )
+    }
+    OPTIONS = (
+        {
+            "distance": Option(
+                "bert",
+                check_distance,
+                '`"bert"` (1 - cosine of sentence embeddings), `"meteor"` (NLTK\'s METEOR), `"meteor15"` (METEOR 1.5, '
+                'the one of captioning papers), `"cider"` (CIDEr-D), or a function of two lists of n texts that '
+                "returns n distances. For a distance that is not symmetric, such as METEOR's or CIDEr-D's, the mean "
+                "of both directions is taken; captions with equal tokens have distance 0.",
+            )
+        }
+        | TOKENIZER
+        | {
+            "language_model": Option(
+                None,
+                by_value(check_language_model),
+                "For the wording: path of the n-gram counts of a training corpus, which `manycaps count-ngrams` "
+                "writes, or a mapping; by default counted in the references of all other rows, or clusters. The "
+                "corpus must not contain the references.",
+            )
+        }
+        | DOCUMENT_FREQUENCY
+        | METEOR15_DATA
+        | ENCODER_OPTIONS
+        | SET_OPTIONS
+        | {
+            "p_value": Option(
+                "chi-squared",
+                one_of(PARITY_P_VALUES),
+                'Of the gaps: `"chi-squared"` (closed form, right at a level of 5% from five rows on), '
+                '`"permutation"` (`n_resamples` random splits of every row), `"exact"` (all splits of a row; the '
+                'corpus by `n_resamples` draws of them) or `"none"`.',
+            ),
+            "seed": Option(
+                0,
+                whole_number(0),
+                "Of the tails of fewer than 100 rows, and of drawn p-values. The closed form needs none.",
+            ),
+            "details": Option(False, check_flag, "`True` adds per-row and per-candidate lists and the signature."),
+        }
+    )
+    CHECKS = (check_long_texts,)
+    VALUES = (
+        value_table("""
+        human_parity_p_value | 0 to 1; above 0.05 in 95% for people | | can the candidates of all rows be distinguished
+            from human captions? Of all tests: gaps, tails and wording have 0.76, 0.19 and 0.05 of the level
+            (Bonferroni), without captions 0.8, 0.2 and 0
+        human_parity_statistic | 0 or more; about 2 for people | | T2 of the gaps, for people chi-squared with two
+            degrees of freedom (single candidates: one)
+        rows_needed | 1 to infinity; infinity for people | higher | rows after which one of the tests distinguishes the
+            candidates from human captions, 80% of the time at a level of 5%: the larger, the more like people's;
+            independent of the unit of the distance
+        unlike_people_share | 0 to 1; 0.05 for people | | share of the candidates that are farther from the references
+            than 19 of 20 human captions
+        ordinary_share | 0 to 1; 0.05 for people | | share of the candidates that are nearer to the references than 19
+            of 20 human captions
+        near_duplicate_share, spread_share | 0 to 1; 0.05 for people | | share of the pairs of candidates that are
+            nearer to each other, and farther apart, than 19 of 20 pairs of human captions
+        wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less that of people's captions:
+            how much more predictable their words are, to an n-gram model of people's captions of other rows; below 0
+            for broken language. This and the other values of wording are NaN below ten rows, or clusters, and missing
+            where there are no captions
+        wording_p_value | 0 to 1; above 0.05 in 95% for people | | two-sided, of "people wrote the candidates", by the
+            wording gap
+        odd_wording_share, formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are less, and
+            more, predictable than 19 of 20 human captions
+        faulty_share | 0 to 1; faulty_share_of_people for people | lower | share of the candidates that are unlike
+            people's by their distances, or odd by their wording
+        faulty_share_of_people, odd_wording_share_of_people | 0 to 1 | | the same of people's own captions, each beside
+            the others; the second is 0.05
+        wrong_share_ci_low | 0 to 1; 0 for people | | with `confidence_level`: lower bound of the share of captions that
+            people would not have written, (`unlike_people_share_ci_low` - 0.05) / 0.95, at least 0
+        copied_share | 0 to 1; copied_share_expected for people | | share of the candidates at distance 0 from a
+            reference: copies, if there are more than expected of people's
+        fidelity_gap, diversity_gap | in the unit of the distance | 0 | how much farther candidates are from people, and
+            how much more varied, than people are
+        energy_distance | in the unit of the distance | 0 | 2 fidelity_gap - diversity_gap
+        gaps_p_value, tails_p_value | 0 to 1 | | with `details` or `confidence_level`: of the joint test of both gaps;
+            of the shares unlike people, ordinary and near-duplicate, each tested for more than people's 5%, the
+            smallest times their number, NaN below ten rows, or 20 with two references
+        human_parity_smallest_p | 0 to 1 | | with `details` or `confidence_level`: the smallest p-value that sets of
+            these sizes can have
+        fidelity_gap_p_value, diversity_gap_p_value | 0 to 1 | | with `details` or `confidence_level`: of each gap
+            alone, two-sided
+        copied_share_of_people, copied_share_expected | 0 to 1 | | with `details` or `confidence_level`: share of
+            references at distance 0 from another one; and the copied_share of people's candidates, which have one
+            reference more to match
+        n_rows | | | number of rows
+        ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of rows_needed and of every share,
+            gap and distance. NaN where rows have one candidate, and a value needs two
+        ..._per_row | | | with `details`: of every share, gap and distance, and of the p-value for `"exact"` and
+            `"permutation"`
+        conformal_p_value_per_candidate, distance_per_candidate | | | with `details`: share of people's distances, of
+            all rows, that are at least as large as the candidate's (one added to both counts); and its mean distance
+            from the references
+        distance_histogram | | | with `details`: share of the candidates in each twentieth of people's distances, the
+            nearest first; 0.05 each for people. The first is `ordinary_share`, the last `unlike_people_share`
+        wording_per_candidate, faulty_per_candidate | | | with `details`: SLOR; and how far each candidate is faulty, 0
+            to 1
+        oddest_wording | | | with `details`: [row, candidate] of the 100 candidates with the lowest SLOR
+        phrases | | | with `details`: up to 20 phrases of one to three words that candidates have more often, or less
+            often, than people: dicts with `phrase`, `begins` and `ends` (whether captions begin, or end, with it),
+            `share`, `share_of_people`, and `p_value`, adjusted for all phrases. Chosen so that 5% of them at most are
+            false
+        most_unlike_people, most_alike | | | with `details`: [row, candidate] of the 100 candidates farthest from their
+            references, and [row, candidate, candidate] of the 100 pairs nearest to each other: where to look
+        signature | | | with `details`: everything that determines the numbers
+    """)
+        + LONG_TEXT_VALUES
+    )
     EFFECTS = {
         **dict.fromkeys(ENCODER_DEFAULTS, Effect("distance", "'bert'", lambda options: options["distance"] == "bert")),
         "document_frequency": Effect("distance", "'cider'", lambda options: options["distance"] == "cider"),
@@ -221,21 +255,6 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
     LEAST_TEXTS = 3
     SIZE_CHECKS = (check_two_references,)
     progress = evaluate.utils.logging.tqdm
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        distance = options["distance"]
-        if not callable(distance):
-            check_choice("distance", distance, DISTANCES)
-        check_tokenizer(options["tokenizer"])
-        check_language_model(options["language_model"])
-        if options["document_frequency"] is not None:
-            check_document_frequency(options["document_frequency"])
-        if options["meteor15_data"] is not None:
-            check_data_source(options["meteor15_data"])
-        if distance == "bert":
-            check_encoder_options(options)
-        check_distribution_options(options, PARITY_P_VALUES)
 
     def has_token(self, options):
         """Return the function that says whether something of a caption is read with these options."""

@@ -4,17 +4,29 @@ import math
 
 import evaluate
 
-from .base import About, CollectionModule, check_flag, row_means, signature, split_rows
+from .base import (
+    CAPTIONS,
+    DETAILS,
+    About,
+    CollectionModule,
+    Option,
+    by_value,
+    one_of,
+    row_means,
+    signature,
+    split_rows,
+    value_table,
+)
 from .meteor15_scores import (
+    METEOR15_DATA,
     best_statistics,
-    check_data_source,
-    check_language,
     check_meteor15_tokenizer,
+    check_paraphrases,
     corpus_score,
     load_lexicon,
     scores,
 )
-from .meteor15_search import stemmer_version
+from .meteor15_search import FUNCTION_WORDS, LANGUAGES, stemmer_version
 from .tokenization import token_finder, tokenizer_name
 
 _DESCRIPTION = """
@@ -32,65 +44,70 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings.
-    tokenizer: "ptb" (default, the tokens of the COCO caption code, without punctuation), "raw" (the captions as they
-        are), another name of a tokenizer, or a function. METEOR 1.5 splits the tokens into words of its own.
-    language: "en" (default), "de", "fr", "es", "cs" or "ru", each with the parameters of Denkowski and Lavie (2014).
-    function_words: "english" (default, as the Java program has it for every language) or "language".
-    paraphrases: path of a table such as paraphrase-de.gz; default: the one beside the program. Without one, languages
-        other than English match words by form and stem alone.
-    meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
-    details: True adds per-row lists, the statistics and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    meteor15: score of the corpus, from the summed statistics of all candidates, each against its best reference: 0 to
-        1; higher is better. It is what the COCO caption code and papers report.
-    meteor15_mean: mean over rows of the mean over a row's candidates of their own scores, 0 to 1.
-    n_rows: number of rows.
-    meteor15_per_row, meteor15_per_candidate, meteor15_statistics, signature: with details; the statistics are the 23
-        numbers that the Java program prints for each candidate.
-Examples:
-    >>> meteor15 = evaluate.load("metrics/meteor15")  # on the Hub: "manycaps/meteor15"
-    >>> result = meteor15.compute(
-    ...     predictions=["a man watches a film", "a dog runs"],
-    ...     references=[["a man watches a movie", "a person in a cinema"], ["a dog is running on the beach"]],
-    ... )
-    >>> {key: round(result[key], 4) for key in ("meteor15", "meteor15_mean")}
-    {'meteor15': 0.3957, 'meteor15_mean': 0.5731}
+_EXAMPLES = """
+>>> meteor15 = evaluate.load("metrics/meteor15")  # on the Hub: "manycaps/meteor15"
+>>> result = meteor15.compute(
+...     predictions=["a man watches a film", "a dog runs"],
+...     references=[["a man watches a movie", "a person in a cinema"], ["a dog is running on the beach"]],
+... )
+>>> {key: round(result[key], 4) for key in ("meteor15", "meteor15_mean")}
+{'meteor15': 0.3957, 'meteor15_mean': 0.5731}
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Meteor15(CollectionModule, evaluate.Metric):
     """METEOR 1.5 of captions against human captions, as an evaluate module."""
 
     ABOUT = About(
         _DESCRIPTION,
         _CITATION,
-        _KWARGS_DESCRIPTION,
+        _EXAMPLES,
         ["https://aclanthology.org/W14-3348", "https://www.cs.cmu.edu/~alavie/METEOR/"],
     )
-    OWN_COLUMNS = ("predictions", "references")
-    DEFAULTS = {
-        "tokenizer": "ptb",
-        "language": "en",
-        "function_words": "english",
-        "paraphrases": None,
-        "meteor15_data": None,
-        "details": False,
-    }
+    COLUMNS = CAPTIONS
+    OPTIONS = (
+        {
+            "tokenizer": Option(
+                "ptb",
+                by_value(check_meteor15_tokenizer),
+                '`"ptb"` (tokens of the COCO caption code, lower-case and without punctuation, as in papers), `"raw"` '
+                "(the captions as they are), another name of a tokenizer, as bleu_rouge has them, or a function. "
+                "METEOR 1.5 splits the tokens into words of its own.",
+            ),
+            "language": Option(
+                "en",
+                one_of(LANGUAGES),
+                '`"en"`, `"de"`, `"fr"`, `"es"`, `"cs"` or `"ru"`, each with the parameters of Denkowski and Lavie '
+                "(2014).",
+            ),
+            "function_words": Option(
+                "english",
+                one_of(FUNCTION_WORDS),
+                '`"english"` (the Java program, called with a language, keeps the English ones) or `"language"` (the '
+                "paraphrases of the language, which its option `-s` gives).",
+            ),
+            "paraphrases": Option(
+                None,
+                by_value(check_paraphrases),
+                "Path of a table such as `paraphrase-de.gz` of the METEOR 1.5 release; by default the file of that "
+                "name beside the program. Without one, languages other than English match words by form and stem "
+                "alone.",
+            ),
+        }
+        | METEOR15_DATA
+        | DETAILS
+    )
+    VALUES = value_table("""
+        meteor15 | 0 to 1 | higher | score of the corpus, from the statistics of all candidates, each against its best
+            reference, added up: what papers report
+        meteor15_mean | 0 to 1 | higher | mean over rows of the mean over a row's candidates of their own scores
+        n_rows | | | number of rows
+        meteor15_per_row, meteor15_per_candidate | 0 to 1 | higher | with `details`
+        meteor15_statistics | | | with `details`: for each candidate the 23 numbers that the Java program prints
+        signature | | | with `details`: everything that determines the numbers
+    """)
     token_finder = token_finder
     progress = evaluate.utils.logging.tqdm
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_meteor15_tokenizer(options["tokenizer"])
-        check_language(options["language"], options["function_words"], options["paraphrases"])
-        check_data_source(options["meteor15_data"])
-        check_flag("details", options["details"])
 
     def _compute(self, predictions, references, options):
         progress, given = type(self).progress, (options[name] for name in ("language", "function_words", "paraphrases"))

@@ -4,25 +4,23 @@ import evaluate
 import numpy as np
 
 from .base import (
+    CAPTIONS,
     About,
     Effect,
-    check_choice,
+    Option,
+    by_value,
     check_flag,
     check_number,
-    check_whole_number,
+    one_of,
+    or_none,
     shown_value,
     signature,
-    with_shared_parts,
+    value_table,
+    whole_number,
 )
-from .caption_sets import (
-    DISTRIBUTION_DEFAULTS,
-    DISTRIBUTION_EFFECTS,
-    IS_TESTED,
-    check_distribution_options,
-    signature_settings,
-)
-from .clip_scores import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
-from .embeddings import ENCODER_DEFAULTS, check_encoder_options
+from .caption_sets import DISTRIBUTION_EFFECTS, IS_TESTED, SET_OPTIONS, set_values, signature_settings
+from .clip_scores import CLIP_SET_OPTIONS, PRESETS, SETS_OF_IMAGES, ClipSetModule, check_clip_windows, check_features
+from .embeddings import LONG_TEXT_VALUES, check_long_texts
 from .kernel_tests import (
     ESTIMATORS,
     KERNELS,
@@ -39,7 +37,7 @@ from .kernel_tests import (
     pooled_mmd_squared,
     without_own,
 )
-from .vector_rows import check_side_sizes, drawn_counts, ready_result
+from .vector_rows import VECTORS, check_side_sizes, drawn_counts, ready_result
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -69,98 +67,145 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = with_shared_parts(
-    "mmd",
-    """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings.
-    prediction_embeddings, reference_embeddings: ready features in place of predictions and references, for compute
-        only: n_rows floating-point arrays of shape (n, d), of texts, images or anything else.
-    <images>
-    kernels, n_candidates: ready kernel values in place of both, for compute only: n_rows symmetric arrays of shape (n,
-        n), candidates first, and the number of candidates, one for all rows or a list of n_rows.
-    kernel: "rbf" (default, exp(-|a - b|^2 / (2 sigma^2))), "laplace" (exp(-|a - b|_1 / sigma)), "polynomial" ((gamma
-        a.b + coef0)^degree) or "linear" (a.b).
-    sigma: bandwidth of "rbf" and "laplace", "median" (default: half the median distance of the row's pairs), "mean" or
-        a number; a list of these for a sum of kernels.
-    degree, gamma, coef0: of "polynomial": a whole number, default 3; a number, default None for 1 / d; a number,
-        default 1.
-    estimator: "unbiased" (default; mean 0 for two samples of one distribution; two items a side), "biased" (0 for equal
-        sets) or "authors" (of Chan et al. 2022; with "rbf" and one bandwidth only).
-    pooled: True adds the value of all candidates against all references of all rows, for "rbf" with one bandwidth;
-        default False.
-    preset: "cmmd" (of images, captions or ready features) or "kid" (of ready features) adds that value of all
-        candidates against all references; default None.
-    n_subsets, subset_size: of "kid", default 100 subsets of 1,000 of each set.
-    <test options>
-    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
-        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2. "clip" for the text
-        encoder of a CLIP, which "cmmd" and captions beside images have in any case.
-    variant: which CLIP: "clip-vit-l-14-336" (default, that of CMMD) or another one of pac_score's.
-    <CLIP options>
-    <encoder options>
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    mmd: mean squared discrepancy over rows; lower is better, and around 0 is alike.
-    n_rows: number of rows.
-    <pooled results>
-    cmmd: with preset "cmmd"; 0 to 2,000, of features of length 1 to 39.6; lower is better.
-    kid, kid_deviation: with preset "kid"; mean and standard deviation over the subsets; lower is better.
-    <test results>
-    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with "window".
-    mmd_per_row, mmd_excess_per_row,
-        mmd_p_value_per_row, signature: with details.
-Examples:
-    >>> mmd = evaluate.load("metrics/mmd")  # on the Hub: "manycaps/mmd"
-    >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
-    >>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
-    >>> for kernel in ("rbf", "laplace", "polynomial", "linear"):
-    ...     result = mmd.compute(
-    ...         prediction_embeddings=prediction_embeddings,
-    ...         reference_embeddings=reference_embeddings,
-    ...         kernel=kernel,
-    ...         p_value="exact",
-    ...     )
-    ...     print(kernel, round(result["mmd"], 2), round(result["mmd_corpus_p_value"], 2))
-    rbf 0.42 0.1
-    laplace 0.29 0.1
-    polynomial 78.33 0.1
-    linear 1.33 0.5
-    >>> result = mmd.compute(
-    ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, preset="cmmd"
-    ... )
-    >>> round(result["cmmd"], 2)
-    35.02
-""",
-)
+_EXAMPLES = """
+>>> mmd = evaluate.load("metrics/mmd")  # on the Hub: "manycaps/mmd"
+>>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
+>>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
+>>> for kernel in ("rbf", "laplace", "polynomial", "linear"):
+...     result = mmd.compute(
+...         prediction_embeddings=prediction_embeddings,
+...         reference_embeddings=reference_embeddings,
+...         kernel=kernel,
+...         p_value="exact",
+...     )
+...     print(kernel, round(result["mmd"], 2), round(result["mmd_corpus_p_value"], 2))
+rbf 0.42 0.1
+laplace 0.29 0.1
+polynomial 78.33 0.1
+linear 1.33 0.5
+>>> result = mmd.compute(
+...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, preset="cmmd"
+... )
+>>> round(result["cmmd"], 2)
+35.02
+"""
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+def bandwidths_of(sigma):
+    """Return the bandwidths as a list."""
+    return list(sigma) if isinstance(sigma, (list, tuple)) else [sigma]
+
+
+def check_bandwidths(sigma):
+    """Raise unless `sigma` is a bandwidth, or a list of at least one."""
+    sigmas = bandwidths_of(sigma)
+    if not sigmas:
+        raise ValueError("sigma: expected at least one bandwidth, got an empty list. Give 'median', or numbers.")
+    for one in sigmas:
+        check_bandwidth(one)
+
+
+def check_coef0(name, coef0):
+    """Raise unless `coef0` is 0, or a number within `NUMBER_BOUNDS`."""
+    if isinstance(coef0, bool) or not isinstance(coef0, (int, float)) or coef0 != 0:
+        check_number(name, coef0, *NUMBER_BOUNDS)
+
+
+def check_one_bandwidth(options):
+    """Raise unless the kernel has the one bandwidth that `pooled` and the authors' estimator need."""
+    has_one = options["kernel"] == "rbf" and len(bandwidths_of(options["sigma"])) == 1
+    for name, wanted in (("pooled", options["pooled"]), ("estimator", options["estimator"] == "authors")):
+        if wanted and not has_one:
+            raise ValueError(
+                f"{name}: expected kernel='rbf' with one bandwidth for {name}={options[name]!r}, got "
+                f"{options['kernel']!r} with sigma={shown_value(options['sigma'])}. Leave {name} out, or take that "
+                "kernel."
+            )
+
+
 class Mmd(ClipSetModule, evaluate.Metric):
     """Squared maximum mean discrepancy with any kernel, as an evaluate module."""
 
     ABOUT = About(
         _DESCRIPTION,
         _CITATION,
-        _KWARGS_DESCRIPTION,
+        _EXAMPLES,
         ["https://jmlr.org/papers/v13/gretton12a.html", "https://arxiv.org/abs/2209.07518"],
     )
-    DEFAULTS = {
-        "kernel": "rbf",
-        "sigma": "median",
-        "degree": 3,
-        "gamma": None,
-        "coef0": 1.0,
-        "estimator": "unbiased",
-        "pooled": False,
-        "preset": None,
-        "n_subsets": 100,
-        "subset_size": 1000,
-        **CLIP_SET_DEFAULTS,
-        **ENCODER_DEFAULTS,
-        **DISTRIBUTION_DEFAULTS,
+    COLUMNS = CAPTIONS | {
+        "references": (
+            "n_rows lists of reference captions, or n_rows strings. At least two captions on each side of a row, "
+            'or one with `estimator="biased"`.'
+        )
     }
+    READY = (
+        VECTORS
+        | SETS_OF_IMAGES
+        | {
+            "kernels, n_candidates": (
+                "ready kernel values in place of both, for compute only: n_rows symmetric arrays of shape (n, n), "
+                "candidates first, and the number of candidates, one for all rows or a list of n_rows."
+            )
+        }
+    )
+    OPTIONS = (
+        {
+            "kernel": Option(
+                "rbf",
+                one_of(KERNELS),
+                '`"rbf"` (exp(-|a - b|^2 / (2 sigma^2))), `"laplace"` (exp(-|a - b|_1 / sigma)), `"polynomial"` '
+                '((gamma a.b + coef0)^degree) or `"linear"` (a.b).',
+            ),
+            "sigma": Option(
+                "median",
+                by_value(check_bandwidths),
+                'Bandwidth of `"rbf"` and `"laplace"`: `"median"` or `"mean"`, half the median or mean distance of '
+                "all pairs of the row's items, or a number; or a list of these, for the sum of as many kernels.",
+            ),
+            "degree": Option(3, whole_number(1, 10), 'Of `"polynomial"`, a whole number.'),
+            "gamma": Option(
+                None,
+                or_none(lambda name, value: check_number(name, value, *NUMBER_BOUNDS)),
+                'Of `"polynomial"`, a number; by default 1 / d.',
+            ),
+            "coef0": Option(1.0, check_coef0, 'Of `"polynomial"`, a number.'),
+            "estimator": Option(
+                "unbiased",
+                one_of(ESTIMATORS),
+                '`"unbiased"` (mean 0 for two samples of one distribution; two items a side), `"biased"` (0 for equal '
+                'sets) or `"authors"` (of Chan et al. 2022; with `"rbf"` and one bandwidth only), see the card of '
+                "mmd_bert.",
+            ),
+            "pooled": Option(
+                False,
+                check_flag,
+                '`True` adds the value of all candidates against all references of all rows, for `"rbf"` with one '
+                "bandwidth.",
+            ),
+            "preset": Option(
+                None,
+                or_none(one_of(PRESETS)),
+                '`"cmmd"` (of images, captions or ready features) or `"kid"` (of ready features) adds that value of '
+                "all candidates against all references; by default neither.",
+            ),
+            "n_subsets": Option(100, whole_number(1, 100_000), 'Of `"kid"`: subsets of each set.'),
+            "subset_size": Option(1000, whole_number(2, 5_000), 'Of `"kid"`: items of a subset, at most 5,000.'),
+        }
+        | CLIP_SET_OPTIONS
+        | SET_OPTIONS
+    )
+    CHECKS = (check_one_bandwidth, check_clip_windows, check_long_texts)
+    VALUES = (
+        value_table("""
+        mmd | biased: at least 0; with `"rbf"` and `"laplace"` at most 2 for each bandwidth | lower | mean squared
+            discrepancy over rows; unbiased: 0 on average for two samples of one distribution
+        cmmd | 0 to 2,000; of features of length 1 to 39.6 | lower | with `preset="cmmd"`: of all candidates against all
+            references
+        kid, kid_deviation | | lower | with `preset="kid"`: mean and standard deviation over the subsets
+    """)
+        + LONG_TEXT_VALUES
+        + set_values("mmd", pooled=True)
+    )
     EFFECTS = {
         **DISTRIBUTION_EFFECTS,
         "seed": IS_TESTED._replace(holds=lambda options: options["p_value"] != "none" or options["preset"] == "kid"),
@@ -174,27 +219,6 @@ class Mmd(ClipSetModule, evaluate.Metric):
         ),
     }
     progress = evaluate.utils.logging.tqdm
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_kernel_options(options)
-        check_choice("estimator", options["estimator"], ESTIMATORS)
-        check_flag("pooled", options["pooled"])
-        has_one = options["kernel"] == "rbf" and len(bandwidths_of(options)) == 1
-        for name, wanted in (("pooled", options["pooled"]), ("estimator", options["estimator"] == "authors")):
-            if wanted and not has_one:
-                raise ValueError(
-                    f"{name}: expected kernel='rbf' with one bandwidth for {name}={options[name]!r}, got "
-                    f"{options['kernel']!r} with sigma={shown_value(options['sigma'])}. Leave {name} out, or take that "
-                    "kernel."
-                )
-        if options["preset"] is not None:
-            check_choice("preset", options["preset"], PRESETS)
-        check_whole_number("n_subsets", options["n_subsets"], 1, 100_000)
-        check_whole_number("subset_size", options["subset_size"], 2, 5_000)
-        check_clip_set_options(options)
-        check_encoder_options(options)
-        check_distribution_options(options)
 
     def value_range(self, options):
         return (0.0 if options["estimator"] == "biased" else -np.inf), np.inf
@@ -232,9 +256,9 @@ class Mmd(ClipSetModule, evaluate.Metric):
     def compare_vectors(self, vectors, n_candidates, options):
         """Compare rows of vectors by the mean of a kernel within and across the sets."""
         shape = (options[name] for name in ("degree", "gamma", "coef0"))
-        kernel = kernel_values(vectors, options["kernel"], bandwidths_of(options), *shape)
+        kernel = kernel_values(vectors, options["kernel"], bandwidths_of(options["sigma"]), *shape)
         check_kernel_values(kernel, options["kernel"])
-        if options["kernel"] == "rbf" and len(bandwidths_of(options)) == 1:  # ones on the diagonal
+        if options["kernel"] == "rbf" and len(bandwidths_of(options["sigma"])) == 1:  # ones on the diagonal
             return mmd_comparison(kernel, n_candidates, options["estimator"])
         return compare_by_kernels(kernel, n_candidates, options["estimator"])
 
@@ -243,7 +267,7 @@ class Mmd(ClipSetModule, evaluate.Metric):
 
     def pooled_values(self, embedded, options):
         """Return the value of the whole corpus, and its p-value."""
-        settings, counts = (bandwidths_of(options)[0], options["estimator"]), embedded.counts()
+        settings, counts = (bandwidths_of(options["sigma"])[0], options["estimator"]), embedded.counts()
         pooled = pooled_mmd_squared(embedded.vectors, *counts, *settings, self.progress)
         values = {"mmd_pooled": float(pooled)}
         if options["p_value"] != "none":
@@ -257,7 +281,7 @@ class Mmd(ClipSetModule, evaluate.Metric):
         kernel = options["kernel"]
         of_kernel = {"kernel": kernel}
         if kernel in WITH_BANDWIDTH:
-            of_kernel["sigma"] = "+".join(map(str, bandwidths_of(options)))
+            of_kernel["sigma"] = "+".join(map(str, bandwidths_of(options["sigma"])))
         if kernel == "polynomial":
             of_kernel |= {"degree": options["degree"], "gamma": options["gamma"] or "1/d", "coef0": options["coef0"]}
         of_kernel = {} if "kernel" in settings else of_kernel
@@ -289,28 +313,6 @@ def preset_values(embedded, options):
         values = kid_values(*sides, options["n_subsets"], options["subset_size"], options["seed"])
         return {"kid": float(values.mean()), "kid_deviation": float(values.std())}
     return {}
-
-
-def bandwidths_of(options):
-    """Return the bandwidths as a list."""
-    sigma = options["sigma"]
-    return list(sigma) if isinstance(sigma, (list, tuple)) else [sigma]
-
-
-def check_kernel_options(options):
-    """Raise unless the kernel and its numbers are legal."""
-    check_choice("kernel", options["kernel"], KERNELS)
-    sigmas = bandwidths_of(options)
-    if not sigmas:
-        raise ValueError("sigma: expected at least one bandwidth, got an empty list. Give 'median', or numbers.")
-    for sigma in sigmas:
-        check_bandwidth(sigma)
-    check_whole_number("degree", options["degree"], 1, 10)
-    if options["gamma"] is not None:
-        check_number("gamma", options["gamma"], *NUMBER_BOUNDS)
-    coef0 = options["coef0"]
-    if isinstance(coef0, bool) or not isinstance(coef0, (int, float)) or coef0 != 0:
-        check_number("coef0", coef0, *NUMBER_BOUNDS)
 
 
 def check_ready_kernels(matrices, options):

@@ -2,9 +2,9 @@
 
 import evaluate
 
-from .base import CHAN_CITATION, About, check_choice, check_flag, with_shared_parts
-from .caption_sets import DISTRIBUTION_DEFAULTS, check_distribution_options
-from .embeddings import ENCODER_DEFAULTS, check_encoder_options
+from .base import CAPTIONS, CHAN_CITATION, About, Option, by_value, check_flag, one_of, value_table
+from .caption_sets import SET_OPTIONS, set_values
+from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, check_long_texts
 from .kernel_tests import (
     ESTIMATORS,
     check_bandwidth,
@@ -13,7 +13,7 @@ from .kernel_tests import (
     pooled_mmd_p_value,
     pooled_mmd_squared,
 )
-from .vector_rows import EmbeddingModule, check_side_sizes, drawn_counts
+from .vector_rows import VECTORS, EmbeddingModule, check_side_sizes, drawn_counts
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -25,65 +25,62 @@ same image or video: the squared maximum mean discrepancy of their sentence embe
 p-values. Around 0 means that the two sets look alike; larger values mean that they differ.
 """
 
-_KWARGS_DESCRIPTION = with_shared_parts(
-    "mmd_bert",
-    """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings.
-    prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
-        n_rows floating-point arrays of shape (n_captions, d).
-    estimator: "unbiased" (default; mean 0 for two samples of one distribution; two captions per side), "biased" (0 for
-        equal sets) or "authors" (the normalisation of the authors' program).
-    sigma: bandwidth of the kernel, "median" (default: half the median distance of the row's pairs), "mean" or a number.
-    pooled: True adds the value of all candidates against all references of all rows; default False.
-    <test options>
-    <encoder>
-    <encoder options>
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    mmd_bert: mean squared discrepancy over rows, at most 2; lower is better, and around 0 is alike.
-    n_rows: number of rows.
-    <long texts>
-    <pooled results>
-    <test results>
-    mmd_bert_per_row, mmd_bert_excess_per_row,
-        mmd_bert_p_value_per_row, signature: with details.
-Examples:
-    >>> mmd_bert = evaluate.load("metrics/mmd_bert")  # on the Hub: "manycaps/mmd_bert"
-    >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
-    >>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
-    >>> result = mmd_bert.compute(
-    ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
-    ... )
-    >>> keys = ("mmd_bert", "mmd_bert_excess", "mmd_bert_corpus_p_value")
-    >>> {key: round(result[key], 2) for key in keys}
-    {'mmd_bert': 0.42, 'mmd_bert_excess': 0.42, 'mmd_bert_corpus_p_value': 0.1}
-""",
-)
+_EXAMPLES = """
+>>> mmd_bert = evaluate.load("metrics/mmd_bert")  # on the Hub: "manycaps/mmd_bert"
+>>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
+>>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
+>>> result = mmd_bert.compute(
+...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
+... )
+>>> keys = ("mmd_bert", "mmd_bert_excess", "mmd_bert_corpus_p_value")
+>>> {key: round(result[key], 2) for key in keys}
+{'mmd_bert': 0.42, 'mmd_bert_excess': 0.42, 'mmd_bert_corpus_p_value': 0.1}
+"""
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class MmdBert(EmbeddingModule, evaluate.Metric):
     """Squared maximum mean discrepancy of sentence embeddings, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
-    DEFAULTS = {
-        "estimator": "unbiased",
-        "sigma": "median",
-        "pooled": False,
-        **ENCODER_DEFAULTS,
-        **DISTRIBUTION_DEFAULTS,
+    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
+    COLUMNS = CAPTIONS | {
+        "references": (
+            "n_rows lists of reference captions. Rows may have different numbers of captions: at least two "
+            'candidates and two references, or one of each with `estimator="biased"`.'
+        )
     }
+    READY = VECTORS
+    OPTIONS = (
+        {
+            "estimator": Option(
+                "unbiased",
+                one_of(ESTIMATORS),
+                '`"unbiased"` (mean 0 for two samples of one distribution; two captions per side), `"biased"` (0 for '
+                'equal sets) or `"authors"` (the normalisation of the authors\' program), see below.',
+            ),
+            "sigma": Option(
+                "median",
+                by_value(check_bandwidth),
+                'Bandwidth of the kernel: `"median"` or `"mean"`, half the median or mean distance of all pairs of '
+                "the row's captions (of an even number of distances, the lower of the two in the middle, as in "
+                "torch), or a number.",
+            ),
+            "pooled": Option(
+                False, check_flag, "`True` adds the value of all candidates against all references of all rows."
+            ),
+        }
+        | ENCODER_OPTIONS
+        | SET_OPTIONS
+    )
+    CHECKS = (check_long_texts,)
+    VALUES = (
+        value_table("""
+        mmd_bert | unbiased: about -1 to 2; biased: 0 to 2 | lower | mean squared discrepancy over rows; unbiased: 0 on
+            average for two samples of one distribution
+    """)
+        + LONG_TEXT_VALUES
+        + set_values("mmd_bert", pooled=True)
+    )
     progress = evaluate.utils.logging.tqdm
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_choice("estimator", options["estimator"], ESTIMATORS)
-        check_bandwidth(options["sigma"])
-        check_flag("pooled", options["pooled"])
-        check_encoder_options(options)
-        check_distribution_options(options)
 
     def value_range(self, options):
         return (0.0 if options["estimator"] == "biased" else -2.0), 2.0

@@ -3,15 +3,15 @@
 import evaluate
 import numpy as np
 
-from .base import PAC_CITATION, About, check_flag, scored_result, with_shared_parts
-from .clip_scores import PacModule, pac_s, retrieval_ranks
+from .base import CAPTIONS, PAC_CITATION, About, Option, check_flag, scored_result, value_table
+from .clip_checkpoints import check_model
+from .clip_encoder import LONG_CAPTION_VALUES
+from .clip_scores import IMAGES, PAC_OPTIONS, PacModule, pac_s, retrieval_ranks
 from .embeddings import paired_cosines
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .caption_sets import exact_splits as exact_splits
-from .clip_checkpoints import Treatment as Treatment
-from .clip_encoder import chosen_variant as chosen_variant
 from .clip_model import read_weights as read_weights
 from .images import stored_value as stored_value
 from .tokenization import Shape as Shape
@@ -24,61 +24,55 @@ projections were tuned on human and generated captions and images (positive-augm
 CLIP weights and weight 2.5 the same module computes CLIP-S. Higher is better.
 """
 
-_KWARGS_DESCRIPTION = with_shared_parts(
-    "pac_score",
-    """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column;
-        or the features of an image in its place, floats of shape (d,).
-    prediction_embeddings: ready features in place of predictions, for compute only and beside features of images:
-        n_rows floating-point arrays of shape (n_captions, d). No checkpoint is used.
-    prompt: words before every caption, default "A photo depicts"; "" for none.
-    weight: factor of the cosine, default 2.0; CLIP-S has 2.5.
-    retrieval: True adds the rank of every caption's own image among the images of all rows; default False.
-    <options of PAC>
-Returns:
-    pac_score: mean over rows of the mean over a row's candidates, 0 to weight; higher is better.
-    n_rows: number of rows.
-    n_truncated: captions of which words were not read; n_windowed: with "window", captions read in several windows.
-    retrieval_rank: with retrieval, mean rank, from 1 (best), the mean one of images that are equally similar; equal
-        images count once.
-    recall_at_1, recall_at_5, recall_at_10: with retrieval, share of captions whose image is among the first 1, 5 or 10,
-        0 to 1, higher is better.
-    median_rank, n_images: with retrieval, median over captions, and number of different images.
-    ..._per_row, ..._per_candidate, signature: with details.
-Examples:
-    >>> pac_score = evaluate.load("metrics/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
-    >>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
-    >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
-    [1.0, 0.0]
-    >>> pac_s(np.array([0.5, -0.5]), 2.5).tolist()  # CLIP-S
-    [1.25, 0.0]
-""",
-)
+_EXAMPLES = """
+>>> pac_score = evaluate.load("metrics/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+>>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
+>>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
+[1.0, 0.0]
+>>> pac_s(np.array([0.5, -0.5]), 2.5).tolist()  # CLIP-S
+[1.25, 0.0]
+"""
 
 # Numbers of images among which the own one is looked for, as retrieval is reported.
 RECALLS = (1, 5, 10)
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class PacScore(PacModule, evaluate.Metric):
     """PAC-S of captions and images, as an evaluate module."""
 
     ABOUT = About(
         _DESCRIPTION,
         PAC_CITATION,
-        _KWARGS_DESCRIPTION,
+        _EXAMPLES,
         ["https://arxiv.org/abs/2303.12112", "https://github.com/aimagelab/pacscore"],
     )
-    OWN_COLUMNS = ("predictions", "images")
-    DEFAULTS = {**PacModule.DEFAULTS, "retrieval": False}
+    COLUMNS = {"predictions": CAPTIONS["predictions"], "images": IMAGES}
+    READY = {
+        "prediction_embeddings": (
+            "ready features in place of predictions, for compute only and beside features of images: n_rows "
+            "floating-point arrays of shape (n_captions, d). No checkpoint is used."
+        )
+    }
+    OPTIONS = {
+        "retrieval": Option(False, check_flag, "`True` ranks the images of all rows for every caption.")
+    } | PAC_OPTIONS
+    CHECKS = (check_model,)
+    VALUES = (
+        value_table("""
+        pac_score | 0 to weight | higher | mean over rows of the mean over a row's candidates
+        n_rows | | | number of rows
+        retrieval_rank | | lower | with `retrieval`: mean rank of a caption's own image, from 1 (best), the mean one of
+            images that are equally similar; equal images count once
+        recall_at_1, recall_at_5, recall_at_10 | 0 to 1 | higher | with `retrieval`: share of captions whose image is
+            among the first 1, 5 or 10
+        median_rank, n_images | | | with `retrieval`: median over captions, and number of different images
+        ..._per_row, ..._per_candidate | | | with `details`
+        signature | | | with `details`: among others the variant, the file's name and its sha256; `variant:custom` means
+            that nothing proves the file to be the published one
+    """)
+        + LONG_CAPTION_VALUES
+    )
     progress = evaluate.utils.logging.tqdm
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        super().check_options(options)
-        check_flag("retrieval", options["retrieval"])
 
     def _compute(self, predictions, images, options):
         return self.caption_result([predictions], images, options)

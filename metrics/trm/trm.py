@@ -3,15 +3,16 @@
 import evaluate
 import numpy as np
 
-from .base import CHAN_CITATION, About, Effect, check_choice, shown_value, with_shared_parts
-from .caption_sets import DISTRIBUTION_DEFAULTS, DISTRIBUTION_EFFECTS, caption_rows, check_distribution_options
-from .clip_scores import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
-from .embeddings import ENCODER_DEFAULTS, check_encoder_options
-from .triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
+from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, by_value, one_of, shown_value, value_table
+from .caption_sets import DISTRIBUTION_EFFECTS, SET_OPTIONS, caption_rows, set_values
+from .clip_scores import CLIP_SET_OPTIONS, SETS_OF_IMAGES, ClipSetModule, check_clip_windows
+from .embeddings import LONG_TEXT_VALUES, check_long_texts
+from .triangle_rank import STATISTIC, TriangleRanks, triangle_rank_comparison
 from .vector_rows import (
     DISTANCE_NAMES,
     EVALUATE_PREFIX,
     EVALUATE_SCORES,
+    VECTORS,
     check_defined,
     check_distance_diagonals,
     check_evaluate_name,
@@ -39,79 +40,102 @@ metric of the package evaluate, or ready distances of texts, images, sounds or a
 exact p-values. The statistic grows when candidates are wrong, and also when they are all alike.
 """
 
-_KWARGS_DESCRIPTION = with_shared_parts(
-    "trm",
-    """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
-    prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
-        n_rows floating-point arrays of shape (n_texts, d), of texts, images, sounds or anything else.
-    <images>
-    distances, n_candidates: ready distances in place of both, for compute only: n_rows arrays of shape (n_texts,
-        n_texts), candidates first, and the number of candidates, one for all rows or a list of n_rows.
-    distance: between embeddings, "cosine" (default), "euclidean", "sqeuclidean", "cityblock", "chebyshev",
-        "correlation", "braycurtis", "canberra" or "jensenshannon", as in scipy; between texts, a function of two lists
-        of n texts that returns n distances, or an evaluate metric as "evaluate:rouge:rougeL", the key of its result
-        last.
-    evaluate_scores: "similarity" (default: the distance is 1 - score) or "distance" (it is the score, as of "wer").
-    <statistic>
-    <test options>
-    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
-        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2. "clip" for the text
-        encoder of a CLIP, which captions beside images have in any case.
-    variant: which CLIP: "clip-vit-l-14-336" (default) or another one of pac_score's.
-    <CLIP options>
-    <encoder options>
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    trm: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
-    nearest_distance: mean over rows of the candidates' mean of the distance of the nearest reference; lower is better.
-    n_rows: number of rows.
-    <test results>
-    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with "window".
-    trm_per_row, nearest_distance_per_row, trm_excess_per_row,
-        trm_p_value_per_row, signature: with details.
-Examples:
-    >>> trm = evaluate.load("metrics/trm")  # on the Hub: "manycaps/trm"
-    >>> def difference_of_lengths(first, second):
-    ...     return [abs(len(x) - len(y)) for x, y in zip(first, second)]
-    >>> result = trm.compute(
-    ...     predictions=[["a dog", "a cat", "a big dog"]],
-    ...     references=[["a dog runs on the wide beach", "a dog by the sea in summer", "a brown dog plays in sand"]],
-    ...     distance=difference_of_lengths,
-    ...     p_value="exact",
-    ... )
-    >>> keys = ("trm", "nearest_distance", "trm_corpus_p_value")
-    >>> {key: round(result[key], 2) for key in keys}
-    {'trm': 2.67, 'nearest_distance': 18.67, 'trm_corpus_p_value': 0.1}
-    >>> import numpy as np
-    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
-    >>> ready = trm.compute(distances=[abs(points[:, None] - points)], n_candidates=3, p_value="exact")
-    >>> round(ready["trm"], 2), round(ready["trm_corpus_p_value"], 2)
-    (2.67, 0.1)
-""",
-)
+_EXAMPLES = """
+>>> trm = evaluate.load("metrics/trm")  # on the Hub: "manycaps/trm"
+>>> def difference_of_lengths(first, second):
+...     return [abs(len(x) - len(y)) for x, y in zip(first, second)]
+>>> result = trm.compute(
+...     predictions=[["a dog", "a cat", "a big dog"]],
+...     references=[["a dog runs on the wide beach", "a dog by the sea in summer", "a brown dog plays in sand"]],
+...     distance=difference_of_lengths,
+...     p_value="exact",
+... )
+>>> keys = ("trm", "nearest_distance", "trm_corpus_p_value")
+>>> {key: round(result[key], 2) for key in keys}
+{'trm': 2.67, 'nearest_distance': 18.67, 'trm_corpus_p_value': 0.1}
+>>> import numpy as np
+>>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+>>> ready = trm.compute(distances=[abs(points[:, None] - points)], n_candidates=3, p_value="exact")
+>>> round(ready["trm"], 2), round(ready["trm_corpus_p_value"], 2)
+(2.67, 0.1)
+"""
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+def check_distance(distance):
+    """Raise unless `distance` is a name or a function."""
+    if isinstance(distance, str):
+        if distance.startswith(EVALUATE_PREFIX):
+            check_evaluate_name(distance)
+        elif distance not in DISTANCE_NAMES:
+            raise ValueError(
+                f"distance: expected one of {', '.join(map(repr, DISTANCE_NAMES))}, or 'evaluate:NAME:KEY', got "
+                f"{shown_value(distance)}. Check the spelling, or give a function of two lists of texts."
+            )
+    elif not callable(distance):
+        raise TypeError(
+            f"distance: expected a name, or a function of two lists of texts, got {type(distance).__name__}. Leave it "
+            "out for 'cosine'."
+        )
+
+
 class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
     """Triangle-rank statistic over any distance, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
-    DEFAULTS = {
-        "distance": "cosine",
-        "evaluate_scores": "similarity",
-        "statistic": "per_side",
-        **CLIP_SET_DEFAULTS,
-        **ENCODER_DEFAULTS,
-        **DISTRIBUTION_DEFAULTS,
+    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
+    COLUMNS = CAPTIONS | {
+        "references": (
+            "n_rows lists of reference captions, or n_rows strings: at least one candidate, one reference and "
+            "three captions in all per row. Rows may have different numbers of captions."
+        )
     }
+    READY = (
+        VECTORS
+        | SETS_OF_IMAGES
+        | {
+            "distances, n_candidates": (
+                "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), "
+                "candidates first, zeros on the diagonal, not necessarily symmetric; and the number of candidates, "
+                "one for all rows or a list of n_rows."
+            )
+        }
+    )
+    OPTIONS = (
+        {
+            "distance": Option(
+                "cosine",
+                by_value(check_distance),
+                'Between embeddings `"cosine"`, `"euclidean"`, `"sqeuclidean"`, `"cityblock"`, `"chebyshev"`, '
+                '`"correlation"`, `"braycurtis"`, `"canberra"` or `"jensenshannon"`, as in scipy. Between texts a '
+                "function of two lists of n texts that returns n distances, called once per batch of rows with every "
+                "ordered pair of different texts, d(x, y) with x from the first list; or an evaluate metric as "
+                '`"evaluate:rouge:rougeL"`, the key of its result last, where the first text is the metric\'s '
+                "reference and the second its prediction. Equal texts have distance 0 by definition.",
+            ),
+            "evaluate_scores": Option(
+                "similarity",
+                one_of(EVALUATE_SCORES),
+                'Of an evaluate metric: `"similarity"` (the distance is 1 - score) or `"distance"` (it is the score, '
+                'as with `"evaluate:wer"`).',
+            ),
+        }
+        | STATISTIC
+        | CLIP_SET_OPTIONS
+        | SET_OPTIONS
+    )
+    CHECKS = (check_clip_windows, check_long_texts)
+    VALUES = (
+        value_table("""
+        trm | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
+        nearest_distance | as the distance | lower | mean over rows of the mean over candidates of the distance of the
+            nearest reference of the row (the paper's equation 1)
+    """)
+        + LONG_TEXT_VALUES
+        + set_values("trm", "nearest_distance")
+    )
     EFFECTS = {
         **DISTRIBUTION_EFFECTS,
         **dict.fromkeys(
-            (*CLIP_SET_DEFAULTS, *ENCODER_DEFAULTS),
-            Effect("distance", "'cosine'", lambda options: not is_of_texts(options["distance"])),
+            CLIP_SET_OPTIONS, Effect("distance", "'cosine'", lambda options: not is_of_texts(options["distance"]))
         ),
         "evaluate_scores": Effect(
             "distance", "'evaluate:NAME:KEY'", lambda options: str(options["distance"]).startswith(EVALUATE_PREFIX)
@@ -119,15 +143,6 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
     }
     PLAIN = "nearest_distance"
     progress = evaluate.utils.logging.tqdm
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_distance(options["distance"])
-        check_choice("evaluate_scores", options["evaluate_scores"], EVALUATE_SCORES)
-        check_choice("statistic", options["statistic"], STATISTICS)
-        check_clip_set_options(options)
-        check_encoder_options(options)
-        check_distribution_options(options)
 
     def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no such distance."""
@@ -197,20 +212,3 @@ def compare_by_ranks(distances, n_candidates, options):
 def is_of_texts(distance):
     """Whether a distance is one of texts, and not of vectors."""
     return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
-
-
-def check_distance(distance):
-    """Raise unless `distance` is a name or a function."""
-    if isinstance(distance, str):
-        if distance.startswith(EVALUATE_PREFIX):
-            check_evaluate_name(distance)
-        elif distance not in DISTANCE_NAMES:
-            raise ValueError(
-                f"distance: expected one of {', '.join(map(repr, DISTANCE_NAMES))}, or 'evaluate:NAME:KEY', got "
-                f"{shown_value(distance)}. Check the spelling, or give a function of two lists of texts."
-            )
-    elif not callable(distance):
-        raise TypeError(
-            f"distance: expected a name, or a function of two lists of texts, got {type(distance).__name__}. Leave it "
-            "out for 'cosine'."
-        )

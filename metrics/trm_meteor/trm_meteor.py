@@ -3,18 +3,12 @@
 import evaluate
 import numpy as np
 
-from .base import CHAN_CITATION, About, Effect, check_choice, with_shared_parts
-from .caption_sets import (
-    DISTRIBUTION_DEFAULTS,
-    DISTRIBUTION_EFFECTS,
-    DistributionModule,
-    caption_rows,
-    check_distribution_options,
-)
-from .meteor15_scores import check_data_source
+from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, one_of, value_table
+from .caption_sets import DISTRIBUTION_EFFECTS, SET_OPTIONS, DistributionModule, caption_rows, set_values
+from .meteor15_scores import METEOR15_DATA
 from .meteor_nltk import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
-from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
-from .triangle_rank import STATISTICS, TriangleRanks, triangle_rank_comparison
+from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .triangle_rank import STATISTIC, TriangleRanks, triangle_rank_comparison
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -27,52 +21,48 @@ statistic grows when candidates are wrong, and also when they are all alike. Set
 both are human; the excess over the mean of all splits is.
 """
 
-_KWARGS_DESCRIPTION = with_shared_parts(
-    "trm_meteor",
-    """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
-    <statistic>
-    <test options>
-    meteor: "nltk" (default, METEOR as the paper's program computes it) or "1.5" (that of the Java program, without
-        Java), whose data `pip install pycocoevalcap` brings.
-    meteor15_data: path of meteor-1.5.jar, or of a folder that holds it, instead of pycocoevalcap's.
-    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its list of tokens.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    trm_meteor: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
-    meteor: mean METEOR of the candidates against all their references, 0 to below 1 ("1.5": 1); higher is better.
-    n_rows: number of rows.
-    <test results>
-    trm_meteor_per_row, meteor_per_row, trm_meteor_excess_per_row,
-        trm_meteor_p_value_per_row, signature: with details.
-Examples:
-    >>> trm_meteor = evaluate.load("metrics/trm_meteor")  # on the Hub: "manycaps/trm_meteor"
-    >>> result = trm_meteor.compute(
-    ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man flips a pancake"]],
-    ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],
-    ...     p_value="exact",
-    ... )
-    >>> keys = ("trm_meteor", "trm_meteor_excess", "trm_meteor_corpus_p_value")
-    >>> {key: round(result[key], 2) for key in keys}
-    {'trm_meteor': 2.08, 'trm_meteor_excess': 0.65, 'trm_meteor_corpus_p_value': 0.06}
-""",
-)
+_EXAMPLES = """
+>>> trm_meteor = evaluate.load("metrics/trm_meteor")  # on the Hub: "manycaps/trm_meteor"
+>>> result = trm_meteor.compute(
+...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man flips a pancake"]],
+...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],
+...     p_value="exact",
+... )
+>>> keys = ("trm_meteor", "trm_meteor_excess", "trm_meteor_corpus_p_value")
+>>> {key: round(result[key], 2) for key in keys}
+{'trm_meteor': 2.08, 'trm_meteor_excess': 0.65, 'trm_meteor_corpus_p_value': 0.06}
+"""
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over METEOR distances, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
-    DEFAULTS = {
-        "statistic": "per_side",
-        "meteor": "nltk",
-        "meteor15_data": None,
-        "tokenizer": "ptb",
-        **DISTRIBUTION_DEFAULTS,
+    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
+    COLUMNS = CAPTIONS | {
+        "references": (
+            "n_rows lists of reference captions, or n_rows strings: at least one candidate, one reference and "
+            "three captions in all per row. Rows may have different numbers of captions."
+        )
     }
+    OPTIONS = (
+        STATISTIC
+        | {
+            "meteor": Option(
+                "nltk",
+                one_of(METEORS),
+                '`"nltk"` (METEOR as NLTK and the paper\'s program compute it) or `"1.5"` (METEOR 1.5, as captioning '
+                "papers report it, without Java).",
+            )
+        }
+        | METEOR15_DATA
+        | TOKENIZER
+        | SET_OPTIONS
+    )
+    VALUES = value_table("""
+        trm_meteor | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
+        meteor | 0 to below 1 (`"1.5"`: 1) | higher | mean over rows of the mean over candidates of METEOR against all
+            references of the row (the paper's equation 1)
+    """) + set_values("trm_meteor", "meteor")
     EFFECTS = {
         **DISTRIBUTION_EFFECTS,
         "meteor15_data": Effect("meteor", "'1.5'", lambda options: options["meteor"] == "1.5"),
@@ -80,15 +70,6 @@ class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
     token_finder = token_finder
     PLAIN = "meteor"
     progress = evaluate.utils.logging.tqdm
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_choice("statistic", options["statistic"], STATISTICS)
-        check_choice("meteor", options["meteor"], METEORS)
-        if options["meteor15_data"] is not None:
-            check_data_source(options["meteor15_data"])
-        check_tokenizer(options["tokenizer"])
-        check_distribution_options(options)
 
     def rows_of(self, predictions, references, options):
         """Return the rows, which are compared by METEOR."""

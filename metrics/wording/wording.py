@@ -2,7 +2,7 @@
 
 import evaluate
 
-from .base import About, CollectionModule, check_confidence_level, check_flag, signature
+from .base import CAPTIONS, INTERVALS, About, CollectionModule, Option, by_value, check_flag, signature, value_table
 from .caption_sets import check_clusters
 from .caption_wording import (
     check_language_model,
@@ -12,7 +12,7 @@ from .caption_wording import (
     telling_phrases,
     wording_of,
 )
-from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -33,71 +33,66 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of human captions, or n_rows strings; one per row is enough.
-    tokenizer: "ptb" (default, the tokens of the COCO caption code), another name of a tokenizer, or a function from a
-        caption to its tokens.
-    language_model: path of the n-gram counts of a training corpus (`manycaps count-ngrams`), or a mapping; default:
-        counted in the references of all other rows, or clusters.
-    confidence_level: for example 0.95 adds intervals; default: none.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    details: True adds per-row and per-candidate lists, the phrases and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    wording_gap: mean SLOR of the candidates less that of people's captions, in natural logarithms per word: above 0
-        they are more predictable than people's, below 0 less; 0 for people.
-    wording_p_value: two-sided, of "people wrote the candidates", by the wording gap.
-    odd_wording_share: share of the candidates that are less predictable than 19 of 20 human captions.
-    formulaic_share: share of the candidates that are more predictable than 19 of 20. People give 0.05 of each.
-    odd_wording_share_of_people: 0.05, by construction.
-    n_rows: number of rows. All other values are NaN below ten rows, or clusters.
-    ..._ci_low, ..._ci_high: with confidence_level, ends of the intervals of the gap and the shares.
-    wording_gap_per_row, odd_wording_share_per_row, formulaic_share_per_row: with details.
-    wording_per_candidate: with details, SLOR of every candidate.
-    oddest_wording: with details, [row, candidate] of the 100 candidates with the lowest SLOR: where to look.
-    phrases: with details, up to 20 phrases of one to three words that candidates have more often, or less often, than
-        people, the largest difference first: dicts with phrase, begins and ends (whether captions begin, or end, with
-        it), share, share_of_people, and p_value, adjusted for all phrases. At most 5 % of them are false.
-    signature: with details.
-Examples:
-    >>> wording = evaluate.load("metrics/wording")  # on the Hub: "manycaps/wording"
-    >>> scenes = [(animal, place) for animal in ("dog", "cat", "cow") for place in ("beach", "street", "lawn", "farm")]
-    >>> people = [[f"a {animal} runs on the {place}", f"the {animal} is on a {place}"] for animal, place in scenes]
-    >>> broken = [[f"a a {animal} runs {place} on"] for animal, place in scenes]
-    >>> result = wording.compute(predictions=broken, references=people, details=True)
-    >>> round(result["wording_gap"], 2), round(result["wording_p_value"], 4), round(result["odd_wording_share"], 2)
-    (-2.79, 0.0001, 1.0)
-    >>> [phrase["phrase"] for phrase in result["phrases"] if phrase["ends"]]
-    ['on']
-    >>> result = wording.compute(predictions=[row[:1] for row in people], references=people)
-    >>> result["wording_gap"], round(result["odd_wording_share"], 2)
-    (0.0, 0.05)
+_EXAMPLES = """
+>>> wording = evaluate.load("metrics/wording")  # on the Hub: "manycaps/wording"
+>>> scenes = [(animal, place) for animal in ("dog", "cat", "cow") for place in ("beach", "street", "lawn", "farm")]
+>>> people = [[f"a {animal} runs on the {place}", f"the {animal} is on a {place}"] for animal, place in scenes]
+>>> broken = [[f"a a {animal} runs {place} on"] for animal, place in scenes]
+>>> result = wording.compute(predictions=broken, references=people, details=True)
+>>> round(result["wording_gap"], 2), round(result["wording_p_value"], 4), round(result["odd_wording_share"], 2)
+(-2.79, 0.0001, 1.0)
+>>> [phrase["phrase"] for phrase in result["phrases"] if phrase["ends"]]
+['on']
+>>> result = wording.compute(predictions=[row[:1] for row in people], references=people)
+>>> result["wording_gap"], round(result["odd_wording_share"], 2)
+(0.0, 0.05)
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Wording(CollectionModule, evaluate.Metric):
     """Predictability of captions beside people's, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://aclanthology.org/K18-1031"])
-    OWN_COLUMNS = ("predictions", "references")
-    DEFAULTS = {
-        "tokenizer": "ptb",
-        "language_model": None,
-        "confidence_level": None,
-        "clusters": None,
-        "details": False,
-    }
+    ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES, ["https://aclanthology.org/K18-1031"])
+    COLUMNS = CAPTIONS | {"references": ("n_rows lists of human captions, or n_rows strings; one per row is enough.")}
+    OPTIONS = (
+        TOKENIZER
+        | {
+            "language_model": Option(
+                None,
+                by_value(check_language_model),
+                "Path of the n-gram counts of a training corpus, which `manycaps count-ngrams` writes, or a mapping; "
+                "by default counted in the references of all other rows, or clusters. The corpus must not contain the "
+                "references.",
+            )
+        }
+        | INTERVALS
+        | {
+            "details": Option(
+                False, check_flag, "`True` adds per-row and per-candidate lists, the phrases and the signature."
+            )
+        }
+    )
+    VALUES = value_table("""
+        wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less that of people's captions:
+            above 0 they are more predictable than people's, below 0 less
+        wording_p_value | 0 to 1 | | two-sided, of "people wrote the candidates", by the wording gap
+        odd_wording_share | 0 to 1; 0.05 for people | | share of the candidates that are less predictable than 19 of 20
+            human captions
+        formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of 20
+            human captions
+        odd_wording_share_of_people | | | 0.05, by construction
+        n_rows | | | number of rows. All other values are NaN below ten rows, or clusters
+        ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of the gap and the shares
+        wording_gap_per_row, odd_wording_share_per_row, formulaic_share_per_row | | | with `details`
+        wording_per_candidate | | | with `details`: SLOR of every candidate
+        oddest_wording | | | with `details`: [row, candidate] of the 100 candidates with the lowest SLOR: where to look
+        phrases | | | with `details`: up to 20 phrases of one to three words that candidates have more often, or less
+            often, than people, the largest difference first: dicts with `phrase`, `begins` and `ends` (whether captions
+            begin, or end, with it), `share`, `share_of_people`, and `p_value`, adjusted for all phrases. At most 5% of
+            them are false
+        signature | | | with `details`: everything that determines the numbers
+    """)
     token_finder = token_finder
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_tokenizer(options["tokenizer"])
-        check_language_model(options["language_model"])
-        check_confidence_level(options["confidence_level"])
-        check_flag("details", options["details"])
 
     def _compute(self, predictions, references, options):
         clusters, level, source = options["clusters"], options["confidence_level"], options["language_model"]

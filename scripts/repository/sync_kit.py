@@ -7,7 +7,7 @@ A module folder works alone once its links are files: as a Space, in a wheel, or
 its main script imports, and those that these import. evaluate's loader copies only the files that the main script
 names: what it does not import itself is named in a block of imports that this tool writes. In the kit every main script
 has a link, so that `manycaps.load` finds it beside the files that it imports. The table of docs/metrics.md is written
-out of the records of manycaps/catalog.py.
+out of the records of manycaps/catalog.py, the tables of a card out of those of its module's class.
 """
 
 import argparse
@@ -17,7 +17,8 @@ import os
 import pathlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "manycaps" / "kit"
@@ -25,6 +26,10 @@ REPAIR = "Run `make format`."
 
 # Around the table of modules in docs/metrics.md.
 MODULE_MARKS = ("<!-- modules: written by scripts/repository/sync_kit.py -->", "<!-- end of modules -->")
+
+# Around the tables of a card: of what the module takes, and of what it returns.
+INPUT_MARKS = ("<!-- inputs: written by scripts/repository/sync_kit.py -->", "<!-- end of inputs -->")
+VALUE_MARKS = ("<!-- values: written by scripts/repository/sync_kit.py -->", "<!-- end of values -->")
 
 # First lines of the block of imports that this tool writes into a main script.
 BLOCK = (
@@ -164,27 +169,71 @@ def module_table() -> str:
     return "\n".join(rows)
 
 
-def sync_table(check: bool) -> Iterator[str]:
-    """Bring the table of docs/metrics.md up to date, where there is this page, and yield what is wrong."""
-    page = ROOT / "docs" / "metrics.md"
+def table_lines(header: str, rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of Markdown, with its header given as its cells joined by `|`."""
+    lines = (re.sub(r"\|  (?=\|)", "| ", f"| {' | '.join(cells)} |") for cells in rows)
+    return "\n".join([f"| {header} |", "|" + "---|" * (header.count("|") + 1), *lines])
+
+
+def as_cell(text: str) -> str:
+    """Return a text for a cell of a table."""
+    return text.replace("|", "\\|").replace("<", "\\<")
+
+
+def as_keys(names: str) -> str:
+    """Return names joined by commas as code."""
+    return ", ".join(f"`{name}`" for name in names.split(", "))
+
+
+def input_table(module: Any) -> str:
+    """Return the table of a card: columns, ready arrays and options of a module's class."""
+    rows = [(as_keys(names), "", as_cell(meaning)) for names, meaning in (module.COLUMNS | module.READY).items()]
+    for name, option in module.OPTIONS.items():
+        default = "" if option.default is None else f"`{option.shown_default}`"
+        at_load = "At load time only: " if option.at_load else ""
+        rows.append((f"`{name}`", default, at_load + as_cell(option.meaning)))
+    return table_lines("input | default | meaning", rows)
+
+
+def value_table(module: Any) -> str:
+    """Return the table of a card: the values of a module's class."""
+    rows = [(as_keys(value.keys), *map(as_cell, value[1:])) for value in module.VALUES]
+    return table_lines("key | range | better | meaning", rows)
+
+
+def sync_card(folder: pathlib.Path, check: bool) -> Iterator[str]:
+    """Bring the tables of a module's card up to date, where it has one, and yield what is wrong."""
+    if not (folder / "README.md").exists():
+        return
+    from manycaps.installed_modules import module_class
+
+    module, card = module_class(folder.name), f"{folder.relative_to(ROOT)}/README.md"
+    yield from sync_table(card, INPUT_MARKS, lambda: input_table(module), check)
+    yield from sync_table(card, VALUE_MARKS, lambda: value_table(module), check)
+
+
+def sync_table(name: str, marks: tuple[str, str], table: Callable[[], str], check: bool) -> Iterator[str]:
+    """Bring the table between two marks of a page up to date, where there is this page, and yield what is wrong."""
+    page = ROOT / name
     text = page.read_text(encoding="utf-8") if page.exists() else ""
-    before, _, rest = text.partition(MODULE_MARKS[0])
-    after = rest.partition(MODULE_MARKS[1])[2]
-    expected = f"{before}{MODULE_MARKS[0]}\n{module_table()}\n{MODULE_MARKS[1]}{after}" if text else ""
+    before, _, rest = text.partition(marks[0])
+    expected = f"{before}{marks[0]}\n{table()}\n{marks[1]}{rest.partition(marks[1])[2]}" if text else ""
     if text != expected and check:
-        yield f"docs/metrics.md: the table is not up to date. {REPAIR}"
+        yield f"{name}: the table is not up to date. {REPAIR}"
     elif text != expected:
         page.write_text(expected, encoding="utf-8", newline="\n")
 
 
 def sync_all(check: bool) -> list[str]:
-    """Sync or check every module folder, the kit and the table of modules, and return what is wrong."""
+    """Sync or check every module folder, the kit and the tables, and return what is wrong."""
     folders = module_folders()
     scripts = {main_script(folder).name: main_script(folder) for folder in folders}
     own = {path.name for path in kit_files()} | {"__init__.py"}
     problems = [problem for folder in folders for problem in sync_folder(folder, check)]
     problems += [*sync_links(KIT, scripts, own, check), *unused_files()]
-    return [*problems, *sync_table(check)]
+    problems += sync_table("docs/metrics.md", MODULE_MARKS, module_table, check)
+    # A class that cannot be imported for want of a file has been named above.
+    return problems or [problem for folder in folders for problem in sync_card(folder, check)]
 
 
 def main(check: bool) -> int:

@@ -201,6 +201,10 @@ def test_details_add_keys_and_change_none(folder):
     assert "signature" in detailed
     assert json.dumps(detailed)
     assert_same(folder, load_module(folder, details=True).compute(**rows_of(folder)), detailed)
+    # The tables of the class are what documents, cards and pages say.
+    assert [key for key in detailed if not module.meaning(key)] == []
+    listed = {line.partition(":")[0].strip() for line in module.inputs_description.splitlines()}
+    assert {*module.COLUMNS, *module.OPTIONS} <= listed
 
 
 def test_pieces_rows_and_whole_agree(folder):

@@ -4,7 +4,7 @@ import math
 
 import evaluate
 
-from .base import About, CollectionModule, check_flag, signature
+from .base import DETAILS, About, CollectionModule, signature, value_table
 from .text_new_slug import word_overlap
 
 _DESCRIPTION = """
@@ -20,33 +20,25 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    data: n_rows lists of captions, or n_rows strings.
-    details: True adds per-row lists and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    new_slug: mean over rows, 0 (no common word) to 1 (the same words).
-    n_rows: number of rows.
-    new_slug_per_row, signature: with details.
-Examples:
-    >>> new_slug = evaluate.load("measurements/new_slug")  # on the Hub: "manycaps/new_slug"
-    >>> new_slug.compute(data=[["a dog", "a wet dog runs"], ["a cat"]])
-    {'new_slug': 0.75, 'n_rows': 2}
+_EXAMPLES = """
+>>> new_slug = evaluate.load("measurements/new_slug")  # on the Hub: "manycaps/new_slug"
+>>> new_slug.compute(data=[["a dog", "a wet dog runs"], ["a cat"]])
+{'new_slug': 0.75, 'n_rows': 2}
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class NewSlug(CollectionModule, evaluate.Measurement):
     """Overlap of the words of a set of captions, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION)
-    OWN_COLUMNS = ("data",)
-    DEFAULTS = {"details": False}
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_flag("details", options["details"])
+    ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES)
+    COLUMNS = {"data": "n_rows lists of captions, or n_rows strings."}
+    OPTIONS = DETAILS
+    VALUES = value_table("""
+        new_slug | 0 to 1 |  | mean over rows: 0 for no common word, 1 for the same words
+        n_rows | | | number of rows
+        new_slug_per_row | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
 
     def _compute(self, data, options):
         per_row = [word_overlap(row) for row in data]

@@ -4,7 +4,7 @@ import math
 
 import evaluate
 
-from .base import About, CollectionModule, check_flag, signature
+from .base import CAPTIONS, DETAILS, About, CollectionModule, signature, value_table
 from .text_new_slug import word_overlap
 
 _DESCRIPTION = """
@@ -21,34 +21,25 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
-Args:
-    predictions: n_rows lists of candidate captions, or n_rows strings: one caption per row.
-    references: n_rows lists of reference captions, or n_rows strings.
-    details: True adds per-row lists and the signature; default False.
-    Every option can be given to `evaluate.load` as well; None means "as given there".
-Returns:
-    new_slug: mean over rows, 0 (no common word) to 1 (the same words); higher is better.
-    n_rows: number of rows.
-    new_slug_per_row, signature: with details.
-Examples:
-    >>> new_slug = evaluate.load("metrics/new_slug")  # on the Hub: "manycaps/new_slug"
-    >>> new_slug.compute(predictions=[["a dog", "a wet dog"]], references=[["a dog runs"]])
-    {'new_slug': 0.5, 'n_rows': 1}
+_EXAMPLES = """
+>>> new_slug = evaluate.load("metrics/new_slug")  # on the Hub: "manycaps/new_slug"
+>>> new_slug.compute(predictions=[["a dog", "a wet dog"]], references=[["a dog runs"]])
+{'new_slug': 0.5, 'n_rows': 1}
 """
 
 
-@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class NewSlug(CollectionModule, evaluate.Metric):
     """Overlap of the words of two sets of captions, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION)
-    OWN_COLUMNS = ("predictions", "references")
-    DEFAULTS = {"details": False}
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_flag("details", options["details"])
+    ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES)
+    COLUMNS = CAPTIONS
+    OPTIONS = DETAILS
+    VALUES = value_table("""
+        new_slug | 0 to 1 | higher | mean over rows: 0 for no common word, 1 for the same words
+        n_rows | | | number of rows
+        new_slug_per_row | | | with `details`
+        signature | | | with `details`: everything that determines the numbers
+    """)
 
     def _compute(self, predictions, references, options):
         rows = zip(predictions, references, strict=True)
