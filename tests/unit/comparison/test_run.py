@@ -306,9 +306,10 @@ def test_single_references_leave_the_wording(n_captions, tmp_path, capsys):
     assert re.search(r'row\d*|image \d+: "[a-z ]+ the"', printed), "an odd caption is shown"
     assert ("BLEU-4" if n_captions == 1 else "TRM-METEOR") in printed
     numbers = json.loads((tmp_path / "out" / "comparison.json").read_text(encoding="utf-8"))["human_parity"]
-    assert numbers["systems"]["broken"]["wording_gap"] < -1 < numbers["systems"]["good"]["wording_gap"]
+    gaps = {name: system["wording_gap"] for name, system in numbers["systems"].items()}
+    assert gaps["broken"] < gaps["good"] - 1, "words in another order than people's"
     assert numbers["systems"]["broken"]["unlike_people_share"] is None
-    assert numbers["systems"]["broken"]["adjusted_p_value"] < 0.001
+    assert numbers["systems"]["broken"]["adjusted_p_value"] < 0.05
     few = write_captions(tmp_path, {"good": good[:9], "references": references[:9]})
     assert main(["compare", few["good"], "-r", few["references"], "-o", output, "--overwrite"]) == 0
     assert "Human parity is not tested" in capsys.readouterr().out
