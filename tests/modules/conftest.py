@@ -19,7 +19,7 @@ FOLDERS = sorted(path.parent for kind in ("metrics", "measurements") for path in
 DISTRIBUTION_FOLDERS = [
     folder
     for folder in FOLDERS
-    if "DISTRIBUTION_DEFAULTS" in (folder / f"{folder.name}.py").read_text("utf-8") and folder.name != "human_parity"
+    if " SET_OPTIONS" in (folder / f"{folder.name}.py").read_text("utf-8") and folder.name != "human_parity"
 ]
 # Folders that become Spaces: those of the modules, and the pages of commands.
 SPACES = [*FOLDERS, *sorted(path.parent for path in ROOT.glob("spaces/*/README.md"))]
