@@ -74,6 +74,19 @@ class NgramOrder(NamedTuple):
     documents: Ints
 
 
+class DrawnOrder(NamedTuple):
+    """N-grams of one order of sets of texts, whose references are drawn again and again."""
+
+    # Of the entries that match, those with an n-gram that other texts of the row have, too.
+    order: NgramOrder
+    # Squared frequencies, shape (n_texts, n_ngrams).
+    squares: scipy.sparse.csr_array
+    # Of each cell: its row, its n-gram, and the mask of the texts that have it.
+    row: Ints
+    ngram: Ints
+    masks: Masks
+
+
 class Pairs(NamedTuple):
     """Some candidates, each with every reference of its row."""
 
@@ -218,16 +231,18 @@ class NgramIndex:
         ]
 
     @functools.cached_property
-    def cells(self) -> list[tuple[Ints, Ints, Masks]]:
-        """For each order the row, the n-gram, and the mask of the texts of each cell."""
-        return [
-            (
-                self.texts.row[order.text[order.cell_end - 1]],
-                order.ngram[order.cell_end - 1],
-                self.texts.masks(order.cell, self.texts.place[order.text], len(order.cell_end)),
-            )
-            for order in self.orders()
-        ]
+    def drawn(self) -> list[DrawnOrder]:
+        """For each order what draws of references from the same texts share."""
+        found = []
+        for order in self.orders():
+            masks = self.texts.masks(order.cell, self.texts.place[order.text], len(order.cell_end))
+            last = order.cell_end - 1
+            shape = len(self.lengths), len(order.documents)
+            squares = scipy.sparse.csr_array((order.frequency**2.0, (order.text, order.ngram)), shape)
+            is_shared = order.n_references[order.cell[order.matched]] > 1
+            shared = order._replace(matched=order.matched[is_shared])
+            found.append(DrawnOrder(shared, squares, self.texts.row[order.text[last]], order.ngram[last], masks))
+        return found
 
     @functools.cached_property
     def use_masks(self) -> list[tuple[Ints, Masks]]:
@@ -558,11 +573,12 @@ def drawn_cider_d(index: NgramIndex, hypotheses: Ints, references: Masks) -> Flo
     is_reference[text] = 1.0
     is_drawn = is_reference[pairs.reference]
 
-    def documents(n: int, order: NgramOrder) -> Ints:
-        row, ngram, masks = index.cells[n - 1]
-        return np.bincount(ngram[(masks & references[row]).any(axis=1)], minlength=len(order.documents))
-
-    total = sum(_pair_scores(index, pairs, documents, n_rows))
+    factor, total = _penalties(index, pairs, LENGTH_SIGMA), np.zeros(len(pairs.number))
+    for order, squares, row, ngram, masks in index.drawn:
+        is_counted = np.bitwise_or.reduce(masks & references[row], axis=1) > 0
+        documents = np.bincount(ngram[is_counted], minlength=len(order.documents))
+        weights = ngram_weights(documents, n_rows)
+        total += _cosines(index, order, weights, np.sqrt(squares @ weights**2), pairs, is_clipped=True) * factor
     sums, number = (_sums(pairs.number, values, n_rows) for values in (total * is_drawn, is_drawn))
     return sums / number * (CIDER_D_MAXIMUM / MAX_ORDER)
 
@@ -686,18 +702,21 @@ def _pair_scores(
     factor = _penalties(index, pairs, sigma) if is_clipped and max_order > 1 else 1.0
     for n, order in enumerate(index.orders(max_order), start=1):
         weights = ngram_weights(documents(n, order), n_documents)
-        yield _cosines(index, order, weights, pairs, is_clipped=is_clipped) * factor
+        norms = weighted_ngrams(index, order, weights)[1]
+        yield _cosines(index, order, weights, norms, pairs, is_clipped=is_clipped) * factor
 
 
-def _cosines(index: NgramIndex, order: NgramOrder, weights: Floats, pairs: Pairs, *, is_clipped: bool) -> Floats:
+def _cosines(
+    index: NgramIndex, order: NgramOrder, weights: Floats, norms: Floats, pairs: Pairs, *, is_clipped: bool
+) -> Floats:
     """Cosine of every pair, with clipping if so."""
-    values, norms = weighted_ngrams(index, order, weights)
     # The number of a pair is that of its reference, plus one that depends on the candidate.
     offset = np.zeros(len(norms), np.int64)
     offset[pairs.candidate[pairs.first]] = pairs.first - pairs.reference[pairs.first]
     products = np.zeros(len(pairs.number))
     for entry, size, other in index.matches(order, pairs.some):
-        mine, theirs = values[entry].repeat(size), values[other]
+        own = weights[order.ngram[entry]]
+        mine, theirs = (own * order.frequency[entry]).repeat(size), own.repeat(size) * order.frequency[other]
         terms = (np.minimum(mine, theirs) if is_clipped else mine) * theirs
         pair = offset[order.text[entry]].repeat(size) + order.text[other]
         first = int(pair.min())
