@@ -1061,7 +1061,7 @@ def listed(heading: str, entries: Iterable[tuple[str, str]]) -> str:
     r"""Return a list of a docstring: a name and what it means in each entry, wrapped.
 
     >>> listed("Args", [("seed", "Of draws.")])
-    'Args:\\n    seed: Of draws.\\n'
+    'Args:\n    seed: Of draws.\n'
     """
     wrapper = textwrap.TextWrapper(120, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
     wrapped = (wrapper.fill(f"{name}: {meaning}") for name, meaning in entries)

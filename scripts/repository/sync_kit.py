@@ -202,14 +202,15 @@ def value_table(module: Any) -> str:
 
 
 def sync_card(folder: pathlib.Path, check: bool) -> Iterator[str]:
-    """Bring the tables of a module's card up to date, where it has one, and yield what is wrong."""
-    if not (folder / "README.md").exists():
+    """Bring the tables of a module's card up to date, where it has some, and yield what is wrong."""
+    card = folder / "README.md"
+    if not card.exists() or INPUT_MARKS[0] not in card.read_text(encoding="utf-8"):
         return
     from manycaps.installed_modules import module_class
 
-    module, card = module_class(folder.name), f"{folder.relative_to(ROOT)}/README.md"
-    yield from sync_table(card, INPUT_MARKS, lambda: input_table(module), check)
-    yield from sync_table(card, VALUE_MARKS, lambda: value_table(module), check)
+    module, name = module_class(folder.name), f"{folder.relative_to(ROOT)}/README.md"
+    yield from sync_table(name, INPUT_MARKS, lambda: input_table(module), check)
+    yield from sync_table(name, VALUE_MARKS, lambda: value_table(module), check)
 
 
 def sync_table(name: str, marks: tuple[str, str], table: Callable[[], str], check: bool) -> Iterator[str]:

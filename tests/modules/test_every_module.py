@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import manycaps
-from scripts.repository import push_to_hub
+from scripts.repository import push_to_hub, sync_kit
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, ROOT, printed_names
 from tests.modules.sample_inputs import CAPTION_ROWS, QUICK_OPTIONS, SAMPLE_INPUTS, TOLERANCES, load_options
@@ -145,6 +145,7 @@ def test_examples_load_the_folder_and_the_card_says_what_to_install_and_the_name
     assert f"`pip install -r {path}/requirements.txt`" in how_to_use
     assert f'`"{hub_name}"`' in how_to_use
     assert (ROOT / path / "requirements.txt").is_file()
+    assert all(mark in card for mark in (*sync_kit.INPUT_MARKS, *sync_kit.VALUE_MARKS))
     script = (folder / f"{folder.name}.py").read_text(encoding="utf-8")
     assert set(LOADED_NAME.findall(script)) == {path}
 

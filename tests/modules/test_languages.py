@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from manycaps.command_line import main
+from manycaps.installed_modules import module_class
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, folder_name
 from tests.modules.sample_inputs import load_options
@@ -25,9 +26,7 @@ COLUMNS = {
     ],
     "data": CHINESE,
 }
-WITH_TOKENS = [
-    folder for folder in FOLDERS if '"tokenizer": "ptb"' in (folder / f"{folder.name}.py").read_text(encoding="utf-8")
-]
+WITH_TOKENS = [folder for folder in FOLDERS if module_class(folder.name).DEFAULTS.get("tokenizer") == "ptb"]
 WARNING = "^tokenizer: expected captions with spaces between words for 'ptb', got some in a .*'zh-jieba'"
 
 

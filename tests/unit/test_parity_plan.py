@@ -40,6 +40,7 @@ def wrong_texts(rng, n_rows, m, n, share):
     return [distances_of(texts), distances_of(chosen)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n", "share"), [(1, 4, 0.1), (3, 3, 0.06)])
 def test_the_rows_of_a_plan_find_its_share_of_wrong_captions(m, n, share):
     """In 80 % of 300 corpora, within 4 % and three standard errors."""

@@ -48,7 +48,9 @@ def embedded(texts):
 
 
 def compute(**options):
-    module = manycaps.load("set_diversity", kernels=(), encoder=embedded, details=True)
+    module = manycaps.load("set_diversity", kernels=(), details=True)
+    if isinstance(options.get("equivalent"), float):
+        options["encoder"] = embedded
     return module.compute(predictions=PREDICTIONS, references=REFERENCES, **options)
 
 
