@@ -146,7 +146,7 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
             columns = module.checked_columns(module.load_options, predictions=both[0], references=both[1])
             values = module.row_values(**columns)
             texts = module.coded_texts(**columns, options=module.load_options)
-            wording = wording_of(texts, has_model=module.load_options["language_model"] is not None)
+            wording = wording_of(texts, is_tested=module.load_options["language_model"] is None)
             phrases = telling_phrases(texts, module.load_options["clusters"])
             rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
             results[name] = {"signature": module._signature(module.load_options, values.settings)}
@@ -175,7 +175,7 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
     for name in rows[0].captions:
         captions = tokenize_rows([row.captions[name] for row in rows], tokenizer)
         texts = coded_texts(captions, references, clusters, model)
-        of_system = wording_of(texts, has_model=model is not None)
+        of_system = wording_of(texts, is_tested=model is None)
         rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), of_system, telling_phrases(texts, clusters))
     return rows_of_system, module._signature(module.load_options)
 

@@ -250,17 +250,17 @@ def wording_rows(
     >>> rows.slor.round(4).tolist(), rows.gaps.tolist()
     ([0.1052, 0.1052, 0.1052, 0.1052], [0.0, 0.0])
     """
-    return wording_of(coded_texts(candidates, references, clusters, model), has_model=model is not None)
+    return wording_of(coded_texts(candidates, references, clusters, model), is_tested=model is None)
 
 
-def wording_of(texts: Texts, *, has_model: bool) -> WordingRows:
-    """Score texts; `has_model` says that the counts are those of another corpus, which no row influences."""
+def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
+    """Score texts; where the gap is not tested, or no row influences the counts, no influences are computed."""
     counts = [others_counts(order, texts.weight) for order in texts.orders]
     words, n_texts = _n_words(texts), len(texts.length)
     starts = np.cumsum(texts.length) - texts.length
     ratios = _log_ratios(counts, words)[: int(texts.length.sum())]
     slor = np.add.reduceat(ratios, starts) / texts.length
-    if has_model:
+    if not is_tested:
         return WordingRows(texts.sizes, slor, np.zeros(n_texts), np.zeros(n_texts))
     # The share of a position in the sum of gaps: that of its text, over its length.
     m, n = texts.sizes[RowTexts(texts.sizes.sum(axis=1)).row].T

@@ -16,8 +16,9 @@ from ..kit.base import Floats, as_caption_rows, as_list, check_no_table, shown_v
 from ..kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     LanguageModel,
+    coded_texts,
     load_language_model,
-    wording_rows,
+    wording_of,
     wording_shares,
 )
 from ..kit.tokenization import Tokenizer, tokenize_rows
@@ -390,7 +391,8 @@ def watched_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageMod
     if len(merged) < (LEAST_ROWS_OF_WORDING if model is None else 1):
         return {}
     candidates, people = [*merged.values()], [list(key) for key in merged]
-    wording = wording_rows(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
+    texts = coded_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
+    wording = wording_of(texts, is_tested=False)
     odd = wording_shares(wording).shares["odd_wording_share"]
     return logged({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
 

@@ -554,7 +554,7 @@ class GatheredWording:
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
         if "slor" in kept:
             return self._wording.WordingRows(kept["sizes"], kept["slor"], *np.zeros((2, len(kept["slor"]))))
-        return self._wording.wording_of(self._texts(kept), has_model=False)
+        return self._wording.wording_of(self._texts(kept), is_tested=True)
 
     def phrases(self) -> "list[Phrase]":
         """Return the phrases that give the candidates away; none where a model of another corpus kept no words."""

@@ -355,7 +355,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         if clusters is not None:
             check_clusters(clusters, len(predictions))
         texts = self.coded_texts(predictions, references, options)
-        measured = corpus_wording(wording_of(texts, has_model=options["language_model"] is not None), clusters, level)
+        measured = corpus_wording(wording_of(texts, is_tested=options["language_model"] is None), clusters, level)
         measured.warn_of_few_rows()
         result = dict.fromkeys((*NEED_TWO_REFERENCES, *TAILS, *MEANS), float("nan")) | {"n_rows": len(predictions)}
         result |= measured.result(level, is_tested=options["p_value"] != "none")
@@ -380,7 +380,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
     def wording_rows(self, predictions, references, options):
         """Return the wording of all captions, with these options."""
         texts = self.coded_texts(predictions, references, options)
-        return wording_of(texts, has_model=options["language_model"] is not None)
+        return wording_of(texts, is_tested=options["language_model"] is None)
 
     def row_values(self, predictions, references):
         """Return what the corpus needs of every row, with the options of load time; see `values_of_rows`."""
@@ -393,7 +393,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         values = values_of_rows(rows, options, type(self).progress)
         tails, wording = values.tails(options), None
         if texts is not None:
-            of_texts = wording_of(texts, has_model=options["language_model"] is not None)
+            of_texts = wording_of(texts, is_tested=options["language_model"] is None)
             wording = parity_wording(of_texts, values.distances, tails, options)
         warn_of_few_rows(tails, options)
         if wording is not None:

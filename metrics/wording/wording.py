@@ -100,7 +100,7 @@ class Wording(CollectionModule, evaluate.Metric):
             check_clusters(clusters, len(predictions))
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
         texts = coded_texts(candidates, people, clusters, load_language_model(source))
-        measured = corpus_wording(wording_of(texts, has_model=source is not None), clusters, level)
+        measured = corpus_wording(wording_of(texts, is_tested=source is None), clusters, level)
         measured.warn_of_few_rows()
         result = {**measured.result(level), "n_rows": len(predictions)}
         if not options["details"]:

@@ -109,7 +109,7 @@ def main(options: Options) -> int:
             rng = np.random.default_rng((m, k, n_rows, percent, trial))
             *sides, clusters = drawn_rows(images(corpus), m, k, n_rows, damage, percent / 100, rng)
             texts = coded_texts(*sides, clusters)
-            test = wording_test(wording_of(texts, has_model=False), clusters, 0.95)
+            test = wording_test(wording_of(texts, is_tested=True), clusters, 0.95)
             z = np.sign(test.gap) * scipy.stats.norm.isf(max(test.p_value, 1e-300) / 2)
             is_named = bool(telling_phrases(texts, clusters)) if not percent else False
             lines.append((test.p_value <= 0.05, z, test.low <= 0 <= test.high, is_named))
