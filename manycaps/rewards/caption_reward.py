@@ -391,8 +391,8 @@ def watched_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageMod
     if len(merged) < (LEAST_ROWS_OF_WORDING if model is None else 1):
         return {}
     candidates, people = [*merged.values()], [list(key) for key in merged]
-    texts = coded_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
-    wording = wording_of(texts, is_tested=False)
+    coded = coded_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
+    wording = wording_of(coded, is_tested=False)
     odd = wording_shares(wording).shares["odd_wording_share"]
     return logged({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
 
