@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from manycaps.kit.base import Ints, shown_value
 from manycaps.kit.ngram_scores import LENGTH_SIGMA, are_equal_documents
-from manycaps.kit.tokenization import tokenize
+from manycaps.kit.tokenization import ptb_tokens
 
 # Scripts that put no blank between words: Thai, Lao, Burmese, Khmer, and those of Chinese and Japanese.
 WITHOUT_SPACES = re.compile(
@@ -65,7 +65,7 @@ def untokenised(captions: Sequence[str]) -> str | None:
 
 def _ends_sentence(text: str) -> bool:
     """Whether a text ends with a mark that the tokenizer removes; abbreviations such as "p.m." keep theirs."""
-    return text.endswith((".", "!", "?")) and tokenize(text.split(" ")[-1])[-1:] != text.split(" ")[-1:]
+    return text.endswith((".", "!", "?")) and ptb_tokens(text.split(" ")[-1])[-1:] != text.split(" ")[-1:]
 
 
 def empty_candidates(candidates: Sequence[str]) -> str | None:

@@ -25,7 +25,7 @@ from manycaps.kit.caption_wording import (
 )
 from manycaps.kit.parity_tests import symmetric
 from manycaps.kit.tokenization import tokenize_rows
-from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
+from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 
 # Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
 MOST_AT_ONCE = 50_000
@@ -195,7 +195,7 @@ def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistan
         place = {caption: i for i, caption in enumerate(captions)}
         vectors = np.asarray(module.embed(captions, options), dtype=np.float64)
         of_rows = (vectors[[place[text] for text in row]] for row in rows)
-        return [cosine_distances(cosine_similarities(each[None]))[0] for each in of_rows]
+        return [distances_from_cosines(cosine_similarities(each[None]))[0] for each in of_rows]
 
     return by_cosine
 

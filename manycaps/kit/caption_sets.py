@@ -26,6 +26,7 @@ from .base import (
     checked_beside_rows,
     defaults_of,
     one_of,
+    plain_arguments,
     signature,
     value_table,
     warn_of_shared_captions,
@@ -666,23 +667,51 @@ def _smallest_p_value(size: tuple[int, int], rows: RowSplits, options: Mapping[s
     return n_alike / rows.n_splits[size]
 
 
-def harmonic_mean_p(p_values: Collection[float]) -> float:
-    """Harmonic mean of the rows' p-values, above 0 and at most 1 (Wilson 2019), equal weights.
+@plain_arguments
+def harmonic_mean_p(p_values: npt.ArrayLike) -> float:
+    """Harmonic mean of p-values, equal weights (Wilson 2019): approximately a p-value while it is small.
 
-    Approximately a p-value while it is small; `combined_p_value` is the calibrated one.
+    `combined_p_value` is the calibrated one.
+
+    Args:
+        p_values: as for `combined_p_value`.
+
+    Returns:
+        Float above 0 and at most 1.
+
+    Raises:
+        ValueError: as for `combined_p_value`.
+
+    >>> round(harmonic_mean_p([0.5, 0.1]), 4)
+    0.1667
     """
-    return len(p_values) / math.fsum(1 / p_value for p_value in p_values)  # exact, whatever the order of the rows
+    values = as_p_values(p_values, at_least_one=True).tolist()
+    return len(values) / math.fsum(1 / value for value in values)  # exact, whatever the order of the rows
 
 
-def combined_p_value(p_values: Collection[float]) -> float:
-    """p-value of "every row's candidates and references share a distribution", asymptotically exact; one row's own.
+@plain_arguments
+def combined_p_value(p_values: npt.ArrayLike) -> float:
+    """p-value of "every row's candidates and references share a distribution", asymptotically exact.
 
-    Wilson (2019, https://doi.org/10.1073/pnas.1814092116), equation 4: 1 / harmonic mean of L p-values, above 0 and at
-    most 1, tends to a Landau distribution with location log L + 1 - gamma - log(2 / pi), which is log L + 0.874, and
-    scale pi / 2. It holds under any dependence between rows that is not strongly negative, and gets better as p falls.
+    Wilson (2019, https://doi.org/10.1073/pnas.1814092116), equation 4: 1 / harmonic mean of L p-values tends
+    to a Landau distribution with location log L + 1 - gamma - log(2 / pi), which is log L + 0.874, and scale pi / 2. It
+    holds under any dependence between rows that is not strongly negative, and gets better as p falls.
+
+    Args:
+        p_values: shape (n_rows,), at least one, each above 0 and at most 1.
+
+    Returns:
+        Float between 0 and 1. One row: its own p-value.
+
+    Raises:
+        ValueError: no p-values, or one that is not above 0 and at most 1.
+
+    >>> round(combined_p_value([0.5, 0.1]), 4)
+    0.2316
     """
+    p_values = as_p_values(p_values, at_least_one=True)
     if len(p_values) == 1:
-        return float(next(iter(p_values)))
+        return float(p_values[0])
     location = math.log(len(p_values)) + 1 - np.euler_gamma - math.log(2 / math.pi)
     from scipy import stats  # takes 0.4 s
 
@@ -1048,8 +1077,8 @@ def distribution_result(
             f"{name}_corpus_p_value": tests.corpus_p_value,
             f"{name}_z": tests.z,
             f"{name}_excess": math.fsum(tests.excesses) / len(values),
-            f"{name}_p_value": combined_p_value(tests.p_values),
-            f"{name}_harmonic_mean_p": harmonic_mean_p(tests.p_values),
+            f"{name}_p_value": combined_p_value(list(tests.p_values)),
+            f"{name}_harmonic_mean_p": harmonic_mean_p(list(tests.p_values)),
             f"{name}_smallest_p": tests.smallest_p,
             f"{name}_smallest_corpus_p": tests.smallest_corpus_p,
         }

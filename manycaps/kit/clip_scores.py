@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import PIL.Image
 
 from .base import (
@@ -20,6 +21,7 @@ from .base import (
     Ints,
     Option,
     as_caption_rows,
+    as_finite,
     as_list,
     by_value,
     check_choice,
@@ -28,6 +30,7 @@ from .base import (
     check_no_table,
     one_of,
     or_none,
+    plain_arguments,
     read_count_table,
     scored_result,
     shown_value,
@@ -80,21 +83,29 @@ PAC_PROMPT = "A photo depicts"
 TIE_TOLERANCE, COSINES_AT_ONCE = 1e-9, 1 << 22
 
 
-def pac_s(cosines: np.ndarray, weight: float) -> np.ndarray:
-    """Score captions by their cosines with their images.
+@plain_arguments
+def pac_s(cosines: npt.ArrayLike, weight: float = PAC_WEIGHT) -> Floats:
+    """Score captions by their cosines with their images: PAC-S = w max(cos, 0).
 
-    PAC-S(t, v) = w max(cos(t, v), 0). Clipped pair by pair: a mean of scores is not the score of a mean.
+    Sarto et al. (2023), equation 1, https://arxiv.org/abs/2303.12112; CLIP-S (Hessel et al. 2021) has w = 2.5.
+    Clipped pair by pair: a mean of scores is not the score of a mean.
 
     Args:
-        cosines: float64 array, any shape, image and caption.
-        weight: w > 0.
+        cosines: floating-point array, any shape, of features of CLIP; rounding above 1 is clipped.
+        weight: w, above 0.
 
     Returns:
-        float64 array of that shape, 0 (worst) to w (best), no unit.
+        float64 array of that shape, 0 (worst) to w (best).
 
-    >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
+    Raises:
+        TypeError: the weight is not a number.
+        ValueError: the weight is not positive, or a cosine is not finite.
+
+    >>> pac_s([0.5, -0.5]).tolist()
     [1.0, 0.0]
     """
+    check_weight(weight)
+    cosines = as_finite(cosines, "cosines")
     return weight * np.clip(cosines, 0.0, 1.0)
 
 
@@ -177,26 +188,37 @@ def text_places(n_candidates: Sequence[int], n_references: Sequence[int]) -> Tex
     return TextPlaces(rows, counts, captions, starts[rows][captions] + nth)
 
 
-def ref_pac_s(pac_scores: np.ndarray, reference_cosines: np.ndarray) -> np.ndarray:
-    """Harmonic mean of PAC-S and of the cosine with the closest reference.
+@plain_arguments
+def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Floats:
+    """Harmonic mean of PAC-S and the largest cosine with a reference, cut off at 0.
 
-    RefPAC-S = 2 a b / (a + b), a = PAC-S, b = max(0, largest cosine with a reference). 0 where a or b is 0: the limit
-    of the formula. The authors' program divides 0 by 0 there, and does not clip negative cosines as equation 6 does.
+    RefPAC-S = 2 PAC-S R / (PAC-S + R), R = max(0, largest cosine) (Sarto et al. 2023, equations 5 and 6,
+    https://arxiv.org/abs/2303.12112). The authors' program divides 0 by 0 where either is 0, and does not clip negative
+    cosines as equation 6 does.
 
     Args:
-        pac_scores: float64 array, shape (n,), at least 0.
-        reference_cosines: float64 array, shape (n,), largest cosine of each caption with its references.
+        pac_scores: floating-point array, shape (n,), as from `pac_s`.
+        reference_cosines: floating-point array, shape (n,): the largest cosine of each caption with a reference.
 
     Returns:
-        float64 array, shape (n,), 0 (worst) to 2 w / (w + 1) (best; 4/3 for w = 2), no unit.
+        float64 array, shape (n,), 0 (worst) to 4/3 (best, for w = 2); 0 where either is 0.
 
-    >>> ref_pac_s(np.array([1.0, 2.0, 0.0]), np.array([1.0, -0.5, 0.0])).tolist()
-    [1.0, 0.0, 0.0]
+    Raises:
+        ValueError: the shapes differ, or a number is not finite.
+
+    >>> ref_pac_s([1.0, 2.0], [1.0, -0.5]).tolist()
+    [1.0, 0.0]
     """
-    likeness = np.clip(reference_cosines, 0.0, 1.0)
-    both = (pac_scores > 0) & (likeness > 0)
-    total = np.where(both, pac_scores + likeness, 1.0)  # 1: any number but 0, its row is 0 anyway
-    return np.where(both, 2 * pac_scores * (likeness / total), 0.0)  # quotient first: a product could underflow
+    scores, cosines = as_finite(pac_scores, "pac_scores"), as_finite(reference_cosines, "reference_cosines")
+    if scores.shape != cosines.shape:
+        raise ValueError(
+            f"reference_cosines: expected shape {scores.shape}, that of pac_scores, got {cosines.shape}. Give one "
+            "cosine per score."
+        )
+    likeness = np.clip(cosines, 0.0, 1.0)
+    both = (scores > 0) & (likeness > 0)
+    total = np.where(both, scores + likeness, 1.0)  # 1: any number but 0, its row is 0 anyway
+    return np.where(both, 2 * scores * (likeness / total), 0.0)  # quotient first: a product could underflow
 
 
 def largest_by_caption(cosines: np.ndarray, n_references: np.ndarray) -> np.ndarray:

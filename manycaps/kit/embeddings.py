@@ -48,7 +48,7 @@ from .base import (
     whole_number,
     without_torch,
 )
-from .tokenization import tokenize
+from .tokenization import ptb_tokens
 
 # --------------------------------------------------------------------------------------------------------------------
 # Cosines of CLIP features, in float64, and checks of ready features: NumPy only.
@@ -484,7 +484,7 @@ class WordVectors:
         """
         vectors = np.empty((len(captions), len(self.mean_of_all)))
         for vector, caption in zip(vectors, captions, strict=True):
-            places = [self._places[token] for token in tokenize(caption) if token in self._places]
+            places = [self._places[token] for token in ptb_tokens(caption) if token in self._places]
             vector[:] = np.mean([self._vector(place) for place in places], axis=0) if places else self.mean_of_all
         return vectors
 
@@ -495,7 +495,7 @@ class WordVectors:
     def n_unknown(self, captions: Iterable[str]) -> int:
         """Count the words of captions that have no vector."""
         counts = collections.Counter(captions)
-        return sum(n * sum(token not in self._places for token in tokenize(caption)) for caption, n in counts.items())
+        return sum(n * sum(token not in self._places for token in ptb_tokens(caption)) for caption, n in counts.items())
 
 
 def word_vectors_path(encoder: str) -> pathlib.Path:

@@ -24,6 +24,7 @@ from .base import (
     check_is_number,
     check_number,
     check_whole_number,
+    joint_vectors,
     plain_arguments,
 )
 from .caption_sets import (
@@ -558,7 +559,7 @@ ESTIMATORS = ("unbiased", "biased", "authors")
 AUTHORS_DIAGONAL = 1e-5
 
 
-def mmd_squared(
+def joint_mmd_squared(
     vectors: np.ndarray, n_candidates: int, sigma: str | float = "median", estimator: str = "unbiased"
 ) -> np.ndarray:
     """Squared MMD, with a Gaussian kernel, of candidates and references: float64, (n_rows, n_texts, d) to (n_rows,).
@@ -1113,7 +1114,7 @@ def triangular(factor: np.ndarray) -> np.ndarray:
     return upper
 
 
-def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
+def joint_frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
     """Squared Fréchet distance of candidates and references: float64, (n_rows, n_texts, d) to (n_rows,).
 
     As `manycaps.functional.frechet_squared`, of both sets in one array, the first `n_candidates` texts of a row, 2 to
@@ -1131,7 +1132,7 @@ def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
 
 
 def frechet_comparison(vectors: np.ndarray, n_candidates: int) -> Comparison:
-    """Compare rows of equal sizes by means and covariances, with arguments as for `frechet_squared`.
+    """Compare rows of equal sizes by means and covariances, with arguments as for `joint_frechet_squared`.
 
     In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     """
@@ -1142,7 +1143,7 @@ def frechet_comparison(vectors: np.ndarray, n_candidates: int) -> Comparison:
         return null_frechet_squared(scaled[part], n_candidates, splits)
 
     distances = np.stack([np.linalg.norm(row[:, None] - row, axis=2) for row in vectors])
-    return Comparison(frechet_squared(vectors, n_candidates), distances, null_values, scatter)
+    return Comparison(joint_frechet_squared(vectors, n_candidates), distances, null_values, scatter)
 
 
 def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:
@@ -1201,8 +1202,8 @@ def pooled_frechet_squared(
 ) -> np.floating[Any]:
     """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 
-    A float64 number, as in `frechet_squared`; the order of the vectors, the blocks and parts of the corpus that are
-    merged change at most the rounding, 1e-12 of the value.
+    A float64 number, as in `joint_frechet_squared`; the order of the vectors, the blocks and parts of the corpus
+    that are merged change at most the rounding, 1e-12 of the value.
 
     `vectors` is floating-point of shape (n_vectors, d), and the counts, whole numbers of shape (n_vectors,), say how
     often each is a candidate and a reference, 2 in all at least. `progress` wraps the blocks of `block_size` vectors in
@@ -1279,3 +1280,133 @@ def _cross_nuclear_norms(gram: np.ndarray, labels: np.ndarray) -> np.ndarray:
         cross -= cross.mean(axis=2, keepdims=True)
         norms[start : start + step] = np.linalg.svd(cross, compute_uv=False).sum(axis=1)
     return norms
+
+
+@plain_arguments
+def mmd_squared(
+    candidates: npt.ArrayLike, references: npt.ArrayLike, sigma: str | float = "median", estimator: str = "unbiased"
+) -> Floats:
+    """Squared maximum mean discrepancy of candidates and references of every row, with a Gaussian kernel.
+
+    MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y), k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al.
+    2012, equations 2 to 5, https://jmlr.org/papers/v13/gretton12a.html; Chan et al. 2022, equation 6).
+
+    Args:
+        candidates: floating-point array, shape (n_rows, n, d), finite; n is at least 2, 1 for "biased".
+        references: floating-point array, shape (n_rows, m, d), likewise.
+        sigma: bandwidth: "median" or "mean" of the distances of two texts of the row, halved, or a positive number.
+        estimator: "unbiased", "biased" or "authors" (that of the authors' program).
+
+    Returns:
+        float64 array, shape (n_rows,), at most 2; "biased" is at least 0, "unbiased" has mean 0 when both sets are
+        samples of one distribution.
+
+    Raises:
+        ValueError: another shape, number or name.
+
+    >>> mmd_squared([[[0.0], [0.0]]], [[[1.0], [1.0]]], sigma=1.0).round(4).tolist()
+    [0.7869]
+    """
+    rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
+    return joint_mmd_squared(rows, n_candidates, sigma, estimator)
+
+
+@plain_arguments
+def mmd_p_values(
+    candidates: npt.ArrayLike,
+    references: npt.ArrayLike,
+    sigma: str | float = "median",
+    estimator: str = "unbiased",
+    *,
+    n_resamples: int | None = None,
+    max_splits: int = MAX_SPLITS,
+    seed: int = 0,
+) -> Floats:
+    """Share of the splits of every row whose squared MMD is at least the observed one.
+
+    Args:
+        candidates: as for `mmd_squared`, as are the next three.
+        references: the other set of every row.
+        sigma: bandwidth; it belongs to the joint set, which no split changes.
+        estimator: "unbiased", "biased" or "authors".
+        n_resamples: as for `triangle_rank_p_values`, as are the next two.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0 and at most 1.
+
+    Raises:
+        TypeError, ValueError: as `mmd_squared` and `triangle_rank_p_values`.
+
+    >>> mmd_p_values([[[0.0], [0.1]]], [[[5.0], [5.1]]]).round(4).tolist()
+    [0.3333]
+    """
+    rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
+    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    return comparison_p_values(mmd_comparison(_gaussian_kernel(rows, sigma), n_candidates, estimator), splits)
+
+
+@plain_arguments
+def frechet_squared(candidates: npt.ArrayLike, references: npt.ArrayLike) -> Floats:
+    """Squared Fréchet distance of candidates and references of every row.
+
+    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
+    https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500).
+
+    Args:
+        candidates: floating-point array, shape (n_rows, n, d), finite; n is at least 2.
+        references: floating-point array, shape (n_rows, m, d), likewise.
+
+    Returns:
+        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
+
+    Raises:
+        ValueError: another shape or number.
+
+    >>> frechet_squared([[[0.0], [2.0]]], [[[3.0], [7.0]]]).round(4).tolist()
+    [18.0]
+    """
+    rows, n_candidates = joint_vectors(candidates, references, least=2)
+    return joint_frechet_squared(rows, n_candidates)
+
+
+@plain_arguments
+def frechet_p_values(
+    candidates: npt.ArrayLike,
+    references: npt.ArrayLike,
+    *,
+    n_resamples: int | None = None,
+    max_splits: int = MAX_SPLITS,
+    seed: int = 0,
+) -> Floats:
+    """Share of the splits of every row whose squared Fréchet distance is at least the observed one.
+
+    Args:
+        candidates: as for `frechet_squared`.
+        references: as for `frechet_squared`.
+        n_resamples: as for `triangle_rank_p_values`, as are the next two.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0 and at most 1.
+
+    Raises:
+        TypeError, ValueError: as `frechet_squared` and `triangle_rank_p_values`.
+
+    >>> frechet_p_values([[[0.0], [0.1]]], [[[5.0], [5.1]]]).round(4).tolist()
+    [0.3333]
+    """
+    rows, n_candidates = joint_vectors(candidates, references, least=2)
+    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    return comparison_p_values(frechet_comparison(rows, n_candidates), splits)
+
+
+def _as_kernel_rows(
+    candidates: npt.ArrayLike, references: npt.ArrayLike, sigma: str | float, estimator: str
+) -> tuple[Floats, int]:
+    """Both sets as `joint_vectors`, checked as `mmd_squared` says."""
+    check_choice("estimator", estimator, ESTIMATORS)
+    check_bandwidth(sigma)
+    return joint_vectors(candidates, references, least=1 if estimator == "biased" else 2)

@@ -28,14 +28,14 @@ from .kernel_tests import gaussian_kernel_of_distances, mmd_of_kernel, squared_d
 from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
 from .meteor15_search import Meteor15Lexicon
-from .meteor_nltk import Lexicon, meteor_distances, meteor_scores
+from .meteor_nltk import Lexicon, distances_from_meteor, meteor_scores
 from .ngram_scores import (
     MAX_ORDER,
     NgramIndex,
+    bleu_of_sums,
     bleu_scores,
     cider_d_scores,
     cider_distances,
-    corpus_bleu,
     document_frequencies,
     drawn_bleu_statistics,
     drawn_cider_d,
@@ -44,7 +44,7 @@ from .ngram_scores import (
     warn_of_equal_documents,
 )
 from .tokenization import RowTexts, as_tagger, load_pipeline, tagged_documents
-from .triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from .triangle_rank import rank_statistic, triangle_rank_counts
 from .vector_rows import cosine_similarities
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def set_scores(texts: RowTexts, name: str, matrices: Sequence[Floats], compare: 
 
 def triangle_ranks(distances: Floats, n_hypotheses: int) -> Floats:
     """Triangle-rank statistic of every row, one Q for each kind of triangle, as the modules of TRM have it."""
-    return triangle_rank_statistic(triangle_rank_counts(distances, n_hypotheses), "per_side")
+    return rank_statistic(triangle_rank_counts(distances, n_hypotheses), "per_side")
 
 
 def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
@@ -451,7 +451,7 @@ def bleu_of_corpus(index: NgramIndex) -> ScoredTexts:
     return ScoredTexts(
         functools.partial(drawn_bleu_statistics, index),
         lambda statistics: dict(zip(keys, bleu_scores(statistics).T, strict=True)),
-        lambda statistics: dict(zip(keys, corpus_bleu(statistics).tolist(), strict=True)),
+        lambda statistics: dict(zip(keys, bleu_of_sums(statistics).tolist(), strict=True)),
     )
 
 
@@ -535,7 +535,9 @@ def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> l
         "cider_d": lambda: mean_scores("cider_d", functools.partial(drawn_cider_d, index()), is_own=False),
         "meteor15": lambda: meteor15_of_corpus(texts, rows, sources.meteor15()),
         "meteor": lambda: best_meteor(texts, nltk_scores()),
-        "trm_meteor": lambda: set_scores(texts, "trm_meteor", meteor_distances(rows, nltk_scores()), triangle_ranks),
+        "trm_meteor": lambda: set_scores(
+            texts, "trm_meteor", distances_from_meteor(rows, nltk_scores()), triangle_ranks
+        ),
         "trm_cider": lambda: set_scores(texts, "trm_cider", cider_d_distances(), triangle_ranks),
         "trm_bert": lambda: by_vectors("trm_bert", lambda own: 1 - cosine_similarities(own[None])[0], triangle_ranks),
         "mmd_bert": lambda: by_vectors("mmd_bert", lambda own: squared_distances(own[None])[0], discrepancies),

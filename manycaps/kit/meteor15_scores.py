@@ -18,20 +18,24 @@ import filelock
 import huggingface_hub
 import numpy as np
 import numpy.typing as npt
+from huggingface_hub.utils.tqdm import tqdm
 
 from .base import (
     CaptionRows,
     Floats,
     Ints,
     Option,
+    TokenRows,
     by_value,
     check_choice,
     file_sha256,
     first_largest,
     is_regular_file,
+    joint_rows,
     local_path,
     path_state,
     reason_of,
+    row_means,
     shown_path,
     shown_value,
 )
@@ -828,3 +832,49 @@ def _write_table(table: PhraseTable, folder: pathlib.Path) -> None:
         os.rename(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def meteor15(
+    candidates: TokenRows,
+    references: TokenRows,
+    meteor15_data: str | os.PathLike[str] | None = None,
+    *,
+    language: str = "en",
+    function_words: str = "english",
+    paraphrases: str | os.PathLike[str] | None = None,
+) -> Floats:
+    """Score the candidates of every row against all references of the row by METEOR 1.5, as captioning papers do.
+
+    F (1 - 0.6 (chunks / matches)^0.2), F = 1 / (0.15 / P + 0.85 / R) in English, of matches by form, stem, synonyms and
+    paraphrases, against the best reference; mean over the candidates (Denkowski and Lavie 2014,
+    https://aclanthology.org/W14-3348). The score of a corpus is another one: that of the module `meteor15`.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row; METEOR 1.5 splits the tokens, joined by
+            spaces, into words of its own.
+        references: the same for the references.
+        meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; None for that of pycocoevalcap.
+        language: "en", "de", "fr", "es", "cs" or "ru".
+        function_words: "english", as the Java program has them for every language, or "language" for its own.
+        paraphrases: path of a table such as paraphrase-de.gz; None for the one beside the program, without which other
+            languages than English match words by form and stem alone.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to 1 (best).
+
+    Raises:
+        TypeError: a text is not a list of tokens, or the data are not given as a path.
+        ValueError: the columns differ in length, a row has no text on one side, or the data are missing.
+        ImportError: pycocoevalcap is needed and not installed.
+
+    >>> meteor15([[["a", "man", "watches", "a", "film"]]], [[["a", "man", "watches", "a", "movie"]]]).round(4).tolist()
+    [0.9455]
+    """
+    check_data_source(meteor15_data)
+    check_language(language, function_words, paraphrases)
+    joint_rows(candidates, references)
+    texts, others = ([[" ".join(tokens) for tokens in row] for row in column] for column in (candidates, references))
+    lexicon = load_lexicon(meteor15_data, tqdm, language, function_words, paraphrases)
+    statistics = best_statistics(texts, others, lexicon, lambda batches, **_: batches)
+    per_candidate = scores(statistics, lexicon.data.language)
+    return np.array(row_means(per_candidate, [len(row) for row in candidates]))

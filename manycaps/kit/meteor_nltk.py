@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from .base import Floats, TokenRows, check_token_rows, joint_rows
 from .meteor15_scores import load_lexicon, meteor15_scores
 from .tokenization import same_tokens
 
@@ -112,7 +113,7 @@ def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> 
     return scores
 
 
-def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np.ndarray]) -> list[np.ndarray]:
+def distances_from_meteor(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Turn METEOR scores into distances: d(x, y) = 1 - METEOR(reference x, hypothesis y).
 
     Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
@@ -121,7 +122,7 @@ def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[n
     `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, those of `meteor_scores`.
     The distances have that shape: 0 to 1, not symmetric.
 
-    >>> meteor_distances([[["A"], ["a"], ["b"]]], [np.full((3, 3), 0.5)])[0].tolist()
+    >>> distances_from_meteor([[["A"], ["a"], ["b"]]], [np.full((3, 3), 0.5)])[0].tolist()
     [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
     """
     lowered = ([[token.lower() for token in tokens] for tokens in row] for row in rows)
@@ -451,3 +452,63 @@ def _find_corpus() -> "nltk.data.PathPointer":
         return nltk.data.find("corpora/wordnet")
     except LookupError:
         return nltk.data.find("corpora/wordnet.zip/wordnet/")
+
+
+def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None = None) -> Floats:
+    """Score the candidates of every row against all references of the row by METEOR.
+
+    METEOR = (1 - 0.5 (chunks / matches)^3) P R / (0.9 P + 0.1 R) against the best reference, mean over the candidates
+    (Banerjee and Lavie 2005, https://aclanthology.org/W05-0909, with the parameters and the matching order of NLTK).
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row; letter case is ignored.
+        references: the same for the references.
+        lexicon: stems and synonyms; None for Porter's stems and WordNet 3.0, which NLTK must find.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to below 1 (best).
+
+    Raises:
+        TypeError: a text is not a list of tokens.
+        ValueError: the columns differ in length, or a row has no text on one side.
+        LookupError: WordNet is needed and not installed.
+
+    >>> class NoLexicon:
+    ...     def stem(self, word):
+    ...         return word.removesuffix("s")
+    ...     def synonyms(self, stem):
+    ...         return frozenset()
+    >>> meteor([[["a", "dog", "barks"]]], [[["a", "dog", "bark"], ["a", "cat"]]], NoLexicon()).round(4).tolist()
+    [0.9815]
+    """
+    rows, sizes = joint_rows(candidates, references)
+    scores = meteor_scores(rows, wordnet_lexicon() if lexicon is None else lexicon)
+    return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+
+
+def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[Floats]:
+    """Give the METEOR distance of all pairs of texts of a row: d(x, y) = 1 - METEOR(reference x, hypothesis y).
+
+    Texts with equal tokens have distance 0. For `triangle_rank_statistic`, stack rows of equal sizes.
+
+    Args:
+        texts: n_rows lists of token lists, at least one text per row.
+        lexicon: as for `meteor`.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
+
+    Raises:
+        TypeError, ValueError, LookupError: as `meteor`.
+
+    >>> class NoLexicon:
+    ...     def stem(self, word):
+    ...         return word
+    ...     def synonyms(self, stem):
+    ...         return frozenset()
+    >>> meteor_distances([[["a", "dog"], ["a", "cat"]]], NoLexicon())[0].tolist()
+    [[0.0, 0.75], [0.75, 0.0]]
+    """
+    check_token_rows(texts, "texts")
+    distances: list[Floats] = distances_from_meteor(texts, meteor_scores(texts, lexicon or wordnet_lexicon()))
+    return distances

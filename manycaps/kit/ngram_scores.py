@@ -24,9 +24,11 @@ from .base import (
     TokenRows,
     by_value,
     check_count_table,
+    check_token_rows,
     joint_rows,
     path_state,
     read_count_table,
+    row_means,
 )
 from .tokenization import RowTexts, ngram_tokens, same_tokens
 
@@ -783,7 +785,7 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
     return scores
 
 
-def corpus_bleu(statistics: npt.NDArray[np.number]) -> Floats:
+def bleu_of_sums(statistics: npt.NDArray[np.number]) -> Floats:
     """BLEU-1 to BLEU-4 of a corpus, float64, (4,), 0 (worst) to 1 (best): of the summed statistics, not a mean."""
     return bleu_scores(statistics.sum(axis=0)[None])[0]
 
@@ -922,7 +924,7 @@ def corpus_mbleu_4(statistics: Sequence[np.ndarray]) -> float:
     corpora = [
         np.stack([counts[position] for counts in statistics if len(counts) > position]) for position in range(n_places)
     ]
-    return math.fsum(corpus_bleu(corpus)[-1] for corpus in corpora) / n_places if n_places else math.nan
+    return math.fsum(bleu_of_sums(corpus)[-1] for corpus in corpora) / n_places if n_places else math.nan
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -1238,3 +1240,134 @@ def bleu_rows(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray
     """Statistics of all candidates in one line, and the number of candidates of each row."""
     sizes = joint_rows(candidates, references)[1]
     return bleu_statistics(NgramIndex.of_rows(candidates, references)), sizes
+
+
+def cider_d(
+    candidates: TokenRows,
+    references: TokenRows,
+    document_frequency: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+) -> Floats:
+    """Score the candidates of every row against all references of the row by CIDEr-D.
+
+    Mean over the references and over the candidates of 10 exp(-(l_c - l_r)^2 / 72) times the clipped tf-idf cosine,
+    averaged over n-grams of 1 to 4 tokens (Vedantam et al. 2015, section 4, https://arxiv.org/abs/1411.5726), as the
+    COCO caption code computes it.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+        document_frequency: path of a JSON file, or a mapping, of the layout
+            {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}; None counts in the references, where every
+            row is a document.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to 10 (best).
+
+    Raises:
+        TypeError: a text is not a list of tokens, or the table is of another type.
+        ValueError: the columns differ in length, a row has no text on one side, the table has another layout, or it is
+            None and there is one row.
+
+    >>> rows = [[["a", "red", "dog"]], [["a", "cat"]]]
+    >>> cider_d(rows, rows).round(4).tolist()
+    [7.5, 5.0]
+    """
+    rows, sizes = joint_rows(candidates, references)
+    counts, n_documents = counted_documents(references, document_frequency)
+    scores = cider_d_scores(rows, counts, n_documents)
+    return np.array([multi_reference_cider_d(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+
+
+def bleu(candidates: TokenRows, references: TokenRows) -> Floats:
+    """Score the candidates of every row against all references of the row by BLEU-1 to BLEU-4.
+
+    Brevity penalty times the geometric mean of the clipped precisions of n-grams of 1 to N tokens, of each candidate
+    alone (Papineni et al. 2002, https://aclanthology.org/P02-1040); mean over the candidates. As in the COCO caption
+    code the reference of the nearest length counts, and 1e-15 and 1e-9 keep a precision of 0 above 0: without a common
+    4-gram BLEU-4 is about 0.0001. The score of a corpus is another one: `corpus_bleu`.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+
+    Returns:
+        float64 array, shape (n_rows, 4), 0 (worst) to 1 (best).
+
+    Raises:
+        TypeError: a text is not a list of tokens.
+        ValueError: the columns differ in length, or a row has no text on one side.
+
+    >>> bleu([[["a", "red", "dog"]]], [[["a", "dog"], ["a", "red", "cat"]]])[0, :2].round(4).tolist()
+    [1.0, 0.7071]
+    """
+    statistics, sizes = bleu_rows(candidates, references)
+    return np.stack([np.array(row_means(scores, sizes)) for scores in bleu_scores(statistics).T], axis=1)
+
+
+def corpus_bleu(candidates: TokenRows, references: TokenRows) -> Floats:
+    """Score all candidates together by BLEU-1 to BLEU-4, as papers report it.
+
+    The n-grams and lengths of all candidates are summed before anything is divided; otherwise as `bleu`.
+
+    Args:
+        candidates: as for `bleu`.
+        references: as for `bleu`.
+
+    Returns:
+        float64 array, shape (4,), 0 (worst) to 1 (best).
+
+    Raises:
+        TypeError, ValueError: as `bleu`.
+
+    >>> corpus_bleu([[["a", "dog"]], [["a", "cat"]]], [[["a", "dog"]], [["the", "cow"]]])[:2].round(4).tolist()
+    [0.5, 0.5]
+    """
+    return bleu_of_sums(bleu_rows(candidates, references)[0])
+
+
+def rouge_l(candidates: TokenRows, references: TokenRows) -> Floats:
+    """Score the candidates of every row against all references of the row by ROUGE-L.
+
+    (1 + 1.44) P R / (R + 1.44 P), P and R the shares of the candidate and of a reference in their longest common
+    subsequence, each the best over the references, as in the COCO caption code (Lin 2004, section 3.1,
+    https://aclanthology.org/W04-1013); mean over the candidates. The score of a corpus is the mean.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to 1 (best).
+
+    Raises:
+        TypeError, ValueError: as `bleu`.
+
+    >>> rouge_l([[["a", "red", "dog"]]], [[["a", "dog"]]]).round(4).tolist()
+    [0.8299]
+    """
+    sizes = joint_rows(candidates, references)[1]
+    return np.array(row_means(rouge_l_scores(NgramIndex.of_rows(candidates, references)), sizes))
+
+
+def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any]) -> list[Floats]:
+    """Give the CIDEr-D distance of all pairs of texts of a row: d(x, y) = 10 - CIDEr-D(candidate x, reference y).
+
+    Texts with equal tokens have distance 0. For `triangle_rank_statistic`, stack rows of equal sizes.
+
+    Args:
+        texts: n_rows lists of token lists, at least one text per row.
+        document_frequency: as for `cider_d`; must be given, since texts do not say which of them are references.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 to 10, not symmetric.
+
+    Raises:
+        TypeError, ValueError: as `cider_d`.
+
+    >>> cider_d_distances([[["a"], ["b"]]], {"n_documents": 2, "document_frequency": {}})[0].tolist()
+    [[0.0, 10.0], [10.0, 0.0]]
+    """
+    check_token_rows(texts, "texts")
+    counts, n_documents = counted_documents(texts, document_frequency)
+    distances: list[Floats] = cider_distances(texts, cider_d_scores(texts, counts, n_documents))
+    return distances

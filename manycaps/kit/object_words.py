@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import CaptionRows, Floats, Ints, check_installed, shown_value
+from .base import CaptionRows, Floats, Ints, as_caption_rows, check_installed, check_row_counts, shown_value
 from .caption_sets import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
 
 # Objects of COCO's instances, each with the words that name it; the first word is the object's name (synonyms.txt of
@@ -511,3 +511,41 @@ def _object_name(name: Any, where: str, vocabulary: Vocabulary) -> str:
         meant = f"Did you mean {nearest[0]!r}?" if nearest else "Give names of the vocabulary, or your own vocabulary=."
         raise ValueError(f"{where}: expected one of {len(names)} objects, got {shown_value(name)}. {meant}")
     return known
+
+
+def chair(
+    candidates: CaptionRows,
+    references: CaptionRows | None = None,
+    objects: Sequence[Collection[str]] | None = None,
+    *,
+    vocabulary: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, float]:
+    """Find objects in captions that are not in the image: CHAIR (Rohrbach et al. 2018), and people's own value.
+
+    CHAIR-i = hallucinated mentions / mentions, CHAIR-s = captions with one / captions
+    (https://arxiv.org/abs/1809.02156, section 3.1).
+
+    Args:
+        candidates: n_rows lists of captions, at least one per row.
+        references: n_rows lists of human captions, whose objects are in the image.
+        objects: n_rows lists of names of objects in the image.
+        vocabulary: names of objects, each with a list of words; None for COCO's 80 objects.
+
+    Returns:
+        "chair_i", "chair_s", "recall" and the other values of the module `chair`, by name, 0 to 1; the gap -1 to 1.
+
+    Raises:
+        TypeError, ValueError: a column is none, or they differ in length; a name is unknown; neither references nor
+            objects are given.
+
+    >>> round(chair([["a dog on a bed"]], [["a puppy sleeps", "a dog"]])["chair_i"], 2)
+    0.5
+    """
+    known = coco_vocabulary() if vocabulary is None else own_vocabulary(vocabulary)
+    rows = as_caption_rows(candidates, "candidates")
+    if references is None and objects is None:
+        raise ValueError("references: expected human captions, or objects, got neither. Give one of them.")
+    people = [[] for _ in rows] if references is None else as_caption_rows(references, "references")
+    check_row_counts(len(rows), len(people))
+    labels = None if objects is None else checked_objects(objects, len(rows), known)
+    return object_values(object_sums(compared_rows(rows, people, labels, known)))

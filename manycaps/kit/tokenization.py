@@ -289,7 +289,7 @@ LEANING_WORDS = re.compile(rf"<|{DIGIT}\)?\x20{DIGIT}|{_any_of(NUMBER_ABBREVIATI
 _remembered: dict[str, tuple[str, ...]] = {}
 
 
-def tokenize(caption: str) -> list[str]:
+def ptb_tokens(caption: str) -> list[str]:
     """Split one caption into the tokens that the COCO caption code scores.
 
     The caption is read as one line: line breaks of any kind count as blanks. Every string has tokens, also where the
@@ -297,7 +297,7 @@ def tokenize(caption: str) -> list[str]:
     token that it prints with blanks inside (a web page's tag) becomes one token per blank-free piece, as the metrics
     split it. Tokens are lower-case; none is empty, holds white space or is one of `REMOVED_TOKENS`.
 
-    >>> tokenize("A dog (brown) can't catch it.")
+    >>> ptb_tokens("A dog (brown) can't catch it.")
     ['a', 'dog', '-lrb-', 'brown', '-rrb-', 'ca', "n't", 'catch', 'it']
     """
     return _tokens_of_caption(caption)
@@ -315,10 +315,26 @@ def tokenized_line(caption: str) -> str:
     return " ".join(_tokens_of_caption(caption, is_apart=False))
 
 
-def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
-    """Split many captions into tokens, each by itself as `tokenize` does."""
+def ptb_tokenize(captions: Iterable[str]) -> list[list[str]]:
+    """Split captions into the tokens that the COCO caption code scores.
+
+    Those of Stanford's PTBTokenizer as the COCO caption code calls it, lower-case and without punctuation
+    (Chen et al. 2015, section 4.1, https://arxiv.org/abs/1504.00325).
+
+    Args:
+        captions: n texts.
+
+    Returns:
+        n lists of tokens.
+
+    Raises:
+        TypeError: `captions` is one string, or a caption is not a string.
+
+    >>> ptb_tokenize(["A dog .", "Two dogs' toys"])
+    [['a', 'dog'], ['two', 'dogs', 'toys']]
+    """
     if isinstance(captions, str):
-        raise TypeError("captions: expected an iterable of strings, got one string. Call tokenize() for one caption.")
+        raise TypeError("captions: expected an iterable of strings, got one string. Give a list of captions.")
     return [_tokens_of_caption(caption, row) for row, caption in enumerate(captions)]
 
 
@@ -606,7 +622,7 @@ Tokenizer = str | Callable[[str], Sequence[str]]
 
 
 # Tokenizers that need no package and have no versions of their own: that of the COCO caption code, and none.
-BUILT_IN: dict[str, Callable[[str], Sequence[str]]] = {"ptb": tokenize, "none": lambda caption: caption.split()}
+BUILT_IN: dict[str, Callable[[str], Sequence[str]]] = {"ptb": ptb_tokens, "none": lambda caption: caption.split()}
 
 # Names of tokenizers that split at white space and punctuation alone.
 SPACED = frozenset({"ptb", "13a", "13a-caption", "intl", "intl-caption"})
@@ -956,6 +972,34 @@ def _is_tagged_word(word: object) -> bool:
 def _import_spacy(wanted_by: str) -> Any:
     check_installed(["spacy"], wanted_by, "Run `pip install spacy`.")
     return importlib.import_module("spacy")
+
+
+def tokenize(captions: Sequence[str], tokenizer: Tokenizer = "ptb") -> list[list[str]]:
+    """Split captions in any language into tokens, as the option `tokenizer` of the modules does.
+
+    Args:
+        captions: n texts.
+        tokenizer: "ptb"; "none", split at white space; "char", "13a", "intl", "zh", "ja-mecab", "ko-mecab" and "spm",
+            exactly sacrebleu's; "13a-caption" and the like, "zh-jieba", "th" (pythainlp's), "spacy:de" and the like
+            (spaCy's), which bring captions to NFKC and lower case, and drop punctuation in every script; or a function
+            from one caption to its list of tokens.
+
+    Returns:
+        n lists of tokens.
+
+    Raises:
+        TypeError: `captions` is one string, or a caption is not a string.
+        ValueError: there is no tokenizer of that name.
+        ImportError: its package is not installed; the message has the command.
+        OSError: the model of "spm" cannot be downloaded.
+
+    >>> tokenize(["一只狗。"], "char"), tokenize(["一只狗。"], "char-caption")
+    ([['一', '只', '狗', '。']], [['一', '只', '狗']])
+    """
+    check_tokenizer(tokenizer)
+    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):
+        return ptb_tokenize(captions)  # says which one
+    return [list(tokens) for tokens in tokenize_rows([list(captions)], tokenizer)[0]]
 
 
 # The option of modules that read tokens.

@@ -11,9 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .base import Option, one_of
-from .caption_sets import TIE_TOLERANCE, Comparison, SplitsOfRow, both_candidates, in_row_scales
+from .base import Floats, Option, as_rows, check_candidates, check_choice, one_of, plain_arguments
+from .caption_sets import (
+    MAX_SPLITS,
+    TIE_TOLERANCE,
+    Comparison,
+    SplitsOfRow,
+    both_candidates,
+    in_row_scales,
+    row_splits,
+    split_p_values,
+)
 
 # "per_side" is the sum of a Q for each kind of triangle; "pooled" is equation 4, one Q over both kinds.
 STATISTICS = ("per_side", "pooled")
@@ -80,7 +90,7 @@ def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic
     def null_values(part: slice, splits: SplitsOfRow) -> Iterator[np.ndarray]:
         return null_statistics(distances[part], splits, statistic)
 
-    observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
+    observed = rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
     return Comparison(observed, distances, null_values, plain=plain)
 
 
@@ -110,7 +120,7 @@ def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray
     return np.stack([_count(to_candidates, among_candidates), _count(to_references, among_references)], axis=1)
 
 
-def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> np.ndarray:
+def rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> np.ndarray:
     """Turn counts of ranks, whole numbers, shape (..., 2, 3), into Q, as `manycaps.functional.triangle_rank_statistic`.
 
     "pooled" adds the counts of the two kinds of triangle first; "per_side" adds one Q for each kind, so that opposite
@@ -264,3 +274,91 @@ def _candidate_side_forms(distances: np.ndarray) -> np.ndarray:
         forms[:, k, len(pairs[0]) :] += either[:, third, first, second]
     forms[:, :, len(pairs[0]) :] *= -1
     return forms.reshape(n_rows * 3, -1)
+
+
+@plain_arguments
+def triangle_rank_statistic(distances: npt.ArrayLike, n_candidates: int, statistic: str = "per_side") -> Floats:
+    """Compare candidates and references of every row by the ranks of their distances.
+
+    Q = sum over k of |I_k / I - 1/3|, I_k the triangles in which the edge inside a set is the shortest, the middle or
+    the longest (Chan et al. 2022, equations 3 and 4, https://arxiv.org/abs/2209.07518). "per_side" adds a Q for each
+    set, as the authors' program does; "pooled" is equation 4 as printed. Every triangle is counted, ties within 1e-9
+    under each rank that they allow.
+
+    Args:
+        distances: floating-point array, shape (n_rows, n_texts, n_texts), finite; [r, i, j] is d(text i, text j) of row
+            r, not necessarily symmetric; the first `n_candidates` texts are candidates.
+        n_candidates: number of candidates of every row, 1 to n_texts - 1; at least three texts in all.
+        statistic: "per_side" or "pooled".
+
+    Returns:
+        float64 array, shape (n_rows,): 0 (one distribution) to 8/3 ("per_side") or 4/3 ("pooled").
+
+    Raises:
+        TypeError: `n_candidates` is not a whole number.
+        ValueError: another shape, number or name.
+
+    >>> triangle_rank_statistic([[[0.0, 1.0, 5.0], [2.0, 0.0, 6.0], [5.0, 6.0, 0.0]]], 2).round(4).tolist()
+    [1.3333]
+    """
+    rows = _as_distances(distances, n_candidates, statistic)
+    return rank_statistic(triangle_rank_counts(rows, n_candidates), statistic)
+
+
+@plain_arguments
+def triangle_rank_p_values(
+    distances: npt.ArrayLike,
+    n_candidates: int,
+    statistic: str = "per_side",
+    *,
+    n_resamples: int | None = None,
+    max_splits: int = MAX_SPLITS,
+    seed: int = 0,
+) -> Floats:
+    """Share of the splits of every row whose triangle-rank statistic is at least the observed one.
+
+    Under the hypothesis that candidates and references are samples of one distribution, every split of a row's texts
+    into sets of the observed sizes is equally likely: a permutation test (Chan et al. 2022, section 3.1), exact if all
+    splits are enumerated.
+
+    Args:
+        distances: as for `triangle_rank_statistic`; for "per_side" at most 200 texts per row.
+        n_candidates: as for `triangle_rank_statistic`.
+        statistic: "per_side" or "pooled".
+        n_resamples: number of random splits, at least 1; None enumerates all of them.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits, at least 0.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0 and at most 1; ties within 1e-9 count as reached.
+
+    Raises:
+        TypeError: a number is not a whole number.
+        ValueError: another shape, number or name, or more than `max_splits` splits.
+
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> triangle_rank_p_values(np.abs(points[:, None] - points)[None], 3).tolist()
+    [0.1]
+    """
+    rows = _as_distances(distances, n_candidates, statistic)
+    n_rows, n_texts = rows.shape[:2]
+    options = {"statistic": statistic, "p_value": "exact"}
+    check_statistic_sizes([(n_candidates, n_texts - n_candidates)] * n_rows, ("candidates", "references"), options)
+    splits = row_splits(n_candidates, n_texts, n_resamples, max_splits, seed)
+    return split_p_values(
+        rank_statistic(triangle_rank_counts(rows, n_candidates), statistic), null_statistics(rows, splits, statistic)
+    )
+
+
+def _as_distances(distances: npt.ArrayLike, n_candidates: int, statistic: str) -> Floats:
+    """Distances as float64, checked as `triangle_rank_statistic` says."""
+    rows = as_rows(distances, "distances")
+    n_texts = rows.shape[1]
+    if rows.shape[2] != n_texts or n_texts < 3:
+        raise ValueError(
+            f"distances: expected shape (n_rows, n_texts, n_texts) with at least 3 texts, got {rows.shape}. A triangle "
+            "needs three texts."
+        )
+    check_candidates(n_candidates, n_texts, 1)
+    check_choice("statistic", statistic, STATISTICS)
+    return rows

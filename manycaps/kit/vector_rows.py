@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from .base import as_plain, check_whole_number, reason_of, shown_value, without_torch
+from .base import Floats, as_plain, as_rows, check_whole_number, plain_arguments, reason_of, shown_value, without_torch
 from .caption_sets import (
     CAPTION_COLUMNS,
     ComparableRows,
@@ -419,7 +420,7 @@ def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
     return cosines
 
 
-def cosine_distances(cosines: np.ndarray) -> np.ndarray:
+def distances_from_cosines(cosines: np.ndarray) -> np.ndarray:
     """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1), 0 to 2: float64 arrays of any shape."""
     return 1 - cosines
 
@@ -477,7 +478,7 @@ def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
         if name == "correlation":
             vectors = vectors - vectors.mean(axis=2, keepdims=True)
         if name in ("cosine", "correlation"):
-            distances = cosine_distances(cosine_similarities(vectors))
+            distances = distances_from_cosines(cosine_similarities(vectors))
         else:
             distances = np.stack([cdist(row, row, metric=name) for row in vectors])
     texts = np.arange(vectors.shape[1])
@@ -671,3 +672,33 @@ def _asked(
             f"{shown_value(keys)}. Write 'evaluate:NAME:KEY'."
         )
     return result[key]
+
+
+@plain_arguments
+def cosine_distances(vectors: npt.ArrayLike) -> Floats:
+    """Give the cosine distance of all pairs of texts of a row: d(x, y) = 1 - cosine.
+
+    Chan et al. (2022), appendix B.1, https://arxiv.org/abs/2209.07518; the authors' program takes the similarity
+    itself for the distance.
+
+    Args:
+        vectors: floating-point array, shape (n_rows, n_texts, d), finite, no vector all zeros.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), 0 to 2, symmetric.
+
+    Raises:
+        ValueError: another shape, or a vector that is not finite or all zeros.
+
+    >>> cosine_distances([[[2.0, 0.0], [0.0, 3.0]]]).tolist()
+    [[[0.0, 1.0], [1.0, 0.0]]]
+    """
+    rows = as_rows(vectors, "vectors")
+    is_zero = ~rows.any(axis=2)
+    if is_zero.any():
+        row, text = np.argwhere(is_zero)[0].tolist()
+        raise ValueError(
+            f"vectors[{row}][{text}]: expected a vector that is not all zeros, which has no cosine, got zeros. Leave "
+            "this text out."
+        )
+    return distances_from_cosines(cosine_similarities(rows))

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from ..kit.base import CaptionRows, Floats, as_caption_rows, check_choice, shown_value
 from ..kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
-from ..kit.meteor_nltk import meteor_distances, meteor_scorer
+from ..kit.meteor_nltk import distances_from_meteor, meteor_scorer
 from ..kit.ngram_scores import (
     HOW_TO_MAKE_A_TABLE,
     DocumentFrequency,
@@ -136,7 +136,7 @@ def ngram_distances(rows: CaptionRows, documents: DocumentFrequency, tokenizer: 
 def meteor_row_distances(rows: CaptionRows, tokenizer: Tokenizer) -> list[Floats]:
     """Distances 1 - METEOR (NLTK's), mean of both directions, 0 to 1."""
     tokens = tokenize_rows(rows, tokenizer)
-    matrices = meteor_distances(tokens, meteor_scorer("nltk", None, tqdm)(tokens))
+    matrices = distances_from_meteor(tokens, meteor_scorer("nltk", None, tqdm)(tokens))
     return [_symmetric(matrix) for matrix in matrices]
 
 

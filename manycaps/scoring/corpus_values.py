@@ -307,10 +307,10 @@ class StatisticSums:
 
 
 def _bleu_sums(_: Mapping[str, Any]) -> StatisticSums:
-    from manycaps.kit.ngram_scores import corpus_bleu
+    from manycaps.kit.ngram_scores import bleu_of_sums
 
     def values(sums: Arrays) -> dict[str, Any]:
-        scores = corpus_bleu(sums["statistics"][None]).tolist()
+        scores = bleu_of_sums(sums["statistics"][None]).tolist()
         return {f"bleu_{n}_corpus": score for n, score in enumerate(scores, start=1)}
 
     return StatisticSums(lambda part: {"statistics": part.sum(axis=0)}, values)

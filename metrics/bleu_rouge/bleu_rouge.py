@@ -3,7 +3,7 @@
 import evaluate
 
 from .base import CAPTIONS, COCO_CITATION, DETAILS, About, CollectionModule, scored_result, signature, value_table
-from .ngram_scores import candidate_scores, corpus_bleu
+from .ngram_scores import bleu_of_sums, candidate_scores
 from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
@@ -52,7 +52,7 @@ class BleuRouge(CollectionModule, evaluate.Metric):
         """Return the result, and the statistics of every candidate, whose sums give BLEU of a larger corpus."""
         tokens = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
         scores, statistics = candidate_scores(*tokens)
-        result = {f"bleu_{n}_corpus": value for n, value in enumerate(corpus_bleu(statistics).tolist(), start=1)}
+        result = {f"bleu_{n}_corpus": value for n, value in enumerate(bleu_of_sums(statistics).tolist(), start=1)}
         result |= scored_result(scores, [len(row) for row in predictions], options["details"])
         if options["details"]:
             result["signature"] = signature("bleu_rouge", tokenizer=tokenizer_name(options["tokenizer"]))

@@ -26,7 +26,7 @@ from .caption_wording import (
 )
 from .embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, check_long_texts
 from .meteor15_scores import METEOR15_DATA
-from .meteor_nltk import METEORS, meteor_distances, meteor_scorer, meteor_settings
+from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings
 from .ngram_scores import DOCUMENT_FREQUENCY, CountsDocuments, cider_d_scores, cider_distances, frequency_settings
 from .parity_tails import TAIL, TAILS, words_of
 from .parity_tests import (
@@ -51,8 +51,8 @@ from .vector_rows import (
     check_distance_diagonals,
     check_distance_scale,
     check_nonzero,
-    cosine_distances,
     cosine_similarities,
+    distances_from_cosines,
     ready_result,
     text_distances,
 )
@@ -321,13 +321,13 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
 
         def by_meteor(rows):
             tokens = tokenize_rows(rows, tokenizer)
-            return meteor_distances(tokens, score(tokens))
+            return distances_from_meteor(tokens, score(tokens))
 
         return by_meteor, settings | meteor_settings(*which)
 
     def compare_vectors(self, vectors, n_candidates, options):
         """Compare rows of vectors by their cosine distances."""
-        return parity_comparison(cosine_distances(cosine_similarities(vectors)), n_candidates)
+        return parity_comparison(distances_from_cosines(cosine_similarities(vectors)), n_candidates)
 
     def rows_of(self, predictions, references, options):
         """Return the rows of captions, whose wording is that of their tokens whatever their distances are."""

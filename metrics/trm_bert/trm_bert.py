@@ -10,8 +10,8 @@ from .vector_rows import (
     VECTORS,
     EmbeddingModule,
     check_nonzero,
-    cosine_distances,
     cosine_similarities,
+    distances_from_cosines,
     multi_reference_cosine,
 )
 
@@ -72,4 +72,4 @@ class TrmBert(TriangleRanks, EmbeddingModule, evaluate.Metric):
         """Compare rows of vectors by the ranks of their cosine distances."""
         cosines = cosine_similarities(vectors)
         plain = multi_reference_cosine(cosines, n_candidates)
-        return triangle_rank_comparison(cosine_distances(cosines), n_candidates, options["statistic"], plain)
+        return triangle_rank_comparison(distances_from_cosines(cosines), n_candidates, options["statistic"], plain)

@@ -6,7 +6,7 @@ import numpy as np
 from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, one_of, value_table
 from .caption_sets import DISTRIBUTION_EFFECTS, SET_OPTIONS, DistributionModule, caption_rows, set_values
 from .meteor15_scores import METEOR15_DATA
-from .meteor_nltk import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
+from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings, multi_reference_meteor
 from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 from .triangle_rank import STATISTIC, TriangleRanks, triangle_rank_comparison
 
@@ -79,7 +79,7 @@ class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
             tokens = tokenize_rows(rows, options["tokenizer"])
             scores = score(tokens)
             plain = multi_reference_meteor(np.stack(scores), n_candidates)
-            distances = np.stack(meteor_distances(tokens, scores))
+            distances = np.stack(distances_from_meteor(tokens, scores))
             return triangle_rank_comparison(distances, n_candidates, options["statistic"], plain)
 
         return caption_rows(predictions, references, compare)

@@ -17,9 +17,9 @@ from manycaps.commands.quickstart import SAMPLE
 from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.caption_sets import exact_splits, split_p_values
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
-from manycaps.kit.kernel_tests import frechet_squared, mmd_squared, pooled_mmd_squared, squared_distances
-from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
+from manycaps.kit.kernel_tests import joint_frechet_squared, joint_mmd_squared, pooled_mmd_squared, squared_distances
+from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
+from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.timing import Comparison, Work
 
@@ -82,10 +82,10 @@ def value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Co
     rows = [(row[:N_CANDIDATES], row[N_CANDIDATES:]) for row in tensors]
 
     def frechet() -> list[np.ndarray]:
-        return [frechet_squared(batch, N_CANDIDATES) for batch in batches]
+        return [joint_frechet_squared(batch, N_CANDIDATES) for batch in batches]
 
     def mmd() -> list[np.ndarray]:
-        return [mmd_squared(batch, N_CANDIDATES) for batch in batches]
+        return [joint_mmd_squared(batch, N_CANDIDATES) for batch in batches]
 
     yield Work("Fréchet distance, 10 + 5 x 384", "rows", N_ROWS, frechet).beside(
         "the authors' eigendecomposition",
@@ -114,8 +114,8 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
         return frechet_p_values(vectors[:8, :N_CANDIDATES], vectors[:8, N_CANDIDATES:])
 
     def ranks() -> np.ndarray:
-        distances = cosine_distances(cosine_similarities(vectors[:64]))
-        observed = triangle_rank_statistic(triangle_rank_counts(distances, N_CANDIDATES))
+        distances = distances_from_cosines(cosine_similarities(vectors[:64]))
+        observed = rank_statistic(triangle_rank_counts(distances, N_CANDIDATES))
         return split_p_values(observed, null_statistics(distances, splits))
 
     def authors_mmds() -> list[float]:

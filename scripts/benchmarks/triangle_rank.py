@@ -26,10 +26,10 @@ from manycaps.kit import meteor_nltk, tokenization
 from manycaps.kit.caption_sets import exact_splits, split_p_values
 from manycaps.kit.meteor15_scores import load_lexicon, meteor15_scores
 from manycaps.kit.meteor15_search import Meteor15Lexicon
-from manycaps.kit.meteor_nltk import WordNetLexicon, meteor_distances, meteor_scores
+from manycaps.kit.meteor_nltk import WordNetLexicon, distances_from_meteor, meteor_scores
 from manycaps.kit.ngram_scores import cider_d_scores, document_frequencies
-from manycaps.kit.tokenization import tokenize_captions
-from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
 from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.cider_d_loop import cider_d
 from scripts.benchmarks.timing import Comparison, Work
@@ -85,7 +85,7 @@ def authors_statistic(distance: np.ndarray, n_candidates: int, rng: np.random.Ge
 def comparisons() -> Iterator[Comparison]:
     """Yield the suite's lines."""
     predictions, references = sample_rows()
-    rows = [tokenize_captions(p + r) for p, r in zip(predictions, references, strict=True)]
+    rows = [ptb_tokenize(p + r) for p, r in zip(predictions, references, strict=True)]
     lexicon, rng, few = WordNetLexicon(), np.random.default_rng(0), 4
     n_pairs = len(rows[0]) ** 2
     frequencies = document_frequencies([row[10:] for row in rows])
@@ -114,13 +114,13 @@ def comparisons() -> Iterator[Comparison]:
 
     work = Work("trm_meteor, captions to result", "rows", len(rows), captions_to_result)
     yield work.beside("the authors' way", authors_way, few, claim=200)
-    distances = np.stack(meteor_distances(rows, meteor()))
+    distances = np.stack(distances_from_meteor(rows, meteor()))
 
     def statistic() -> np.ndarray:
-        return triangle_rank_statistic(triangle_rank_counts(distances, 10))
+        return rank_statistic(triangle_rank_counts(distances, 10))
 
     work = Work("statistic on ready distances", "rows", len(rows), statistic)
-    yield work.beside("the METEOR distances themselves", lambda: meteor_distances(rows, meteor()), claim=5)
+    yield work.beside("the METEOR distances themselves", lambda: distances_from_meteor(rows, meteor()), claim=5)
     yield from p_value_comparisons(distances[:64], rng)
     # The rate on 16 times as many rows: 1 is linear.
     many = dict(zip(("predictions", "references"), sample_rows(n_rows=16 * N_ROWS), strict=True))
@@ -137,12 +137,12 @@ def comparisons() -> Iterator[Comparison]:
 def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iterator[Comparison]:
     """Yield exact p-values of 10 + 5 and 10 + 10 texts; the authors' way is timed on few partitions and scaled."""
     predictions, references = sample_rows(10, 10)
-    rows = [tokenize_captions(p + r) for p, r in zip(predictions[:4], references[:4], strict=True)]
-    larger = np.stack(meteor_distances(rows, meteor_scores(rows, WordNetLexicon())))
+    rows = [ptb_tokenize(p + r) for p, r in zip(predictions[:4], references[:4], strict=True)]
+    larger = np.stack(distances_from_meteor(rows, meteor_scores(rows, WordNetLexicon())))
     few = 10
     for texts, n_references, n_partitions in ((distances, 5, 3003), (larger, 10, 184_756)):
         for kind, target in (("pooled", 10_000), ("per_side", 1_000)):
-            observed = triangle_rank_statistic(triangle_rank_counts(texts, 10), kind)
+            observed = rank_statistic(triangle_rank_counts(texts, 10), kind)
 
             def exact(texts=texts, n_references=n_references, kind=kind, observed=observed):
                 splits = exact_splits(10, n_references, 10**6)
@@ -205,7 +205,7 @@ def java_comparisons(rows: list[list[list[str]]], captions: list[str]) -> Iterat
     [jar] = pathlib.Path(pycocoevalcap.tokenizer.__path__[0]).glob("stanford-corenlp*.jar")
     command = ["java", "-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
     captions = list(itertools.islice(itertools.cycle(captions), N_TOKENIZED))
-    work = Work(f"PTB tokens of {N_TOKENIZED:,} captions", "captions", N_TOKENIZED, lambda: tokenize_captions(captions))
+    work = Work(f"PTB tokens of {N_TOKENIZED:,} captions", "captions", N_TOKENIZED, lambda: ptb_tokenize(captions))
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("\n".join(captions))
         file.flush()

@@ -17,7 +17,7 @@ import manycaps
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.kit.caption_sets import ComparableRows, SplitsOfRow
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.tokenization import ptb_tokenize
 from manycaps.quickstart.scenes import read_scenes
 from scripts.studies.study_options import DAMAGES, MODULES, SIZES, Options, data_folder
 
@@ -218,7 +218,7 @@ class CaptionMeasures:
     def modules(self) -> dict[str, Any]:
         """The modules of `MODULES`."""
         captions = distinct_captions(*self._sides)
-        tokens = dict(zip(captions, tokenize_captions(captions), strict=True))
+        tokens = dict(zip(captions, ptb_tokenize(captions), strict=True))
         vectors = SentenceEncoder().embed(captions, ENCODER_DEFAULTS, tqdm)
         numbers = {caption: i for i, caption in enumerate(captions)}
         options = {name: {"encoder": lambda texts: vectors[[numbers[text] for text in texts]]} for name in MODULES}

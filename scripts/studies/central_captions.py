@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.tokenization import ptb_tokenize
 from scripts.studies.caption_rows import CaptionMeasures, Captions, bootstrap_interval, read_captions
 from scripts.studies.split_tests import PLAIN_SCORES
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings
@@ -43,7 +43,7 @@ DISTANCES = {"METEOR": ("meteor", BLUE), "CIDEr-D": ("cider_d", ORANGE), "BERT":
 
 def details(images: Captions) -> list[list[dict[str, float]]]:
     """Measure how much each caption says."""
-    tokens = [tokenize_captions(captions) for captions in images]
+    tokens = [ptb_tokenize(captions) for captions in images]
     words = collections.Counter(word for captions in tokens for caption in captions for word in caption)
     documents = collections.Counter(word for captions in tokens for word in {w for c in captions for w in c})
     common = {word for word, _ in words.most_common(N_COMMON)}

@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from manycaps.kit.caption_sets import random_splits
-from manycaps.kit.kernel_tests import frechet_squared, mmd_squared
+from manycaps.kit.kernel_tests import joint_frechet_squared, joint_mmd_squared
 from scripts.studies.embedding_metric_sizes import clip_vectors, triangle_ranks
 from scripts.studies.study_options import Options, tool_parser
 
@@ -47,8 +47,8 @@ def one_minus_mauve(vectors: np.ndarray, n: int, n_buckets: int | str, seed: int
 MEASURES: dict[str, Callable[..., np.ndarray]] = {
     "1 - MAUVE, auto": functools.partial(one_minus_mauve, n_buckets="auto"),
     "1 - MAUVE, 5 clusters": functools.partial(one_minus_mauve, n_buckets=5),
-    "MMD": mmd_squared,
-    "Fréchet": frechet_squared,
+    "MMD": joint_mmd_squared,
+    "Fréchet": joint_frechet_squared,
     "TRM-BERT": triangle_ranks,
 }
 

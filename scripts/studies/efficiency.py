@@ -27,7 +27,7 @@ from pycocoevalcap.cider.cider_scorer import CiderScorer
 import manycaps
 from manycaps.catalog import MODULES
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.tokenization import ptb_tokenize
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.benchmarks.kernels import authors_frechet, authors_mmd
 from scripts.benchmarks.triangle_rank import authors_statistic, nltk_distances
@@ -137,7 +137,7 @@ def peer_work(options: Options) -> Iterator[tuple[tuple[str, str], Work]]:
 
         def prepare(repeat: int) -> Callable[[], object]:
             return functools.partial(
-                run, [tokenize_captions(p + r) for p, r in zip(*sample_rows(n_rows, repeat), strict=True)]
+                run, [ptb_tokenize(p + r) for p, r in zip(*sample_rows(n_rows, repeat), strict=True)]
             )
 
         return n_rows, prepare

@@ -14,9 +14,9 @@ import numpy as np
 
 from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.caption_sets import exact_splits, harmonic_mean_p, split_p_values
-from manycaps.kit.kernel_tests import frechet_squared, mmd_squared
-from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
+from manycaps.kit.kernel_tests import joint_frechet_squared, joint_mmd_squared
+from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
+from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 from scripts.studies.caption_rows import caption_vectors, distinct_captions, read_clips
 from scripts.studies.study_options import Options, tool_parser
 
@@ -50,7 +50,7 @@ def systems(vectors: np.ndarray, n: int, m: int) -> dict[str, np.ndarray]:
 
 def triangle_ranks(vectors: np.ndarray, n: int) -> np.ndarray:
     """Return the triangle-rank statistic of each row, n candidates first: (n_rows, n_texts, d) to (n_rows,)."""
-    return triangle_rank_statistic(triangle_rank_counts(cosine_distances(cosine_similarities(vectors)), n))
+    return rank_statistic(triangle_rank_counts(distances_from_cosines(cosine_similarities(vectors)), n))
 
 
 def main(options: Options) -> None:
@@ -59,15 +59,18 @@ def main(options: Options) -> None:
     print(f"{len(vectors)} clips\n n + m    system       MMD unbiased   biased  authors   Fréchet  TRM")
     for n, m in SIZES:
         for system, rows in systems(vectors, n, m).items():
-            mmd = [mmd_squared(rows, n, "median", estimator).mean() for estimator in ("unbiased", "biased", "authors")]
+            mmd = [
+                joint_mmd_squared(rows, n, "median", estimator).mean()
+                for estimator in ("unbiased", "biased", "authors")
+            ]
             print(
                 f"{n:>2} + {m:<2}   {system:<12} {mmd[0]:10.3f} {mmd[1]:10.3f} {mmd[2]:8.3f} "
-                f"{frechet_squared(rows, n).mean():9.3f} {triangle_ranks(rows, n).mean():7.3f}"
+                f"{joint_frechet_squared(rows, n).mean():9.3f} {triangle_ranks(rows, n).mean():7.3f}"
             )
     splits = exact_splits(10, 5, 10**4)
     print("\n10 + 5: share of clips with p <= 0.05, harmonic mean p")
     for system, rows in systems(vectors, 10, 5).items():
-        nulls = null_statistics(cosine_distances(cosine_similarities(rows)), splits)
+        nulls = null_statistics(distances_from_cosines(cosine_similarities(rows)), splits)
         for name, p_values in (
             ("mmd_bert", mmd_p_values(rows[:, :10], rows[:, 10:])),
             ("fid_bert", frechet_p_values(rows[:, :10], rows[:, 10:])),

@@ -23,7 +23,7 @@ from tqdm import tqdm
 import manycaps
 from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, read_word_vectors
-from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.tokenization import ptb_tokenize
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import distinct_captions, read_captions
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells
@@ -57,7 +57,7 @@ def bags_of_words(captions: Sequence[str]) -> np.ndarray:
     >>> bags_of_words(["a dog", "a cat"]).shape
     (2, 4)
     """
-    tokens = tokenize_captions(captions)
+    tokens = ptb_tokenize(captions)
     counts = collections.Counter(word for caption in tokens for word in caption)
     # Words of equal counts in the order of the alphabet, so that the order of the captions changes nothing.
     ranked = sorted(counts, key=lambda word: (-counts[word], word))[:N_WORDS]

@@ -28,7 +28,7 @@ import scipy.stats
 import manycaps
 from manycaps.comparison.paired_tests import paired_tests
 from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, compare_rows
-from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.tokenization import ptb_tokenize
 from scripts.studies.caption_rows import Captions, distinct_captions, read_images
 from scripts.studies.study_frame import Line, StudyTable, print_table
 from scripts.studies.study_options import Options, add_output, tool_parser
@@ -125,7 +125,7 @@ class Study:
     @functools.cached_property
     def _module(self) -> Any:
         captions = distinct_captions(self._images())
-        tokens = dict(zip(captions, tokenize_captions(captions), strict=True))
+        tokens = dict(zip(captions, ptb_tokenize(captions), strict=True))
         return manycaps.load("trm_meteor", tokenizer=tokens.__getitem__)
 
     def _values(self, predictions: Captions, references: Captions) -> np.ndarray:

@@ -16,8 +16,8 @@ from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.parity_tails import CorpusTails, KeptDistances, corpus_tails
 from manycaps.kit.parity_tests import parity_result, row_columns, symmetric
-from manycaps.kit.tokenization import tokenize_captions
-from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
+from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import bundled_images, distinct_captions, read_images
 from scripts.studies.study_options import CORPORA, EMBEDDINGS, Options, data_folder
@@ -127,7 +127,7 @@ def text_distances(pool: Pool, n_people: int, distance: str) -> np.ndarray:
     CIDEr-D counts its documents in the human captions of all images of the pool.
     """
     distinct = distinct_captions(pool)
-    tokens = dict(zip(distinct, tokenize_captions(distinct), strict=True))
+    tokens = dict(zip(distinct, ptb_tokenize(distinct), strict=True))
     module = manycaps.load("human_parity", distance=distance, tokenizer=tokens.__getitem__)
     people = [texts[:n_people] for texts in pool]
     compare, _ = module.text_distances(people, module.load_options)
@@ -151,7 +151,7 @@ def embedded(texts: Sequence[Sequence[str]], name: str) -> np.ndarray:
 
 def vector_distances(vectors: np.ndarray) -> np.ndarray:
     """Return the cosine distances of all texts of each image."""
-    return cosine_distances(cosine_similarities(vectors))
+    return distances_from_cosines(cosine_similarities(vectors))
 
 
 def ordinary(distances: np.ndarray, n_people: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.kit.triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.triangle_rank import rank_statistic, triangle_rank_counts
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS, as_arrays, bag_of_words
 from tests.oracles import embedding_loops
@@ -21,7 +21,7 @@ def expected(name, row, n):
     if name == "fid_bert":
         return embedding_loops.frechet_distance(row[:n], row[n:])
     cosines = row @ row.T / np.linalg.norm(row, axis=1) / np.linalg.norm(row, axis=1)[:, None]
-    return triangle_rank_statistic(triangle_rank_counts(1 - cosines[None], n))[0]
+    return rank_statistic(triangle_rank_counts(1 - cosines[None], n))[0]
 
 
 @every_name

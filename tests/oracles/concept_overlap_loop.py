@@ -2,14 +2,14 @@
 
 from nltk.stem.porter import PorterStemmer
 
-from manycaps.kit.tokenization import tokenize
+from manycaps.kit.tokenization import ptb_tokens
 from tests.oracles import bleu_rouge_loop
 
 STEM = PorterStemmer().stem
 
 
 def is_found(caption, name, way):
-    tokens, words = tokenize(caption), tokenize(name)
+    tokens, words = ptb_tokens(caption), ptb_tokens(name)
     if way == "exact":
         return name in " ".join(caption.lower().split())
     if way == "words":
@@ -25,9 +25,9 @@ def transfer(rows, training, labels):
     """Best and mean BLEU-4 of each row; None without a candidate."""
     results = []
     for row in rows:
-        references = [tokenize(caption) for caption in row]
+        references = [ptb_tokens(caption) for caption in row]
         candidates = {
-            tuple(tokenize(caption))
+            tuple(ptb_tokens(caption))
             for other in training
             for caption in other
             for names in labels

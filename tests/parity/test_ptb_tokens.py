@@ -14,7 +14,7 @@ import shutil
 
 import pytest
 
-from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.tokenization import ptb_tokenize
 from tests.hostile_inputs.texts import hostile_texts
 
 # Ids of the captions whose tokens differ. One that joins or leaves this list is news.
@@ -30,7 +30,7 @@ def golden_rows(folder):
 
 def test_golden_tokens(golden_folder):
     rows = golden_rows(golden_folder)
-    tokens = tokenize_captions(row["caption"] for row in rows)
+    tokens = ptb_tokenize(row["caption"] for row in rows)
     different = [(row, ours) for row, ours in zip(rows, tokens, strict=True) if row["tokens"] != ours]
     for row, ours in different:
         print(f"{row['id']}: {row['caption']!r}\n  Java {row['tokens']}\n  ours {ours}")
@@ -65,7 +65,7 @@ def test_hard_texts_beside_the_program(monkeypatch):
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dfile.encoding=UTF-8")
     texts = hostile_texts(N_HARD)
     printed = PTBTokenizer().tokenize({i: [{"caption": text}] for i, text in enumerate(texts)})
-    lines = [" ".join(tokens) for tokens in tokenize_captions(texts)]
+    lines = [" ".join(tokens) for tokens in ptb_tokenize(texts)]
     different = [(text, printed[i][0], lines[i]) for i, text in enumerate(texts) if printed[i][0] != lines[i]]
     others = [case for case in different if not any(re.search(form, case[0]) for form in DIFFERENCES.values())]
     assert others == []

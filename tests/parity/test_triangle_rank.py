@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from manycaps.kit.caption_sets import exact_splits, split_p_values
-from manycaps.kit.meteor_nltk import meteor_distances, meteor_scores
+from manycaps.kit.meteor_nltk import distances_from_meteor, meteor_scores
 from manycaps.kit.ngram_scores import cider_d_scores, cider_distances
-from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
+from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
+from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 from tests.oracles import triangle_rank_loop
 
 
 def exact_p_value(distance, n_candidates, kind):
     distances = np.asarray(distance)[None]
-    observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), kind)
+    observed = rank_statistic(triangle_rank_counts(distances, n_candidates), kind)
     splits = exact_splits(n_candidates, distances.shape[1] - n_candidates, 10**6)
     return split_p_values(observed, null_statistics(distances, splits, kind))[0]
 
@@ -38,7 +38,7 @@ def test_statistics_and_exact_p_values_match_the_golden_samples(samples, metric)
         assert (counts[0] == triangle_rank_loop.rank_counts(golden["distance"], texts[:n], texts[n:])).all()
         for kind, expected in (("pooled", golden), ("per_side", golden.get("per_side", {}))):
             if "Q_tol_1e_9" in expected:  # one caption on a side has no value of its own for "per_side"
-                statistic = triangle_rank_statistic(counts, kind)[0]
+                statistic = rank_statistic(counts, kind)[0]
                 assert statistic == pytest.approx(expected["Q_tol_1e_9"], abs=1e-12), sample["name"]
             if expected.get("p_tol_1e_9") is not None:
                 p_value = exact_p_value(golden["distance"], n, kind)
@@ -51,7 +51,7 @@ def test_statistics_and_exact_p_values_match_the_golden_samples(samples, metric)
 
 def test_meteor_distances_match_the_golden_samples(samples, lexicon):
     rows = [sample["tokens_meteor"] for sample in samples]
-    for sample, distance in zip(samples, meteor_distances(rows, meteor_scores(rows, lexicon)), strict=True):
+    for sample, distance in zip(samples, distances_from_meteor(rows, meteor_scores(rows, lexicon)), strict=True):
         assert distance == pytest.approx(np.array(sample["metrics"]["meteor"]["distance"]), abs=1e-12), sample["name"]
 
 
@@ -68,5 +68,5 @@ def test_bert_distances_match_the_golden_samples(samples, golden_folder):
     numbers = {text: i for i, text in enumerate(texts if isinstance(texts, list) else texts["texts"])}
     for sample in samples:
         row = vectors[[numbers[text] for text in sample["candidates"] + sample["references"]]]
-        distance = cosine_distances(cosine_similarities(row[None]))[0]
+        distance = distances_from_cosines(cosine_similarities(row[None]))[0]
         assert distance == pytest.approx(np.array(sample["metrics"]["bert"]["distance"]), abs=1e-12), sample["name"]

@@ -27,7 +27,7 @@ def rows(draw, least=2, most=5, dimensions=3):
 
 
 def mmd_of(points, n, sigma="median", estimator="unbiased"):
-    return mmd.mmd_squared(points[None], n, sigma, estimator)[0]
+    return mmd.joint_mmd_squared(points[None], n, sigma, estimator)[0]
 
 
 def mmd_comparison(points, n, estimator):
@@ -35,7 +35,7 @@ def mmd_comparison(points, n, estimator):
 
 
 def frechet_of(points, n):
-    return frechet.frechet_squared(points[None], n)[0]
+    return frechet.joint_frechet_squared(points[None], n)[0]
 
 
 def random_rotation(d, seed=0):

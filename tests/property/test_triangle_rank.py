@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manycaps.kit.caption_sets import exact_splits, random_splits, split_p_values
-from manycaps.kit.triangle_rank import STATISTICS, null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.triangle_rank import STATISTICS, null_statistics, rank_statistic, triangle_rank_counts
 from tests.oracles import triangle_rank_loop
 
 # Few distinct values, so that ties are common; some differ by less than the tolerance.
@@ -29,7 +29,7 @@ def rows(draw, least=1):
 
 
 def statistic(distance, n, kind="pooled"):
-    return triangle_rank_statistic(triangle_rank_counts(distance[None], n), kind)[0]
+    return rank_statistic(triangle_rank_counts(distance[None], n), kind)[0]
 
 
 @given(rows())

@@ -15,8 +15,8 @@ import scipy.stats
 import manycaps
 from manycaps.kit.caption_sets import comparison_p_values, exact_splits, split_p_values
 from manycaps.kit.kernel_tests import ESTIMATORS, frechet_comparison, gaussian_kernel, mmd_comparison
-from manycaps.kit.triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.vector_rows import cosine_distances, cosine_similarities
+from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
+from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 
 LEVEL = 0.05
 
@@ -27,7 +27,7 @@ SPLITS = exact_splits(N_CANDIDATES, N_REFERENCES, 1000)
 
 
 def triangle_rank_p_values(distances, statistic="pooled", n_candidates=N_CANDIDATES, splits=SPLITS):
-    observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
+    observed = rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
     return split_p_values(observed, null_statistics(distances, splits, statistic))
 
 
@@ -45,7 +45,7 @@ OF_POINTS = {
     # METEOR and CIDEr-D distances differ from these in the distance alone, which the test leaves open.
     "trm_meteor and trm_cider, pooled": lambda points: triangle_rank_p_values(euclidean(points)),
     "trm_meteor and trm_cider, per_side": lambda points: triangle_rank_p_values(euclidean(points), "per_side"),
-    "trm_bert": lambda points: triangle_rank_p_values(cosine_distances(cosine_similarities(points))),
+    "trm_bert": lambda points: triangle_rank_p_values(distances_from_cosines(cosine_similarities(points))),
     **{
         f"mmd_bert, {estimator}": lambda points, estimator=estimator: comparison_p_values(
             mmd_comparison(gaussian_kernel(points, "median"), N_CANDIDATES, estimator), SPLITS

@@ -24,7 +24,7 @@ from manycaps.kit.diversity_measures import (
     coded_captions,
     row_chunks,
 )
-from manycaps.kit.tokenization import as_tagger, load_spacy_tokenizer, tokenize
+from manycaps.kit.tokenization import as_tagger, load_spacy_tokenizer, ptb_tokens
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.oracles import concept_overlap_loop
 from tests.refusals import assert_refused
@@ -256,10 +256,10 @@ def test_the_transfer_equals_a_plain_loop(training):
 
 
 def test_parts_do_not_matter(monkeypatch):
-    rows = [[tokenize(caption) for caption in row] for row in ROWS]
+    rows = [[ptb_tokens(caption) for caption in row] for row in ROWS]
     captions = [caption for row in ROWS for caption in row]
     labels = load_labels("x", LABELS)
-    given = [tokenize(c) for c in captions], rows, concept_matches(captions, labels, "exact")
+    given = [ptb_tokens(c) for c in captions], rows, concept_matches(captions, labels, "exact")
     whole = best_transfer(*given, row_matches(ROWS, labels, "exact"))
     monkeypatch.setattr(concept_overlap, "MAX_CELLS", 1)
     parts = best_transfer(*given, row_matches(ROWS, labels, "exact"))

@@ -9,9 +9,9 @@ import manycaps.kit.kernel_tests as pair_averages
 import manycaps.kit.kernel_tests as pooled
 from manycaps.kit.kernel_tests import (
     Moments,
+    joint_mmd_squared,
     laplace_kernel,
     map_blocks,
-    mmd_squared,
     n_threads,
     squared_distances,
     without_own,
@@ -86,7 +86,7 @@ def corpus(seed=0, most=1):
 
 def as_one_row(vectors, candidates, references, sigma, estimator="unbiased"):
     row = np.concatenate([np.repeat(vectors, counts, axis=0) for counts in (candidates, references)])
-    return mmd_squared(row[None], int(candidates.sum()), sigma, estimator)[0]
+    return joint_mmd_squared(row[None], int(candidates.sum()), sigma, estimator)[0]
 
 
 def n_visits(monkeypatch):

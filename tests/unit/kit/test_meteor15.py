@@ -25,7 +25,7 @@ from manycaps.kit.meteor15_scores import (
     table_folder,
 )
 from manycaps.kit.meteor15_search import Meteor15Lexicon, Prefixes, java_hash, load_stemmer, meteor15_words
-from manycaps.kit.tokenization import tokenize_captions
+from manycaps.kit.tokenization import ptb_tokenize
 from tests.meteor15_data import PARAPHRASES, small_lexicon, write_data, write_jar, write_paraphrases
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.oracles import meteor15_loop
@@ -180,7 +180,7 @@ def test_ptb_tokens_have_no_punctuation_and_recall_weighs_more_than_precision():
 def test_trm_meteor_takes_these_scores_on_request():
     module = load("trm_meteor", meteor="1.5", details=True)
     result = module.compute(**SIDES)
-    matrix = np.array(expected_matrix(tokenize_captions(ROWS[0])))
+    matrix = np.array(expected_matrix(ptb_tokenize(ROWS[0])))
     assert result["meteor"] == matrix[2:, :2].max(axis=0).mean()
     assert "|meteor:1.5|data:" in result["signature"]
     assert "wordnet" not in result["signature"]

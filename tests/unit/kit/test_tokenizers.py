@@ -27,8 +27,8 @@ from manycaps.kit.tokenization import (
     is_named,
     named_tokenizer,
     ngram_ids,
-    tokenize,
-    tokenize_captions,
+    ptb_tokenize,
+    ptb_tokens,
     tokenize_rows,
     versioned_name,
     word_ids,
@@ -50,12 +50,12 @@ CAPTIONS = st.one_of(
 def test_what_breaks_a_line_or_cannot_be_seen_parts_words():
     """Java prints the same of each such caption alone; with others it begins a new line."""
     caption = "soft\xadhyphen zero\u200bwidth a\xa0b a\u2028b a\x85b a\x00b"
-    assert tokenize(caption) == "softhyphen zero width a b a b a b a b".split()
+    assert ptb_tokens(caption) == "softhyphen zero width a b a b a b a b".split()
 
 
 @given(CAPTIONS)
 def test_tokens_are_clean_for_any_text(caption):
-    tokens = tokenize(caption)
+    tokens = ptb_tokens(caption)
     assert all(token and not re.search(r"\s", token) for token in tokens)
     assert REMOVED_TOKENS.isdisjoint(tokens)
     assert not any("\ud800" <= character <= "\udfff" for token in tokens for character in token)
@@ -64,34 +64,34 @@ def test_tokens_are_clean_for_any_text(caption):
 @given(st.lists(CAPTIONS, max_size=6), st.randoms(use_true_random=False))
 def test_neither_memory_nor_order_changes_the_tokens(captions, order):
     tokenization._remembered.clear()
-    fresh = [tokenize(caption) for caption in captions]
-    assert tokenize_captions(captions) == fresh
+    fresh = [ptb_tokens(caption) for caption in captions]
+    assert ptb_tokenize(captions) == fresh
     rows = list(range(len(captions)))
     order.shuffle(rows)
-    assert tokenize_captions(captions[row] for row in rows) == [fresh[row] for row in rows]
+    assert ptb_tokenize(captions[row] for row in rows) == [fresh[row] for row in rows]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join))
 def test_words_looked_up_one_by_one_equal_the_whole_caption_scanned(caption):
-    assert tokenize(caption) == tokenization._scan(caption)
+    assert ptb_tokens(caption) == tokenization._scan(caption)
 
 
 def test_the_memory_is_bounded(monkeypatch):
     monkeypatch.setattr(tokenization, "N_REMEMBERED_WORDS", 10)
     monkeypatch.setattr(tokenization, "_remembered", {})
     captions = [f"word{chr(97 + i % 26)}x{'y' * (i // 26)}" for i in range(100)]
-    assert tokenize_captions(captions) == [[caption] for caption in captions]
+    assert ptb_tokenize(captions) == [[caption] for caption in captions]
     assert len(tokenization._remembered) <= 10
-    tokenize("z" * (tokenization.LONGEST_REMEMBERED_WORD + 1))
+    ptb_tokens("z" * (tokenization.LONGEST_REMEMBERED_WORD + 1))
     assert all(len(word) <= tokenization.LONGEST_REMEMBERED_WORD for word in tokenization._remembered)
 
 
 def test_threads_agree(monkeypatch):
     monkeypatch.setattr(tokenization, "N_REMEMBERED_WORDS", 20)  # emptied again and again
     captions = [f"{piece} dog{i % 97} ran" for i, piece in enumerate(PIECES * 5)]
-    expected = tokenize_captions(captions)
+    expected = ptb_tokenize(captions)
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(tokenize_captions, [captions] * 4)) == [expected] * 4
+        assert list(pool.map(ptb_tokenize, [captions] * 4)) == [expected] * 4
 
 
 # Repeated, each of these makes some shape look far ahead and fail.
@@ -112,7 +112,7 @@ def test_time_grows_with_the_length_and_no_faster(unit, monkeypatch):
     n_places = []
     for n in (500, 5_000):
         n_scanned = 0
-        tokenize((unit * n)[:n])
+        ptb_tokens((unit * n)[:n])
         n_places.append(max(n_scanned, 1))
     assert n_places[1] <= 11 * n_places[0]
     assert n_places[1] <= 5_000
@@ -120,14 +120,14 @@ def test_time_grows_with_the_length_and_no_faster(unit, monkeypatch):
 
 def test_a_long_word_stays_whole():
     for word in ("x" * 100_000, "a-" * 1_000 + "a"):
-        assert tokenize(word) == [word]
+        assert ptb_tokens(word) == [word]
 
 
 def test_the_error_names_the_caption():
-    assert_refused(TypeError, "caption: expected a string, got NoneType", tokenize, None)
-    assert_refused(TypeError, "captions[1]: expected a string, got int", tokenize_captions, ["a", 5])
+    assert_refused(TypeError, "caption: expected a string, got NoneType", ptb_tokens, None)
+    assert_refused(TypeError, "captions[1]: expected a string, got int", ptb_tokenize, ["a", 5])
     message = "captions: expected an iterable of strings, got one string"
-    assert_refused(TypeError, message, tokenize_captions, "a dog")
+    assert_refused(TypeError, message, ptb_tokenize, "a dog")
 
 
 # Tokenizers by name: equal to those of the libraries, what is brought into one form, and every message.

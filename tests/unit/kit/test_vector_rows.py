@@ -9,8 +9,8 @@ import scipy.spatial.distance
 from manycaps.kit.vector_rows import (
     DISTANCE_NAMES,
     as_embedding_rows,
-    cosine_distances,
     cosine_similarities,
+    distances_from_cosines,
     embed_caption_rows,
     evaluate_distance,
     joint_vectors,
@@ -118,7 +118,7 @@ def test_the_length_of_a_vector_is_irrelevant(scale):
 
 def test_a_text_is_at_distance_zero_from_itself_and_all_distances_lie_in_the_range():
     vectors = np.random.default_rng(1).normal(size=(50, 2, 384))
-    distances = cosine_distances(cosine_similarities(np.concatenate((vectors, vectors, -vectors), axis=1)))
+    distances = distances_from_cosines(cosine_similarities(np.concatenate((vectors, vectors, -vectors), axis=1)))
     assert (np.diagonal(distances, axis1=1, axis2=2) == 0).all()
     assert 0 <= distances.min() <= distances.max() <= 2
 
