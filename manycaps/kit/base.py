@@ -745,26 +745,27 @@ def check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
         )
 
 
-def check_token_rows(rows: TokenRows, name: str) -> None:
-    """Raise unless every row is a list of one or more token lists."""
-    for i, row in enumerate(rows):
+def as_token_rows(rows: Iterable[Any], name: str) -> list[list[TokenList]]:
+    """Return rows of one or more token lists as lists, also of Arrow columns; raise for the first that is none."""
+    listed = as_list(rows, name, "rows of lists of tokens")
+    for i, row in enumerate(listed):
         if isinstance(row, str) or not len(row):
             raise ValueError(f"{name}[{i}]: expected one or more lists of tokens, got {row!r:.80}. Leave this row out.")
-        for j, text in enumerate(row):
+        listed[i] = as_list(row, f"{name}[{i}]", "lists of tokens")
+        for j, text in enumerate(listed[i]):
             if isinstance(text, str):
                 raise TypeError(f"{name}[{i}][{j}]: expected a list of tokens, got str. Call ptb_tokenize first.")
+    return listed
 
 
-def joint_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[TokenList]], list[int]]:
-    """Texts of every row, candidates first, and the number of candidates."""
+def as_both_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[TokenList]], list[list[TokenList]]]:
+    """Return the rows of both columns as lists, also of Arrow columns; raise for the first that is wrong."""
     if len(candidates) != len(references):
         raise ValueError(
             f"references: expected {len(candidates)} rows, as many as candidates, got {len(references)}. Give one list "
             "of references per list of candidates."
         )
-    check_token_rows(candidates, "candidates")
-    check_token_rows(references, "references")
-    return [[*mine, *theirs] for mine, theirs in zip(candidates, references, strict=True)], list(map(len, candidates))
+    return as_token_rows(candidates, "candidates"), as_token_rows(references, "references")
 
 
 def check_row_counts(n_predictions: int, n_references: int) -> None:

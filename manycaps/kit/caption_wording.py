@@ -17,10 +17,10 @@ from .base import (
     Floats,
     Ints,
     TokenRows,
+    as_both_rows,
     check_count_table,
     check_number,
     is_count,
-    joint_rows,
     plain_arguments,
     read_json,
     shown_value,
@@ -661,7 +661,7 @@ def human_wording(
     >>> wording.gap < 0, wording.p_value < 0.01, wording.odd_wording_share
     (True, True, 1.0)
     """
-    joint_rows(candidates, references)  # checks them
+    candidates, references = as_both_rows(candidates, references)
     if confidence_level is not None:
         check_number("confidence_level", confidence_level, 0, 1)
     if clusters is not None:

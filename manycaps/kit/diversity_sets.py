@@ -15,8 +15,8 @@ from .base import (
     Floats,
     TokenRows,
     as_rows,
+    as_token_rows,
     check_is_number,
-    check_token_rows,
     check_whole_number,
     plain_arguments,
     reason_of,
@@ -221,7 +221,7 @@ def div_n(texts: TokenRows, order: int) -> Floats:
     >>> div_n([[["a", "dog"], ["a", "cat"]]], 1).tolist()
     [0.75]
     """
-    check_token_rows(texts, "texts")
+    texts = as_token_rows(texts, "texts")
     check_whole_number("order", order, 1)
     return np.array([_div_n(row, order) for row in texts])
 
@@ -248,7 +248,7 @@ def unique_share(texts: TokenRows) -> Floats:
     >>> unique_share([[["a", "dog"], ["a", "dog"], ["two", "cats"], ["a", "cat"]]]).tolist()
     [0.75]
     """
-    check_token_rows(texts, "texts")
+    texts = as_token_rows(texts, "texts")
     return np.array([_unique_share([tuple(tokens) for tokens in row]) for row in texts])
 
 
@@ -684,7 +684,7 @@ def self_cider(
     >>> self_cider(sets, {"n_documents": 9, "document_frequency": {"a": 4}}).round(4).tolist()
     [0.0, 1.0]
     """
-    check_token_rows(texts, "texts")
+    texts = as_token_rows(texts, "texts")
     index = NgramIndex.of_sets(texts, keeps=True)
     weights = document_weights(index, DocumentFrequency(*counted_documents(texts, document_frequency)))
     return np.array([self_cider_of_features(ngram_features(index, i, weights)) for i in range(len(texts))])
@@ -708,7 +708,7 @@ def self_bleu(texts: TokenRows) -> Floats:
     >>> self_bleu([[same, same], [same, other]]).tolist()
     [1.0, 0.0]
     """
-    check_token_rows(texts, "texts")
+    texts = as_token_rows(texts, "texts")
     return np.array(self_bleu_values(self_statistics(texts))["self_bleu_4"])
 
 
@@ -729,5 +729,5 @@ def mbleu(texts: TokenRows) -> Floats:
     >>> mbleu([[["a", "red", "dog", "runs"]] * 2]).round(6).tolist()
     [1.0]
     """
-    check_token_rows(texts, "texts")
+    texts = as_token_rows(texts, "texts")
     return np.array(self_bleu_values(self_statistics(texts))["mbleu_4"])

@@ -26,12 +26,12 @@ from .base import (
     Ints,
     Option,
     TokenRows,
+    as_both_rows,
     by_value,
     check_choice,
     file_sha256,
     first_largest,
     is_regular_file,
-    joint_rows,
     local_path,
     path_state,
     reason_of,
@@ -872,8 +872,9 @@ def meteor15(
     """
     check_data_source(meteor15_data)
     check_language(language, function_words, paraphrases)
-    joint_rows(candidates, references)
-    texts, others = ([[" ".join(tokens) for tokens in row] for row in column] for column in (candidates, references))
+    texts, others = (
+        [[" ".join(tokens) for tokens in row] for row in column] for column in as_both_rows(candidates, references)
+    )
     lexicon = load_lexicon(meteor15_data, tqdm, language, function_words, paraphrases)
     statistics = best_statistics(texts, others, lexicon, lambda batches, **_: batches)
     per_candidate = scores(statistics, lexicon.data.language)

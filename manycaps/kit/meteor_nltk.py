@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .base import Floats, TokenRows, check_token_rows, joint_rows
+from .base import Floats, TokenRows, as_both_rows, as_token_rows
 from .meteor15_scores import load_lexicon, meteor15_scores
 from .tokenization import same_tokens
 
@@ -481,9 +481,10 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
     >>> meteor([[["a", "dog", "barks"]]], [[["a", "dog", "bark"], ["a", "cat"]]], NoLexicon()).round(4).tolist()
     [0.9815]
     """
-    rows, sizes = joint_rows(candidates, references)
+    candidates, references = as_both_rows(candidates, references)
+    rows = [[*texts, *others] for texts, others in zip(candidates, references, strict=True)]
     scores = meteor_scores(rows, wordnet_lexicon() if lexicon is None else lexicon)
-    return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+    return np.array([multi_reference_meteor(s[None], len(c))[0] for s, c in zip(scores, candidates, strict=True)])
 
 
 def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[Floats]:
@@ -509,6 +510,6 @@ def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[F
     >>> meteor_distances([[["a", "dog"], ["a", "cat"]]], NoLexicon())[0].tolist()
     [[0.0, 0.75], [0.75, 0.0]]
     """
-    check_token_rows(texts, "texts")
+    texts = as_token_rows(texts, "texts")
     distances: list[Floats] = distances_from_meteor(texts, meteor_scores(texts, lexicon or wordnet_lexicon()))
     return distances

@@ -22,10 +22,10 @@ from .base import (
     Option,
     TokenList,
     TokenRows,
+    as_both_rows,
+    as_token_rows,
     by_value,
     check_count_table,
-    check_token_rows,
-    joint_rows,
     path_state,
     read_count_table,
     row_means,
@@ -1238,8 +1238,8 @@ def counted_documents(
 
 def bleu_rows(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Statistics of all candidates in one line, and the number of candidates of each row."""
-    sizes = joint_rows(candidates, references)[1]
-    return bleu_statistics(NgramIndex.of_rows(candidates, references)), sizes
+    index = NgramIndex.of_rows(*as_both_rows(candidates, references))
+    return bleu_statistics(index), list(map(len, candidates))
 
 
 def cider_d(
@@ -1272,10 +1272,12 @@ def cider_d(
     >>> cider_d(rows, rows).round(4).tolist()
     [7.5, 5.0]
     """
-    rows, sizes = joint_rows(candidates, references)
+    candidates, references = as_both_rows(candidates, references)
     counts, n_documents = counted_documents(references, document_frequency)
-    scores = cider_d_scores(rows, counts, n_documents)
-    return np.array([multi_reference_cider_d(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+    scores = cider_d_scores(
+        [[*texts, *others] for texts, others in zip(candidates, references, strict=True)], counts, n_documents
+    )
+    return np.array([multi_reference_cider_d(s[None], len(c))[0] for s, c in zip(scores, candidates, strict=True)])
 
 
 def bleu(candidates: TokenRows, references: TokenRows) -> Floats:
@@ -1345,8 +1347,8 @@ def rouge_l(candidates: TokenRows, references: TokenRows) -> Floats:
     >>> rouge_l([[["a", "red", "dog"]]], [[["a", "dog"]]]).round(4).tolist()
     [0.8299]
     """
-    sizes = joint_rows(candidates, references)[1]
-    return np.array(row_means(rouge_l_scores(NgramIndex.of_rows(candidates, references)), sizes))
+    index = NgramIndex.of_rows(*as_both_rows(candidates, references))
+    return np.array(row_means(rouge_l_scores(index), list(map(len, candidates))))
 
 
 def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any]) -> list[Floats]:
@@ -1367,7 +1369,7 @@ def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[st
     >>> cider_d_distances([[["a"], ["b"]]], {"n_documents": 2, "document_frequency": {}})[0].tolist()
     [[0.0, 10.0], [10.0, 0.0]]
     """
-    check_token_rows(texts, "texts")
+    texts = as_token_rows(texts, "texts")
     counts, n_documents = counted_documents(texts, document_frequency)
     distances: list[Floats] = cider_distances(texts, cider_d_scores(texts, counts, n_documents))
     return distances

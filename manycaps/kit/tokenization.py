@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Ints, Masks, Option, by_value, check_installed, has_character, reason_of, shown_value
+from .base import Ints, Masks, Option, as_list, by_value, check_installed, has_character, reason_of, shown_value
 
 # --------------------------------------------------------------------------------------------------------------------
 # Tokens of the COCO caption code without Java: Stanford's Penn Treebank tokenizer, standard library only.
@@ -335,7 +335,8 @@ def ptb_tokenize(captions: Iterable[str]) -> list[list[str]]:
     """
     if isinstance(captions, str):
         raise TypeError("captions: expected an iterable of strings, got one string. Give a list of captions.")
-    return [_tokens_of_caption(caption, row) for row, caption in enumerate(captions)]
+    listed = as_list(captions, "captions", "an iterable of strings")
+    return [_tokens_of_caption(caption, row) for row, caption in enumerate(listed)]
 
 
 def _tokens_of_caption(caption: str, row: int | None = None, *, is_apart: bool = True) -> list[str]:
@@ -997,9 +998,10 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer = "ptb") -> list[list
     ([['一', '只', '狗', '。']], [['一', '只', '狗']])
     """
     check_tokenizer(tokenizer)
-    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):
-        return ptb_tokenize(captions)  # says which one
-    return [list(tokens) for tokens in tokenize_rows([list(captions)], tokenizer)[0]]
+    listed = captions if isinstance(captions, str) else as_list(captions, "captions", "an iterable of strings")
+    if isinstance(listed, str) or not all(isinstance(caption, str) for caption in listed):
+        return ptb_tokenize(listed)  # says which one
+    return [list(tokens) for tokens in tokenize_rows([listed], tokenizer)[0]]
 
 
 # The option of modules that read tokens.

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from manycaps import functional, load
@@ -31,6 +32,15 @@ for name in manycaps.functional.__all__:
         runner.run(test)
 print(*runner.summarize()[:2])
 """
+
+
+@pytest.mark.parametrize("name", ["bleu", "cider_d", "corpus_bleu", "meteor", "rouge_l"])
+def test_columns_of_arrow_are_columns(name):
+    candidates, references = [[["a", "dog"], ["cats"]], [["cats"]]], [[["the", "dog"]], [["two", "cats"], ["a", "cat"]]]
+    score = getattr(functional, name)
+    arrow = (pa.chunked_array([column]) for column in (candidates, references))
+    np.testing.assert_array_equal(score(*arrow), score(candidates, references))
+    assert functional.tokenize(pa.array(["a dog."])) == functional.ptb_tokenize(pa.array(["a dog."])) == [["a", "dog"]]
 
 
 def test_every_public_function_has_an_example():
