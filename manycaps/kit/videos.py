@@ -216,12 +216,17 @@ def opened_file(source: EncodedVideo, where: str) -> Iterator[Any]:
 # --------------------------------------------------------------------------------------------------------------------
 # Videos to frames by PyAV: decoded as they come, upright, whole or an error, and never from a network.
 
-try:
-    import av
-    import av.logging
-    import av.video.reformatter
-except ImportError as error:
-    raise ImportError(f"{error.name}: expected it to be installed for videos. Run `pip install av`.") from error
+
+def load_pyav() -> Any:
+    """Return the package av, imported when a video is read; ImportError with the pip line if it is not installed."""
+    try:
+        import av
+        import av.logging
+        import av.video.reformatter
+    except ImportError as error:
+        raise ImportError(f"{error.name}: expected it to be installed for videos. Run `pip install av`.") from error
+    return av
+
 
 # FFmpeg's demuxers for files that hold a video. Left out are all that read other files or addresses named in the data,
 # such as playlists (hls, dash, concat) and descriptions of streams (sdp).
@@ -250,7 +255,7 @@ class VideoSize(NamedTuple):
 
 def decoder_name() -> str:
     """Return the decoder's name and version, for a signature."""
-    return f"av-{av.__version__}"
+    return f"av-{load_pyav().__version__}"
 
 
 def read_pixels(
@@ -333,13 +338,14 @@ def video_size(source: VideoSource, where: str) -> VideoSize:
         )
     n_frames = _count_packets(source, where)
     with _opened(source, where) as (container, stream):
-        seconds = container.duration / av.time_base if container.duration else 0.0
+        seconds = container.duration / load_pyav().time_base if container.duration else 0.0
         return VideoSize(float(seconds), n_frames, stream.width, stream.height)
 
 
 @contextlib.contextmanager
 def _opened(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
     """Open a container and find its video stream; FFmpeg sees a file object only, and no name or address."""
+    av = load_pyav()
     options = {"format_whitelist": ",".join(CONTAINER_FORMATS), "protocol_whitelist": "none"}
     # Some packages turn PyAV's log on, as torchvision 0.19 does. Then the decoder's threads wait for Python to write to
     # it, and Python waits for the threads to close the decoder: a damaged video would take forever.
@@ -364,7 +370,7 @@ def _video_stream(container: Any, where: str) -> Any:
     try:
         stream = container.streams.best("video")
         kinds = ", ".join(sorted({str(other.type) for other in container.streams})) or "no streams"
-        is_picture = stream is not None and bool(stream.disposition & av.stream.Disposition.attached_pic)
+        is_picture = stream is not None and bool(stream.disposition & load_pyav().stream.Disposition.attached_pic)
         can_be_decoded = stream is not None and stream.codec_context is not None
     except Exception as error:
         raise _damaged(where, 0, f"{type(error).__name__} ({reason_of(error)})") from error
@@ -429,7 +435,7 @@ class _FrameReader:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.reformatter = av.video.reformatter.VideoReformatter()
+        self.reformatter = load_pyav().video.reformatter.VideoReformatter()
         self.matrix: np.ndarray | None = None
 
     def __call__(self, frame: Any) -> np.ndarray:
