@@ -310,8 +310,9 @@ class Page:
         return " ".join(box.get_attribute("textContent").strip() for box in self.find(".toast-body"))
 
     def drawings(self):
-        """Address, description and width on the page of every drawing that is loaded."""
+        """Address, description and width on the page of every drawing that is loaded: once it is scrolled to."""
         return self.run(
+            "document.querySelectorAll('.drawing').forEach(drawing => drawing.scrollIntoView());"
             "return [...document.querySelectorAll('.drawing img')].filter(i => i.complete && i.naturalWidth)"
             ".map(image => [image.src, image.alt, image.getBoundingClientRect().width])"
         )
