@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from manycaps.kit.base import shown_path, shown_value
+from manycaps.kit.base import shown_path, shown_value, write_folder
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
@@ -41,17 +41,7 @@ def replace_when_whole(path: pathlib.Path, temporary: pathlib.Path, write: Calla
 def write_folder_atomically(folder: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
     """Let `write` fill a temporary folder, and rename it to an empty or new one when all of it is on the disk."""
     check_can_be_written(folder.with_name(f".{folder.name}.incomplete-file"))
-    temporary = folder.with_name(f".{folder.name}.incomplete")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    try:
-        write(temporary)
-        for path in temporary.iterdir():
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
-        os.replace(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    write_folder(folder, folder.with_name(f".{folder.name}.incomplete"), write)
 
 
 def write_text_atomically(path: pathlib.Path, text: str, newline: str | None = None) -> None:

@@ -12,6 +12,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import stat
 import sys
 import textwrap
@@ -418,6 +419,23 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
     return digest.hexdigest()
 
 
+def write_folder(folder: pathlib.Path, temporary: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
+    """Let `write` fill a temporary folder, and rename it to an empty or new one when all of it is on the disk.
+
+    Given the same temporary name, what a killed process left is removed when the work is repeated.
+    """
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        write(temporary)
+        for path in temporary.iterdir():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        os.replace(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def path_state(path: str | os.PathLike[str]) -> tuple[Hashable, ...]:
     """Return what changes when a file does, or one of a model's folder: resolved paths, sizes, times, small contents.
 
@@ -801,21 +819,23 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
             f"{where}: expected at least one caption, got an empty list. Leave the row out of both columns."
         )
     for j, caption in enumerate(captions):
-        if not isinstance(caption, str):
-            raise TypeError(
-                f"{where}[{j}]: expected a caption (a string), got {_kind(caption)}. Decode or drop this caption."
-            )
-        if len(caption) > LONGEST_CAPTION:
-            raise ValueError(
-                f"{where}[{j}]: expected at most {LONGEST_CAPTION:,} characters, got {len(caption):,}. Drop it or "
-                "truncate it."
-            )
-        if not caption.isascii():
-            _check_unicode(caption, f"{where}[{j}]")
+        check_caption(caption, f"{where}[{j}]")
         if not sampled:
             check_no_written_list(caption, where if are_strings else f"{where}[{j}]")
         captions[j] = str.__str__(caption)  # of a subclass, as NumPy's strings are, its text
     return captions
+
+
+def check_caption(caption: object, where: str) -> None:
+    """Raise unless a caption is a string of a sensible length in valid Unicode."""
+    if not isinstance(caption, str):
+        raise TypeError(f"{where}: expected a caption (a string), got {_kind(caption)}. Decode or drop this caption.")
+    if len(caption) > LONGEST_CAPTION:
+        raise ValueError(
+            f"{where}: expected at most {LONGEST_CAPTION:,} characters, got {len(caption):,}. Drop it or truncate it."
+        )
+    if not caption.isascii():
+        _check_unicode(caption, where)
 
 
 def _check_unicode(caption: str, where: str) -> None:

@@ -1050,7 +1050,7 @@ def check_subset_size(subset_size: int, n_candidates: int, n_references: int) ->
 MAX_CROSS_VALUES = 1_000_000
 
 # Vectors decomposed at once.
-CHUNK_ROWS = 8_192
+VECTORS_AT_ONCE = 8_192
 
 
 class Moments:
@@ -1067,7 +1067,7 @@ class Moments:
         vectors: np.ndarray,
         counts: np.ndarray,
         progress: Progress = lambda steps, **_: steps,
-        block_size: int = CHUNK_ROWS,
+        block_size: int = VECTORS_AT_ONCE,
     ) -> None:
         """Take in vectors, finite and floating-point, shape (n_vectors, d), each as often as its count says.
 
@@ -1198,7 +1198,7 @@ def pooled_frechet_squared(
     candidate_counts: np.ndarray,
     reference_counts: np.ndarray,
     progress: Progress = lambda steps, **_: steps,
-    block_size: int = CHUNK_ROWS,
+    block_size: int = VECTORS_AT_ONCE,
 ) -> np.floating[Any]:
     """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 

@@ -8,7 +8,6 @@ import io
 import math
 import os
 import pathlib
-import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -38,6 +37,7 @@ from .base import (
     row_means,
     shown_path,
     shown_value,
+    write_folder,
 )
 from .meteor15_search import (
     ENGLISH,
@@ -818,20 +818,13 @@ def _mapped_table(source: pathlib.Path, version: str, progress: Callable[..., An
 
 def _write_table(table: PhraseTable, folder: pathlib.Path) -> None:
     """Write a table under a temporary name, and rename it when it is on the disk."""
-    # Always the same name: what a killed process left is removed when the work is repeated.
-    temporary = folder.with_suffix(".incomplete")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    try:
+
+    def write(temporary: pathlib.Path) -> None:
         for name in ("keys", "first_target", "targets"):
             np.save(temporary / f"{name}.npy", getattr(table, name))
         (temporary / "words.txt").write_text("\n".join(table.words), encoding="utf-8", newline="\n")
-        for path in temporary.iterdir():
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
-        os.rename(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+
+    write_folder(folder, folder.with_suffix(".incomplete"), write)
 
 
 def meteor15(

@@ -17,7 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, Ints, TokenList, is_regular_file, no_such_path, shown_path, shown_value, split_rows
+from .base import (
+    Floats,
+    Ints,
+    TokenList,
+    check_caption,
+    is_regular_file,
+    no_such_path,
+    shown_path,
+    shown_value,
+    split_rows,
+)
 from .tokenization import Tokenizer, tokenize_rows
 
 Hashes = npt.NDArray[np.uint64]
@@ -246,10 +256,7 @@ class TrainingCaptions:
                     f"training[{i}]: expected a caption or a list of captions, got {shown_value(item)}. Leave it out."
                 )
             for j, caption in enumerate(captions):
-                if not isinstance(caption, str):
-                    raise TypeError(
-                        f"training[{i}][{j}]: expected a caption (a string), got {shown_value(caption)}. Leave it out."
-                    )
+                check_caption(caption, f"training[{i}][{j}]")
                 yield caption
 
 

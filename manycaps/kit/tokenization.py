@@ -430,7 +430,7 @@ KEPT_SIGNS = frozenset("#%&*/@\\_")
 DROPPED_SIGNS = frozenset("`")
 
 # What sentencepiece writes for a blank.
-PIECE_OF_WORD_START = "\u2581"
+SENTENCEPIECE_BLANK = "\u2581"
 
 # Characters that Python holds and no library takes.
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -605,7 +605,7 @@ def _spacy(name: str) -> Split:
 
 
 def _is_punctuation(token: str) -> bool:
-    signs = token.strip(PIECE_OF_WORD_START)
+    signs = token.strip(SENTENCEPIECE_BLANK)
     return all(
         sign in DROPPED_SIGNS or (unicodedata.category(sign)[0] == "P" and sign not in KEPT_SIGNS) for sign in signs
     )

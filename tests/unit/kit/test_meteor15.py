@@ -278,7 +278,7 @@ def test_an_interrupted_compilation_leaves_nothing(tmp_path, own_cache, monkeypa
             load_meteor15_data(folder, tqdm)
         monkeypatch.undo()
         monkeypatch.setattr(meteor15_scores.huggingface_hub, "cached_assets_path", cache_of(own_cache))
-    monkeypatch.setattr(os, "rename", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         load_meteor15_data(folder, tqdm)
     assert [path for path in own_cache.rglob("*") if path.is_file() and path.suffix != ".lock"] == []

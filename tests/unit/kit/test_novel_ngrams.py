@@ -85,7 +85,7 @@ def test_people_have_the_value_of_a_leave_one_out_loop():
         (3, "training: expected a list or column of captions"),
         (iter(["a"]), "training: expected a list or column of captions"),
         (["a", None], r"training\[1\]: expected a caption or a list of captions, got None"),
-        ([["a"], ["b", 3]], r"training\[1\]\[1\]: expected a caption \(a string\), got 3"),
+        ([["a"], ["b", 3]], r"training\[1\]\[1\]: expected a caption \(a string\), got int \(3\)"),
         ("/no/such/file.txt", "training: expected a text file with one caption per line, got '/no/such/file.txt'"),
     ],
 )
