@@ -15,6 +15,8 @@ import sqlite3
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from manycaps.caption_tables.columns import Values
 from manycaps.caption_tables.files import Piece, TableFile
 
@@ -54,6 +56,10 @@ SELECT = (
 )
 
 
+# Ids that are held as a set, about 100 bytes each, before they join the sorted array.
+RECENT_IDS = 10_000
+
+
 class CaptionRow(NamedTuple):
     """Captions of one image, video or other item, checked."""
 
@@ -87,6 +93,30 @@ class BadRow(NamedTuple):
     reason: str
     # Whether it is good, but no file has the other side of it.
     is_incomplete: bool = False
+
+
+class SeenIds:
+    """Ids of a stream of rows by their hashes, 9 bytes each; ids of one hash are taken for the same.
+
+    >>> ids = SeenIds()
+    >>> [ids.add(name) for name in "abba"]
+    [False, False, True, True]
+    """
+
+    def __init__(self) -> None:
+        self._sorted, self._recent = np.empty(0, np.int64), set[int]()
+
+    def add(self, name: str) -> bool:
+        """Add an id; return whether one of its hash was there."""
+        number = hash(name)
+        place = int(np.searchsorted(self._sorted, number))
+        if number in self._recent or (place < len(self._sorted) and self._sorted[place] == number):
+            return True
+        self._recent.add(number)
+        if len(self._recent) > max(RECENT_IDS, len(self._sorted) // 64):
+            self._sorted = np.sort(np.append(self._sorted, np.fromiter(self._recent, np.int64)))
+            self._recent.clear()
+        return False
 
 
 def good_rows(rows: Iterable[CaptionRow | BadRow]) -> Iterator[CaptionRow]:

@@ -27,7 +27,16 @@ from manycaps.caption_tables.columns import (
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, found_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
 from manycaps.caption_tables.json_records import json_records
-from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedStore, filled, store_file, store_pieces
+from manycaps.caption_tables.rows import (
+    BadRow,
+    CaptionRow,
+    JoinedStore,
+    SeenIds,
+    filled,
+    repeated_id,
+    store_file,
+    store_pieces,
+)
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
 from manycaps.kit.base import EmptyCaptions, looks_like_list
@@ -94,10 +103,17 @@ class CaptionSource(NamedTuple):
         }
 
     def rows(self) -> Iterator[CaptionRow | BadRow]:
-        """Yield all rows in order, then warn of empty captions."""
+        """Yield all rows in order, a second one of an id as a bad one, then warn of empty captions."""
         sides = {"predictions": self.main, "references": self.references or self.main}
         counted = [_CountedSide(side, role, self.tokenizer) for role, side in sides.items()]
+        # Where rows are joined, the store finds ids that come again.
+        ids = None if self._is_joined or self.main.layout.id is None else SeenIds()
         for row in self._rows():
+            if isinstance(row, CaptionRow) and ids is not None and ids.add(row.id):
+                earlier = next(other for other in self._rows() if other.id == row.id)
+                if (earlier.file, earlier.row) != (row.file, row.row):
+                    reason = repeated_id(row.row, row.file, earlier.file, earlier.row)
+                    row = BadRow(row.file, row.row, row.id, reason)
             if isinstance(row, CaptionRow):
                 for side in counted:
                     side.add_row(row)

@@ -192,12 +192,8 @@ def folder_options(folder: str, modules: Sequence[str]) -> dict[str, dict[str, A
 
 
 def _captions(folder: str) -> dict[str, CaptionRow]:
-    """Rows by their ids; of several the first, which is the one that was scored."""
-    row_of_id: dict[str, CaptionRow] = {}
-    for row in _opened(folder).rows():
-        if isinstance(row, CaptionRow):
-            row_of_id.setdefault(row.id, row)
-    return row_of_id
+    """Rows that were scored, by their ids."""
+    return {row.id: row for row in _opened(folder).rows() if isinstance(row, CaptionRow)}
 
 
 def _opened(folder: str) -> CaptionSource:

@@ -241,14 +241,9 @@ def _keep_common_rows(systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) 
 
 
 def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
-    """Rows by their ids, which must be unique."""
+    """Rows by their ids."""
     row_of_id: dict[str, CaptionRow] = {}
     for row in rows:
-        if row.id in row_of_id:
-            raise ValueError(
-                f"{file}, id {row.id!r}: expected every id once, got it in rows {row_of_id[row.id].row} and {row.row}. "
-                "Put the captions of one image into one row, or give the rows ids of their own."
-            )
         if not row.predictions:
             raise ValueError(f"{file}, id {row.id!r}: expected captions, got none. Leave the row out of all systems.")
         row_of_id[row.id] = row

@@ -1,6 +1,7 @@
 """Layouts in which people keep captions, in every command that reads captions: read right, or refused clearly."""
 
 import csv
+import functools
 import html
 import io
 import json
@@ -9,6 +10,7 @@ import shutil
 import tracemalloc
 import warnings
 
+import pandas
 import pytest
 
 from manycaps import load
@@ -376,6 +378,24 @@ def test_lines_that_a_sampler_repeats_are_refused_and_sets_are_not(n_lines, side
     # Every id twice is a system that says the same twice; other captions are no repeats.
     for text in (padded(n_lines, 20), padded(n_lines, 4, changed=True)):
         assert not any(isinstance(row, BadRow) for row in read(text))
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "parquet", "csv"])
+@pytest.mark.parametrize(
+    "line", ["diversity {}", "rows {}", "compare {} -r right.json", "splits {} --by length", "core-set {} --test {}"]
+)
+def test_an_id_of_two_rows_of_lists_is_refused_by_its_places(line, ending, folder, monkeypatch, capsys):
+    monkeypatch.setattr("manycaps.caption_tables.rows.RECENT_IDS", 3)
+    (folder / "right.json").write_text(READ["mapping"][1])
+    table = pandas.DataFrame(
+        {"id": [*NAMES, NAMES[4]], "captions": [["a dog", f"{i} cats"] for i in range(N_ROWS + 1)]}
+    )
+    write = {"jsonl": functools.partial(table.to_json, orient="records", lines=True), "parquet": table.to_parquet}
+    write |= {"json": functools.partial(table.to_json, orient="records"), "csv": table.to_csv}
+    write[ending](f"lists.{ending}")
+    assert main(line.format(f"lists.{ending}", f"lists.{ending}").split()) != 0
+    said = capsys.readouterr().err
+    assert f"lists.{ending}, id '{NAMES[4]}': id[8]: expected a unique id, got that of row 4. Leave" in said
 
 
 @pytest.mark.parametrize("line", ["compare system.jsonl -r right.json", "rows system.jsonl", "diversity right.json"])

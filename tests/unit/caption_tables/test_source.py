@@ -251,6 +251,21 @@ def test_images_are_found_by_column_by_id_or_in_the_file(tmp_path):
     assert bad.reason.startswith(f"image[0]: expected a file c in {folder}, with or without one of the endings .jpg,")
 
 
+@pytest.mark.parametrize("role", ["image", "video"])
+def test_a_data_url_is_the_bytes_of_its_file_whatever_the_folder(role, tmp_path):
+    urls = ["data:a/b;base64,cHg=", "DATA:;base64,cHg=", "data:a/b,px", "data:a/b;base64,!", "https://a.b/c"]
+    table = json_lines([{"id": str(i), role: url, "caption": "x"} for i, url in enumerate(urls)])
+    path = write(tmp_path, "a.jsonl", table)
+    for folders in ({}, {f"{role}s": str(tmp_path)}):
+        # Joined rows are reported behind the bad ones.
+        *bad, first, second, address = read([path], **folders)
+        assert [getattr(first, role), getattr(second, role)] == [b"px", b"px"]
+        reasons = ["got 'data:a/b,px' (no ;base64", "got 'data:a/b;base64,!' ("]
+        assert [row.reason.partition("expected base64, ")[2][:25] for row in bad] == [text[:25] for text in reasons]
+        # An address stays a name, of a file that is not there.
+        assert getattr(address, role) == (f"{tmp_path}/{urls[-1]}" if folders else urls[-1])
+
+
 def test_addresses_are_read_by_fsspec():
     import fsspec
 

@@ -1,5 +1,6 @@
 """Videos to frames: every kind of input, every kind of damage."""
 
+import base64
 import io
 
 import av
@@ -209,6 +210,18 @@ def test_a_playlist_opens_nothing_else(folder, mp4):
         (folder / name).write_text(text)
         message = "videos[3]: expected a video, got a file that cannot be opened as one"
         assert_refused(ValueError, message, read, folder / name)
+        assert_refused(ValueError, message, read, data_url(text.encode()))
+
+
+def data_url(content):
+    return f"data:video/mp4;base64,{base64.b64encode(content).decode()}"
+
+
+def test_a_data_url_is_its_file_and_an_address_is_refused(mp4):
+    assert_equal(read(data_url(mp4.read_bytes()), 3), read(mp4, 3))
+    messages = {"data:video/mp4,AAAA": "base64, got '", "https://a.b/clip.mp4": "a local path, got the address '"}
+    for text, message in messages.items():
+        assert_refused(ValueError, f"videos[3]: expected {message}{text}'", read, text)
 
 
 def test_keys_are_equal_where_frames_are(folder, mp4):
