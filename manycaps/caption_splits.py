@@ -3,21 +3,20 @@
 Splits are written with the ids of their rows. Each stratum is divided in the same shares, or whole strata are held out.
 """
 
-import dataclasses
 import json
-import pathlib
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .caption_tables import CaptionRow, good_rows, open_source
-from .caption_tables.columns import ColumnNames
+from .caption_tables.columns import as_columns
 from .caption_tables.rows import random_key
-from .kit.base import check_whole_number, shown_path, shown_value
+from .kit.base import shown_path, shown_value
 from .kit.concept_overlap import load_labels, row_matches
 from .kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
+from .split_options import SplitOptions
 
 # Name of the split that gets the remaining rows.
 REST = "train"
@@ -27,30 +26,6 @@ NO_CONCEPT = ""
 
 # Strata of rows by length: tenths.
 N_LENGTHS = 10
-
-
-@dataclasses.dataclass(frozen=True)
-class SplitOptions:
-    """What is split, and how: the options of `manycaps splits`."""
-
-    # Files of captions, one row per image.
-    sources: Sequence[str]
-    by: Literal["length", "concept"]
-    output: pathlib.Path = pathlib.Path("splits.jsonl")
-    # File with one label a line, for concepts.
-    labels: str | None = None
-    # Name of the tokenizer, for lengths and labels.
-    tokenizer: str = "ptb"
-    # Shares of the rows.
-    test: float = 0.1
-    validation: float = 0.1
-    # Whether the test rows have what training does not have.
-    hold_out: bool = False
-    seed: int = 0
-    # Names of columns by their roles.
-    columns: ColumnNames | None = None
-    # Split of a file that has several, which is split again.
-    split: str | None = None
 
 
 class DataSplits(NamedTuple):
@@ -69,13 +44,12 @@ def write_splits(options: SplitOptions) -> DataSplits:
         ValueError, TypeError, OSError: an option, or a file, cannot be used; two rows are of one image.
     """
     shares = checked_shares({"test": options.test, "validation": options.validation})
-    check_whole_number("--seed", options.seed, 0)
     if (options.by == "concept") != (options.labels is not None):
         expected = "a file" if options.by == "concept" else "no file without --by concept"
         raise ValueError(f"--labels: expected {expected}, got {options.labels}. Name a file with one label per line.")
     check_tokenizer(options.tokenizer)
     check_can_be_written(options.output)
-    columns, tokenizer = options.columns, options.tokenizer
+    columns, tokenizer = as_columns(options.columns), options.tokenizer
     source = open_source(options.sources, columns=columns, either=True, split=options.split, tokenizer=tokenizer)
     rows = list(good_rows(source.rows()))
     check_distinct_rows(rows, options.sources[0])

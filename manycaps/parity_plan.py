@@ -1,42 +1,24 @@
 """Plan a test of human parity: from the captions of a pilot to the gaps that are found, and the rows that they take."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .caption_tables import good_rows, open_source
-from .caption_tables.columns import ColumnNames
+from .caption_tables.columns import as_columns
 from .catalog import MODULES
 from .installed_modules import load
-from .kit.base import check_number, check_whole_number
-from .kit.parity_tails import LEVEL, POWER, ParityPlan, parity_plan
+from .kit.base import check_number
+from .kit.parity_tails import LEVEL, ParityPlan, parity_plan
 from .kit.parity_tests import check_plan, plan_wrong_captions
+from .plan_options import PlanOptions
 
 NAME = "human_parity"
 
 # Rows of a pilot, for a share of wrong captions.
 LEAST_PILOT_ROWS = 10
-
-
-@dataclass(frozen=True)
-class PlanOptions:
-    """What `manycaps plan` is asked for."""
-
-    pilot: Sequence[str]
-    references: Sequence[str] = ()
-    find: float | None = None
-    wrong: float | None = None
-    power: float = POWER
-    rows: int | None = None
-    distance: str = "bert"
-    encoder: str | None = None
-    long_texts: str | None = None
-    columns: ColumnNames | None = None
-    split: str | None = None
-    limit: int | None = None
 
 
 class PlannedTest(NamedTuple):
@@ -67,24 +49,23 @@ def plan(options: PlanOptions) -> PlannedTest:
     check_plan(1 if options.rows is None else options.rows, options.find, options.power, names)
     if options.wrong is not None:
         check_number("--wrong", options.wrong, 0, 1)
-    if options.limit is not None:
-        check_whole_number("--limit", options.limit, 1)
     given_options = {name: getattr(options, name) for name in ("encoder", "long_texts") if getattr(options, name)}
     module = load(NAME, distance=options.distance, **given_options)
-    source = open_source(options.pilot, options.references, options.columns, limit=options.limit, split=options.split)
+    columns = as_columns(options.columns)
+    source = open_source(options.pilot, options.references, columns, limit=options.limit, split=options.split)
     rows = list(good_rows(source.rows()))
     for row in rows:
         for column, remedy in (("predictions", "--columns predictions=NAME"), ("references", "-r FILE")):
             if getattr(row, column) is None:
                 raise ValueError(f"{row.file}, row {row.row}: expected {column}, got none. Give them with {remedy}.")
     given: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in MODULES[NAME].columns}
-    columns = module.checked_columns(module.load_options, **given)
-    values = module.row_values(**columns)
-    module.long_text_counts(**columns, options=module.load_options)  # for its warning
+    captions = module.checked_columns(module.load_options, **given)
+    values = module.row_values(**captions)
+    module.long_text_counts(**captions, options=module.load_options)  # for its warning
     planned = parity_plan(
         covariances_of(values.columns).mean(axis=0), options.rows or len(rows), options.find, options.power
     )
-    wrong_rows = None if options.wrong is None else _wrong_rows(module, columns, options.wrong, options.power)
+    wrong_rows = None if options.wrong is None else _wrong_rows(module, captions, options.wrong, options.power)
     return PlannedTest(planned, options.distance, len(rows), wrong_rows)
 
 

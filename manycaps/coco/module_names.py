@@ -1,10 +1,8 @@
 """The names of pycocoevalcap and pyciderevalcap, so that code that imports them runs here, unchanged."""
 
 import contextlib
-import functools
-import importlib.util
+import importlib.abc
 import itertools
-import os
 import sys
 import types
 from collections.abc import Iterator
@@ -45,110 +43,74 @@ MODULES = {
 }
 
 
+PACKAGES = [name for name in MODULES if "." not in name]
+
+
 def install() -> None:
     """Put the classes under the names `pycocoevalcap.*` and `pyciderevalcap.*`, for this process.
 
-    Call it before the first import of code that uses them: what was imported `from` them before stays what it was.
+    Call it before the first import of code that uses them: what was imported `from` them before stays what it was. All
+    other names are those of the installed packages, where there are any when they are imported.
 
     >>> with installed():
     ...     from pycocoevalcap.cider.cider import Cider
     >>> Cider.__module__
     'manycaps.coco.scorers'
     """
-    for name in MODULES:
-        if not isinstance(sys.modules.get(name), _StandIn):
-            module = (_StandInPackage if _is_package(name) else _StandIn)(name)
-            sys.modules[name] = module
-            package, _, own = name.rpartition(".")
-            if package:
-                setattr(sys.modules[package], own, module)
+    if FINDER not in sys.meta_path:
+        _take_modules()
+        sys.meta_path.insert(0, FINDER)
 
 
 @contextlib.contextmanager
 def installed() -> Iterator[None]:
     """Do as `install` within a block, and put back what was there."""
-    before = {name: sys.modules[name] for name in list(sys.modules) if name.split(".")[0] in PACKAGES}
+    was_installed, before = FINDER in sys.meta_path, _take_modules()
     install()
     try:
         yield
     finally:
-        for name in [name for name in sys.modules if name.split(".")[0] in PACKAGES]:
-            del sys.modules[name]
+        if not was_installed:
+            sys.meta_path.remove(FINDER)
+        _take_modules()
         sys.modules.update(before)
 
 
-PACKAGES = [name for name in MODULES if "." not in name]
+def _take_modules() -> dict[str, types.ModuleType]:
+    """Take the modules of both packages out of those that are imported."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in PACKAGES}
 
 
-class _StandIn(types.ModuleType):
-    """A module that holds classes of this package, and has its other names from the installed package."""
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules as installed, or empty ones, and has the classes put into them."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, f"Classes of manycaps.coco under the names of {name.split('.')[0]}.")
-        self.__spec__ = (_PackageSpec if _is_package(name) else ModuleSpec)(name, None, origin="manycaps.coco")
-        self.__package__ = self.__spec__.parent
-        vars(self).update(MODULES[name])
-
-    def __getattr__(self, name: str) -> Any:
-        """Find a name in the installed package, whose folder may have come onto the path meanwhile."""
-        file = _installed_file(self.__name__)
-        if name == "__file__":
-            return file or __file__
-        module = _module_of_file(self.__name__, file) if file and not name.startswith("__") else None
-        if not hasattr(module, name):
-            raise AttributeError(
-                f"{self.__name__}.{name}: expected a name of manycaps.coco or of the installed package, got none. "
-                f"Install {self.__name__.split('.')[0]}, or check the spelling."
-            )
-        return getattr(module, name)
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Describe a module of both packages."""
+        if name not in MODULES:
+            return None
+        finders: Any = (finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec"))
+        installed_specs = (finder.find_spec(name, path, target) for finder in finders)
+        is_package = any(other.startswith(f"{name}.") for other in MODULES)
+        spec = next(filter(None, installed_specs), None) or ModuleSpec(name, None, is_package=is_package)
+        spec.loader = _Loader(spec.loader)
+        return spec
 
 
-class _PackageSpec(ModuleSpec):
-    """What Python looks up of a package: its folders are those of the installed package at that moment."""
+class _Loader(importlib.abc.Loader):
+    """Runs a module as its own loader does, then puts the classes into it."""
 
-    @property
-    def submodule_search_locations(self) -> list[str]:
-        """Folders of the package as it is installed now; none where it is not."""
-        return _installed_folders(self.name)
+    def __init__(self, own: Any) -> None:
+        self._own = own
 
-    @submodule_search_locations.setter
-    def submodule_search_locations(self, _folders: object) -> None: ...
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
+        """Make the module."""
+        return self._own.create_module(spec) if self._own else None
 
-
-class _StandInPackage(_StandIn):
-    """A package of such modules, which finds the others in the installed package."""
-
-    @property
-    def __path__(self) -> list[str]:  # type: ignore[override]
-        """Folders in which its other modules lie."""
-        return _installed_folders(self.__name__)
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Fill it."""
+        if self._own:
+            self._own.exec_module(module)
+        vars(module).update(MODULES[module.__name__])
 
 
-def _is_package(name: str) -> bool:
-    return any(other.startswith(f"{name}.") for other in MODULES)
-
-
-def _installed_folders(name: str) -> list[str]:
-    """Folders of a package as it is installed; none where it is not."""
-    package = name.split(".")[0]
-    finders = (finder for finder in sys.meta_path if hasattr(finder, "find_spec"))
-    spec = next((spec for finder in finders if (spec := finder.find_spec(package, None))), None)
-    tail = name.replace(".", "/")[len(package) :]
-    return [folder + tail for folder in (spec.submodule_search_locations or [])] if spec else []
-
-
-def _installed_file(name: str) -> str | None:
-    """The file of a module as it is installed; None where it is not, or is a folder without code of its own."""
-    package, _, own = name.rpartition(".")
-    folders = _installed_folders(name if _is_package(name) else package)
-    paths = (os.path.join(folder, "__init__.py" if _is_package(name) else f"{own}.py") for folder in folders)
-    return next((path for path in paths if os.path.isfile(path)), None)
-
-
-@functools.lru_cache(maxsize=len(MODULES))
-def _module_of_file(name: str, file: str) -> types.ModuleType:
-    """The module of an installed file, run once; what it imports are the names of this process."""
-    spec: Any = importlib.util.spec_from_file_location(name, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+FINDER = _Finder()

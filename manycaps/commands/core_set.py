@@ -22,39 +22,22 @@ captions and 10,000 rows of one caption took 18 s of processor time and 522 MB w
 """
 
 import argparse
-import dataclasses
-import pathlib
 import sys
+
+from manycaps.command_options import add_options, options_of
+from manycaps.core_set.core_set_options import CoreSetOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("train", nargs="+", metavar="TRAIN", help="files of the captions that may be chosen")
-    parser.add_argument("--test", nargs="+", required=True, metavar="FILE", help="files of the rows to be covered")
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("core_set.json"), metavar="FILE")
-    parser.add_argument("--metric", choices=("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d"), default="bleu_4")
-    parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
-    parser.add_argument(
-        "--thresholds",
-        nargs="+",
-        type=float,
-        metavar="X",
-        help="scores to be reached; default 0.1 to 0.9, and 0.25 to 3 for cider_d",
-    )
-    parser.add_argument("--scores", type=pathlib.Path, metavar="FILE", help="scores of another metric (.npy)")
-    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file as TRAIN: train+restval")
-    parser.add_argument("--test-split", metavar="NAME", help="of such a file as --test: test")
-    parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="columns with unusual names")
-    parser.add_argument("--limit", type=int, metavar="N", help="use the first rows of each side only")
+    add_options(parser, CoreSetOptions)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.core_set.core_sets import CoreSetOptions, write_core_sets
+    from manycaps.core_set.core_sets import write_core_sets
 
-    given = vars(arguments)
-    options = {field.name: given[field.name] for field in dataclasses.fields(CoreSetOptions)}
-    core_sets = write_core_sets(CoreSetOptions(**options))
+    core_sets = write_core_sets(options_of(arguments, CoreSetOptions))
     n_rows = core_sets["n_rows"]
     print("threshold  captions  rows reached")
     for point in core_sets["curve"]:

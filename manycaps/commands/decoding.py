@@ -26,47 +26,42 @@ A model needs `pip install 'manycaps[sample]'`.
 
 import argparse
 import itertools
-import json
 import os
-import pathlib
 import sys
 from typing import Any
 
+from manycaps.command_options import add_format, add_options, options_of, print_json
+from manycaps.decoding.decoding_options import DecodingOptions
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.sample_options import add_model_arguments, options_of
+from manycaps.sampling.sample_options import SampleOptions, sample_options_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("names", nargs="+", metavar="[MODEL] SOURCE", help="model and rows, or files of samples")
-    parser.add_argument("-r", "--references", nargs="+", required=True, metavar="FILE", help="human captions, by id")
-    parser.add_argument(
-        "-o", "--output", type=pathlib.Path, default=pathlib.Path("decoding"), metavar="FOLDER", help="default decoding"
-    )
+    parser.add_argument("--model", metavar="NAME", help="in place of the first argument")
+    add_options(parser, DecodingOptions, without=("seed",))
     parser.add_argument("--reference-columns", metavar="ROLE=NAME,...", help="columns of the references")
     parser.add_argument("--reference-split", metavar="NAME", help="of Karpathy's or MSR-VTT's file of references: test")
+    add_format(parser)
     how = parser.add_argument_group("settings")
-    how.add_argument("--temperature", type=_numbers, default=[1.0], metavar="T,...", help="default 1")
-    how.add_argument("--top-p", type=_numbers, default=[1.0], metavar="P,...", help="default 1: all tokens")
-    how.add_argument("--top-k", type=_numbers, default=[0], metavar="K,...", help="default 0: all tokens")
-    how.add_argument("--min-p", type=_numbers, default=[0.0], metavar="P,...", help="default 0: all tokens")
-    how.add_argument("--num-beams", type=_numbers, default=[], metavar="N,...", help="beam search with this many beams")
-    how.add_argument("--diverse", type=_numbers, default=[], metavar="P,...", help="diverse beam search, penalties")
+    for name, default, metavar, what in (
+        ("temperature", [1.0], "T", "default: 1"),
+        ("top-p", [1.0], "P", "default: 1, all tokens"),
+        ("top-k", [0], "K", "default: 0, all tokens"),
+        ("min-p", [0.0], "P", "default: 0, all tokens"),
+        ("num-beams", [], "N", "beam search with this many beams"),
+        ("diverse", [], "P", "diverse beam search, penalties"),
+    ):
+        how.add_argument(f"--{name}", type=_numbers, default=default, metavar=f"{metavar},...", help=what)
     how.add_argument("--greedy", action="store_true", help="greedy search as well")
-    how.add_argument("--max-new-tokens", type=int, default=Setting.max_new_tokens, metavar="N", help="default 64")
-    how.add_argument("--budget", type=int, metavar="N", help="rows to sample, over all settings")
-    parser.add_argument("--distance", metavar="NAME", help="of captions: bert, meteor, meteor15 or cider")
-    parser.add_argument("--encoder", metavar="NAME", help="sentence encoder")
-    parser.add_argument("--n-resamples", type=int, default=9_999, metavar="N", help="sign flips of the tests (9999)")
-    parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
-    parser.add_argument("--restart", action="store_true", help="sample from scratch")
-    parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
-    add_model_arguments(parser)
+    how.add_argument("--max-new-tokens", type=int, default=Setting.max_new_tokens, metavar="N", help="default: 64")
+    add_options(parser, SampleOptions, without=("model", "output"))
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.decoding import DecodingOptions, decoding
+    from manycaps.decoding import decoding
     from manycaps.decoding.text import decoding_screen
     from manycaps.saved_files import sole_output
 
@@ -74,16 +69,16 @@ def run(arguments: argparse.Namespace) -> None:
     are_files = arguments.model is None and arguments.url is None and _are_tables(names)
     chosen: dict[str, Any] = {"files": names} if are_files else {"settings": setting_grid(arguments)}
     if not are_files:
-        chosen["sample"] = options_of(arguments, arguments.output / "samples", Setting())
-    given = {name: getattr(arguments, name) for name in ("references", "output", "budget", "distance", "encoder")}
-    given |= {"n_resamples": arguments.n_resamples, "seed": arguments.seed, "columns": arguments.reference_columns}
-    given["split"] = arguments.reference_split
-    options = DecodingOptions(**given, **chosen)
+        chosen["sample"] = sample_options_of(arguments, arguments.output / "samples", Setting())
+    chosen |= {"columns": arguments.reference_columns, "split": arguments.reference_split}
+    options = options_of(arguments, DecodingOptions, **chosen)
     with sole_output(options.output):
         compared = decoding(options)
         compared.save(options.output)
-    text = decoding_screen(compared)
-    print(json.dumps(compared.to_dict(), indent=1, allow_nan=False) if arguments.format == "json" else text)
+    if arguments.format == "json":
+        print_json(compared.to_dict())
+    else:
+        print(decoding_screen(compared))
     print(f"wrote {options.output / 'index.html'} and {options.output / 'decoding.json'}", file=sys.stderr)
 
 

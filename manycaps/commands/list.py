@@ -1,25 +1,25 @@
 """List the modules, their variants and what is installed for them.
 
 manycaps list
-manycaps list --json
+manycaps list -f json
 """
 
 import argparse
-import json
 
+from manycaps.command_options import add_format, print_json
 from manycaps.installed_modules import installed_modules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the modules."""
     modules = installed_modules()
-    if arguments.json:
-        print(json.dumps([module._asdict() for module in modules], indent=2))
+    if arguments.format == "json":
+        print_json([module._asdict() for module in modules])
         return
     for module in modules:
         print(f"{module.name}  ({module.kind})")

@@ -15,42 +15,22 @@ counted. Needs `pip install 'manycaps[train]'`.
 """
 
 import argparse
-import dataclasses
-import pathlib
 import sys
 
-from manycaps.pac_training.recipe import CAPTION, IMAGE, PositivesOptions
+from manycaps.command_options import add_options, options_of
+from manycaps.pac_training.recipe import PositivesOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    captioner, painter, steps = PositivesOptions.captioner, PositivesOptions.painter, PositivesOptions.steps
-    parser.add_argument("data", metavar="DATA", help="Hub name, parquet file or folder")
-    parser.add_argument("output", metavar="OUTPUT", type=pathlib.Path, help="output folder; give it again to resume")
-    parser.add_argument("--configuration", help="configuration of a Hub data set that has several")
-    parser.add_argument("--split", default="train", help='split or part, such as "train[:5%%]" (default train)')
-    parser.add_argument("--name", help="name of the new split (default: the first word of --split)")
-    parser.add_argument("--image-column", default=IMAGE, metavar="NAME", help=f"default {IMAGE}")
-    parser.add_argument("--caption-column", default=CAPTION, metavar="NAME", help=f"default {CAPTION}")
-    parser.add_argument("--captioner", default=captioner, help=f"model of transformers (default {captioner})")
-    parser.add_argument("--painter", default=painter, help=f"pipeline of diffusers (default {painter})")
-    parser.add_argument("--no-captions", action="store_true", help="make images only, to train with --lambda-t 0")
-    parser.add_argument("--no-images", action="store_true", help="make captions only, to train with --lambda-v 0")
-    parser.add_argument("--steps", type=int, default=steps, metavar="N", help=f"steps of diffusion (default {steps})")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the images' noise (default 0)")
-    parser.add_argument("--batch-size", type=int, default=8, metavar="N", help="rows made at once (default 8)")
-    parser.add_argument("--shard-size", type=int, default=512, metavar="N", help="rows per file (default 512)")
-    parser.add_argument("--device", choices=("auto", "cpu"), default="auto", help="auto: a GPU if available")
-    parser.add_argument("--workers", type=int, default=PositivesOptions.workers, metavar="N", help="decoding threads")
+    add_options(parser, PositivesOptions)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.pac_training.positives import make_positives
 
-    given = vars(arguments)
-    options = PositivesOptions(**{field.name: given[field.name] for field in dataclasses.fields(PositivesOptions)})
-    made = make_positives(options)
+    made = make_positives(options_of(arguments, PositivesOptions))
     if made.n_left_out:
         left_out = f"{made.n_left_out} rows were left out"
         print(f"{left_out}: no image of their caption passed the safety checker", file=sys.stderr)

@@ -15,44 +15,26 @@ captions of the pilot's other rows in place of a row's own.
 """
 
 import argparse
-import json
 import math
 
-from manycaps.catalog import PARITY_DISTANCES
+from manycaps.command_options import add_format, add_options, options_of, print_json
+from manycaps.plan_options import PlanOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("pilot", nargs="+", metavar="PILOT", help="files of captions")
-    parser.add_argument("-r", "--references", nargs="+", default=(), metavar="FILE", help="files of references")
-    parser.add_argument("--find", type=float, metavar="GAP", help="a gap to be found; prints how many rows that takes")
-    parser.add_argument("--wrong", type=float, metavar="SHARE", help="share of wrong captions to be found, such as 0.1")
-    parser.add_argument("--power", type=float, metavar="X", help="chance of finding it (0.8)")
-    parser.add_argument("--rows", type=int, metavar="N", help="rows to be tested; default: as many as the pilot has")
-    parser.add_argument("--distance", choices=PARITY_DISTANCES, default="bert", help="as in human_parity (bert)")
-    parser.add_argument("--encoder", metavar="NAME", help="sentence encoder of the distance bert")
-    parser.add_argument(
-        "--long-texts", choices=("truncate", "window"), help="of texts longer than the encoder reads; truncate"
-    )
-    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
-    parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="columns with unusual names")
-    parser.add_argument("--limit", type=int, metavar="N", help="use the first N rows of the pilot")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_options(parser, PlanOptions)
+    add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.caption_tables.columns import parsed_columns
-    from manycaps.parity_plan import PlanOptions, plan, plan_sentences
+    from manycaps.parity_plan import plan, plan_sentences
 
-    fields = PlanOptions.__dataclass_fields__
-    given = {name: value for name, value in vars(arguments).items() if name in fields and value is not None}
-    given["columns"] = parsed_columns(arguments.columns) if arguments.columns else None
-    planned = plan(PlanOptions(**given))
-    if arguments.json:
+    planned = plan(options_of(arguments, PlanOptions))
+    if arguments.format == "json":
         numbers = {name: value if value == value else None for name, value in planned.plan._asdict().items()}
         rows = None if planned.wrong_rows is None or math.isinf(planned.wrong_rows) else planned.wrong_rows
-        numbers |= {"distance": planned.distance, "n_pilot_rows": planned.n_pilot_rows, "wrong_rows": rows}
-        print(json.dumps(numbers, indent=1))
-        return
-    print("\n".join(plan_sentences(planned, arguments.find, arguments.wrong)))
+        print_json(numbers | {"distance": planned.distance, "n_pilot_rows": planned.n_pilot_rows, "wrong_rows": rows})
+    else:
+        print("\n".join(plan_sentences(planned, arguments.find, arguments.wrong)))

@@ -26,41 +26,27 @@ A model needs `pip install 'manycaps[sample]'`.
 """
 
 import argparse
-import pathlib
 import sys
 
-from manycaps.sampling.decoding_setting import Setting, setting_of
-from manycaps.sampling.sample_options import add_model_arguments, options_of
+from manycaps.command_options import add_options, options_of
+from manycaps.sampling.decoding_setting import Setting
+from manycaps.sampling.sample_options import SampleOptions, sample_options_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("names", nargs="+", metavar="[MODEL] SOURCE", help="model, unless --model names it; then rows")
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FILE", help="JSON Lines")
-    parser.add_argument("--restart", action="store_true", help="begin from scratch")
-    how = parser.add_argument_group("how to decode")
-    how.add_argument("--temperature", type=float, default=1.0, metavar="T", help="default 1")
-    how.add_argument(
-        "--top-p", type=float, default=1.0, metavar="P", help="likeliest tokens up to this total probability (1: all)"
-    )
-    how.add_argument("--top-k", type=int, default=0, metavar="K", help="this many of the likeliest tokens (0: all)")
-    how.add_argument(
-        "--min-p", type=float, default=0.0, metavar="P", help="least share of the likeliest's probability (0: all)"
-    )
-    how.add_argument("--num-beams", type=int, metavar="N", help="beam search: the samples are the best beams")
-    how.add_argument("--diverse", type=float, metavar="PENALTY", help="diverse beam search, such as 0.5")
-    how.add_argument("--greedy", action="store_true", help="the likeliest token of each step: equal samples")
-    how.add_argument("--max-new-tokens", type=int, default=Setting.max_new_tokens, metavar="N", help="default 64")
-    add_model_arguments(parser)
-    parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
+    parser.add_argument("--model", metavar="NAME", help="in place of the first argument")
     parser.add_argument("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th row from the I-th on")
+    add_options(parser, Setting)
+    add_options(parser, SampleOptions, without=("model",))
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.sampling import sample
 
-    options = options_of(arguments, output=arguments.output, setting=setting_of(vars(arguments)))
+    options = sample_options_of(arguments, output=arguments.output, setting=options_of(arguments, Setting))
     print(f"wrote {sample(options)}", file=sys.stderr)
 
 

@@ -20,35 +20,21 @@ word for word. The files are tables of captions as `manycaps score` reads them.
 """
 
 import argparse
-import dataclasses
-import pathlib
 import sys
+
+from manycaps.command_options import add_options, options_of
+from manycaps.split_options import SplitOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("sources", nargs="+", metavar="FILE", help="files of captions, one row per image")
-    parser.add_argument("--by", choices=("length", "concept"), required=True)
-    parser.add_argument("--labels", metavar="FILE", help="labels, one per line, for --by concept")
-    parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
-    parser.add_argument("--test", type=float, default=0.1, metavar="SHARE", help="default 0.1")
-    parser.add_argument("--validation", type=float, default=0.1, metavar="SHARE", help="default 0.1")
-    parser.add_argument("--hold-out", action="store_true", help="hold the last lengths or concepts out of training")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
-    parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="columns with unusual names")
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("splits.jsonl"), metavar="FILE")
+    add_options(parser, SplitOptions)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.caption_splits import SplitOptions, write_splits
-    from manycaps.caption_tables.columns import parsed_columns
+    from manycaps.caption_splits import write_splits
 
-    given = vars(arguments)
-    options = {field.name: given[field.name] for field in dataclasses.fields(SplitOptions)}
-    columns = parsed_columns(arguments.columns) if arguments.columns else None
-    splits = write_splits(SplitOptions(**options | {"columns": columns}))
-    for line in splits.summary:
-        print(line)
+    splits = write_splits(options_of(arguments, SplitOptions))
+    print("\n".join(splits.summary))
     print(f"{len(splits.rows):,} rows: {arguments.output}", file=sys.stderr)

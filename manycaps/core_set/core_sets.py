@@ -1,10 +1,9 @@
 """Which captions of a training set reach a score on every row of a test set, and how many are needed."""
 
-import dataclasses
 import json
 import pathlib
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,9 @@ from tqdm import tqdm
 
 from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
+from manycaps.core_set.core_set_options import CoreSetOptions
 from manycaps.core_set.covers import ReachedRows, greedy_cover, reached_rows
-from manycaps.kit.base import check_whole_number, is_regular_file, shown_path
+from manycaps.kit.base import is_regular_file, shown_path
 from manycaps.kit.ngram_scores import CrossBleu, CrossCider
 from manycaps.kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
@@ -37,30 +37,6 @@ class Candidate(NamedTuple):
     caption: str
 
 
-@dataclasses.dataclass(frozen=True)
-class CoreSetOptions:
-    """What is covered, by what: the options of `manycaps core-set`."""
-
-    # Files of the captions that may be chosen, and of the rows to be covered.
-    train: Sequence[str]
-    test: Sequence[str]
-    output: pathlib.Path = pathlib.Path("core_set.json")
-    metric: Literal["bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d"] = "bleu_4"
-    # Name of the tokenizer.
-    tokenizer: str = "ptb"
-    # Scores to be reached; None: those of `THRESHOLDS`.
-    thresholds: Sequence[float] | None = None
-    # Array with the scores of another metric.
-    scores: pathlib.Path | None = None
-    # Names of columns by their roles, or both as text.
-    columns: ColumnNames | str | None = None
-    # Splits of files with several, on each side.
-    split: str | None = None
-    test_split: str | None = None
-    # Number of rows that are read of each side; None: all.
-    limit: int | None = None
-
-
 def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     """Read the captions, find the core sets, and write them.
 
@@ -74,8 +50,6 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     family = None if options.scores is not None else options.metric.split("_")[0]
     thresholds = checked_thresholds(options.thresholds or THRESHOLDS[family or "bleu"], family)
     check_tokenizer(options.tokenizer)
-    if options.limit is not None:
-        check_whole_number("--limit", options.limit, 1)
     check_can_be_written(options.output)
     columns = as_columns(options.columns)
     check_files_of_columns(columns, [*options.train, *options.test])

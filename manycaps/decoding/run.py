@@ -13,6 +13,7 @@ import numpy as np
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
+from manycaps.command_options import options_of
 from manycaps.comparison.compared_systems import finite
 from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.paired_tests import DRAWS_A_PAIR
@@ -34,7 +35,7 @@ from manycaps.decoding.nearest import (
 from manycaps.kit.tokenization import tokenize_rows
 from manycaps.rows.ordered import token_metric
 from manycaps.sampling.captions_file import SETTINGS, sampling_settings
-from manycaps.sampling.decoding_setting import Setting, setting_of
+from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
 from manycaps.sampling.run import Sampler, items_of, load_sampler, write_samples
 from manycaps.saved_files import made_folder, write_text_atomically
@@ -155,7 +156,7 @@ def _of_all_rows(rows: RowsOf, judge: Judge) -> NearestSetting:
 def _setting_beside(name: str, given: Mapping[str, Any]) -> Setting:
     """The setting in the file beside one of samples."""
     try:
-        return setting_of(given)
+        return options_of(given, Setting)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{name}{SETTINGS}: expected settings of `manycaps sample`, got others ({error}) Delete the file, or "

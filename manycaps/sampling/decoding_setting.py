@@ -2,10 +2,10 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from manycaps.kit.base import check_flag, check_is_number, check_number, check_share, check_whole_number
+from manycaps.command_options import Option, check_options
+from manycaps.kit.base import check_flag, check_is_number, check_number, check_share
 
 # Largest number of tokens of a sample, and of beams.
 MOST_TOKENS, MOST_BEAMS = 100_000, 1_000
@@ -23,35 +23,29 @@ class Setting:
     ('t0.7', 't1-p0.9-k20', 'greedy')
     """
 
-    # Logits are divided by it.
-    temperature: float = 1.0
-    # The likeliest tokens alone, up to this sum of probabilities; 1: all.
-    top_p: float = 1.0
-    # So many of the likeliest tokens alone; 0: all.
-    top_k: int = 0
-    # Tokens with at least this share of the likeliest one's probability alone; 0: all.
-    min_p: float = 0.0
-    # Beam search in place of sampling: the samples are the best beams.
-    num_beams: int | None = None
-    # Diverse search in place of sampling: what a token's log-probability loses for each earlier sample that chose it.
-    diverse: float | None = None
-    # The likeliest token of each step: all samples are equal.
-    greedy: bool = False
-    # Tokens of a sample at most.
-    max_new_tokens: int = 64
+    GROUPS: ClassVar = {"temperature": "how to decode"}
+
+    temperature: Annotated[float, Option("logits are divided by it", "T")] = 1.0
+    top_p: Annotated[float, Option("likeliest tokens up to this total probability; 1: all", "P")] = 1.0
+    top_k: Annotated[int, Option("this many of the likeliest tokens; 0: all", least=0)] = 0
+    min_p: Annotated[float, Option("least share of the likeliest's probability; 0: all", "P")] = 0.0
+    num_beams: Annotated[
+        int | None, Option("beam search: the samples are the best beams", least=2, most=MOST_BEAMS)
+    ] = None
+    # What a token's log-probability loses for each earlier sample that chose it.
+    diverse: Annotated[float | None, Option("diverse beam search, such as 0.5", "PENALTY")] = None
+    greedy: Annotated[bool, Option("the likeliest token of each step: equal samples")] = False
+    max_new_tokens: Annotated[int, Option("tokens of a sample at most", least=1, most=MOST_TOKENS)] = 64
 
     def __post_init__(self) -> None:
         """Check every option, and that at most one way is chosen."""
+        check_options(self)
         check_number("--temperature", self.temperature, 0, math.inf)
         check_share("--top-p", self.top_p)
-        check_whole_number("--top-k", self.top_k, 0)
         check_is_number("--min-p", self.min_p, "Give a float such as 0.05.")
         if not 0 <= self.min_p < 1:
             raise ValueError(f"--min-p: expected a number from 0 to below 1, got {self.min_p}. 0 keeps all tokens.")
         check_flag("--greedy", self.greedy)
-        check_whole_number("--max-new-tokens", self.max_new_tokens, 1, MOST_TOKENS)
-        if self.num_beams is not None:
-            check_whole_number("--num-beams", self.num_beams, 2, MOST_BEAMS)
         if self.diverse is not None:
             check_number("--diverse", self.diverse, 0, math.inf)
         self._check_one_way()
@@ -86,8 +80,3 @@ class Setting:
     def to_dict(self) -> dict[str, Any]:
         """Return the options that say how it decodes."""
         return dataclasses.asdict(self)
-
-
-def setting_of(given: Mapping[str, Any]) -> Setting:
-    """Return the setting of parsed arguments; other arguments do not count."""
-    return Setting(**{field.name: given[field.name] for field in dataclasses.fields(Setting) if field.name in given})

@@ -1,4 +1,4 @@
-"""Options of a run of samples, and the arguments that `manycaps sample` and `manycaps decoding` share.
+"""Options of a run of samples, which `manycaps sample` and `manycaps decoding` share.
 
 Light: packages are imported when options are checked.
 """
@@ -9,7 +9,9 @@ import pathlib
 import shlex
 import urllib.parse
 from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar
 
+from ..command_options import DeviceName, Limit, Option, check_options, options_of
 from .decoding_setting import Setting
 
 # What --dtype takes.
@@ -30,69 +32,49 @@ class SampleOptions:
         TypeError, ValueError: an option cannot be used. Messages name it as the command line does: --batch-size.
     """
 
-    # Folder or Hub name of a model of transformers, or a model's name at a server.
-    model: str
+    GROUPS: ClassVar = {"n": "rows and model"}
+
+    model: Annotated[str, Option("folder, or name on the Hub or at the server")]
     # Folders of images, images, and tables with a column of images or prompts.
     sources: Sequence[str]
-    # The file of samples, JSON Lines.
-    output: pathlib.Path
-    # Samples of a row.
-    n: int = 10
+    output: Annotated[pathlib.Path, Option("file of the samples, JSON Lines", flag="-o")]
+    n: Annotated[int, Option("samples of a row", flag="-n", name="", least=1, most=MOST_SAMPLES)] = 10
     # How to decode.
     setting: Setting = dataclasses.field(default_factory=Setting)
-    # Question about every image, or the start of a caption; rows may have prompts of their own.
-    prompt: str | None = None
-    # Message of the system.
-    system: str | None = None
-    # Address of a server; None: the model runs here.
-    url: str | None = None
-    # Of a model of the Hub: branch, tag or commit.
-    revision: str | None = None
-    # Where the model runs, one of `DTYPE_NAMES`, and rows at a time.
-    device: str = "auto"
-    dtype: str = "float32"
-    batch_size: int = 8
-    # Requests to a server at a time, further attempts of each, and seconds of an attempt, from the first byte to the
-    # last.
-    concurrency: int = 8
-    retries: int = 5
-    timeout: float = 120.0
-    # With the id of a row it decides its samples.
-    seed: int = 0
-    # Rows to read; None: all.
-    limit: int | None = None
+    # Rows may have prompts of their own.
+    prompt: Annotated[str | None, Option("what to ask of every image, or the start of a caption", "TEXT")] = None
+    system: Annotated[str | None, Option("system message of a chat model", "TEXT")] = None
+    url: Annotated[str | None, Option("of a server, such as http://localhost:8000/v1", "URL")] = None
+    revision: Annotated[str | None, Option("of a model of the Hub: branch, tag or commit")] = None
+    device: DeviceName = "auto"
+    dtype: Annotated[str, Option("numbers of the model", choices=DTYPE_NAMES)] = "float32"
+    batch_size: Annotated[int, Option("rows at a time", least=1)] = 8
+    concurrency: Annotated[int, Option("requests at a time", least=1)] = 8
+    retries: Annotated[int, Option("further attempts of a request", least=0)] = 5
+    # From the first byte to the last.
+    timeout: Annotated[float, Option("seconds of an attempt", "S")] = 120.0
+    seed: Annotated[int, Option("of all samples; with the id of a row it decides its samples", least=0)] = 0
+    limit: Limit = None
     # Which of how many parts of the rows, counted from 1.
     shard: tuple[int, int] = (1, 1)
-    # From "id" and "image" to names of columns, or both as text: "id=image_id".
-    columns: Mapping[str, str] | str | None = None
-    # Folder of the images that a column or the ids name.
-    images: str | None = None
-    # Whether images of a folder are named without their endings.
-    stems: bool = False
-    # Of saved data sets with several, and on the Hub.
-    split: str = "train"
-    # Whether to begin from scratch, whatever there is.
-    restart: bool = False
-    # What a row that cannot be sampled does: "stop" ends the run, "skip" leaves it out, with its error beside the file.
-    on_error: str = "stop"
+    columns: Annotated[Mapping[str, str] | str | None, Option("columns of id and image", "ROLE=NAME,...")] = None
+    images: Annotated[str | None, Option("where the images of column or id lie", "FOLDER")] = None
+    stems: Annotated[bool, Option("name images of a folder without their endings")] = False
+    split: Annotated[str, Option("of a saved data set, or one on the Hub")] = "train"
+    restart: Annotated[bool, Option("begin from scratch")] = False
+    on_error: Annotated[str, Option("skip: leave out rows that cannot be sampled", choices=ON_ERROR)] = "stop"
     # The command that resumes this run, for messages; empty where there is none.
     again: str = ""
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.base import check_choice, check_number, check_whole_number
+        from manycaps.kit.base import check_number
 
-        check_whole_number("-n", self.n, 1, MOST_SAMPLES)
-        check_choice("--dtype", self.dtype, DTYPE_NAMES)
-        for name, least in {"batch_size": 1, "concurrency": 1, "retries": 0, "seed": 0}.items():
-            check_whole_number(f"--{name.replace('_', '-')}", getattr(self, name), least)
+        check_options(self)
         check_number("--timeout", self.timeout, 0, 1e6)
-        if self.limit is not None:
-            check_whole_number("--limit", self.limit, 1)
         k, n_shards = self.shard
         if not 1 <= k <= n_shards:
             raise ValueError(f"--shard: expected i/n with i from 1 to n, got {k}/{n_shards}. The first is 1/n.")
-        check_choice("--on-error", self.on_error, ON_ERROR)
         if not self.output.name:
             raise ValueError(f"--output: expected the name of a file, got {str(self.output)!r}. Name a file in it.")
         check_address(self.url)
@@ -124,34 +106,7 @@ def check_address(url: str | None) -> None:
         )
 
 
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that say what is sampled, and by which model."""
-    rows = parser.add_argument_group("rows and model")
-    rows.add_argument("-n", type=int, default=SampleOptions.n, metavar="N", help="samples of a row (10)")
-    rows.add_argument("--seed", type=int, default=0, metavar="N", help="of all samples (0)")
-    rows.add_argument("--prompt", metavar="TEXT", help="what to ask of every image")
-    rows.add_argument("--system", metavar="TEXT", help="system message of a chat model")
-    rows.add_argument("--columns", metavar="ROLE=NAME,...", help="columns of id and image")
-    rows.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie")
-    rows.add_argument("--stems", action="store_true", help="name images of a folder without their endings")
-    rows.add_argument("--split", default="train", metavar="NAME", help="of a data set (train)")
-    rows.add_argument("--model", metavar="NAME", help="in place of the first argument")
-    rows.add_argument("--revision", metavar="NAME", help="of a model of the Hub: branch, tag or commit")
-    rows.add_argument("--device", default="auto", metavar="NAME", help="default: the best available")
-    rows.add_argument("--dtype", choices=DTYPE_NAMES, default="float32", help="numbers of the model (float32)")
-    rows.add_argument(
-        "--batch-size", type=int, default=SampleOptions.batch_size, metavar="N", help="rows at a time (8)"
-    )
-    rows.add_argument("--url", metavar="URL", help="of a server, such as http://localhost:8000/v1")
-    rows.add_argument("--concurrency", type=int, default=SampleOptions.concurrency, metavar="N", help="requests (8)")
-    rows.add_argument("--retries", type=int, default=SampleOptions.retries, metavar="N", help="of a request (5)")
-    rows.add_argument("--timeout", type=float, default=SampleOptions.timeout, metavar="S", help="of a request (120)")
-    rows.add_argument(
-        "--on-error", choices=ON_ERROR, default="stop", help="skip: leave out rows that cannot be sampled (stop)"
-    )
-
-
-def options_of(arguments: argparse.Namespace, output: pathlib.Path, setting: Setting) -> SampleOptions:
+def sample_options_of(arguments: argparse.Namespace, output: pathlib.Path, setting: Setting) -> SampleOptions:
     """Return the options of parsed arguments."""
     names, model = list(arguments.names), arguments.model
     if arguments.url is not None and model is None:
@@ -160,10 +115,8 @@ def options_of(arguments: argparse.Namespace, output: pathlib.Path, setting: Set
         model, names = names[0], names[1:]
     if not names:
         raise ValueError(f"source: expected images or prompts after the model {model!r}, got none. Name a folder.")
-    given = vars(arguments)
-    taken = {field.name: given[field.name] for field in dataclasses.fields(SampleOptions) if field.name in given}
-    taken |= {"model": model, "sources": names, "output": output, "setting": setting}
-    return SampleOptions(**taken, again=repeated_command(given.get("typed", ()), arguments.url))
+    again = repeated_command(getattr(arguments, "typed", ()), arguments.url)
+    return options_of(arguments, SampleOptions, model=model, sources=names, output=output, setting=setting, again=again)
 
 
 def repeated_command(words: Sequence[str], url: str | None) -> str:

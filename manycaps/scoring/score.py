@@ -8,10 +8,9 @@ import html
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-if TYPE_CHECKING:
-    from manycaps.caption_tables.columns import ColumnNames
+from manycaps.command_options import Columns, Option, SplitName, check_options
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000
@@ -24,40 +23,38 @@ HEADER = ("metric", "value", "number")
 class ScoreOptions:
     """What is scored, and how: the options of `manycaps score`."""
 
+    GROUPS: ClassVar = {"inputs": "what to score", "on_error": "how to score"}
+
     # Names of modules, or the options of each by its name: {"trm_meteor": {"p_value": "exact"}}.
     metrics: Sequence[str] | Mapping[str, Mapping[str, Any]]
-    # Files, folders, addresses and patterns with predictions, or with complete rows.
-    inputs: Sequence[str]
-    # Folder of the results; the same options resume a run that was killed.
-    output: str | os.PathLike[str]
-    # Files of references, joined by id.
-    references: Sequence[str] = ()
-    # Names of columns by their roles (predictions, references, id, image, video), or both as text.
-    columns: "ColumnNames | str | None" = None
-    # Folders where the images and videos of a column or id lie.
-    images: str | None = None
-    videos: str | None = None
-    # Split of files with several, such as Karpathy's.
-    split: str | None = None
-    # Number of rows that are read; None: all.
-    limit: int | None = None
-    # Whether a bad row stops the run or is left out, and the share of such rows that stops it.
-    on_error: Literal["raise", "reject"] = "raise"
-    max_rejected: float = 1.0
-    # Most rows of a value over all captions that needs every embedding at once.
-    max_pooled_rows: int = MOST_POOLED_ROWS
-    # Whether the folder's earlier results are removed first.
-    restart: bool = False
-    # This machine or a Ray cluster; the cluster's address (None starts one) and the graphics cards of each worker.
-    engine: Literal["local", "ray"] = "local"
-    address: str | None = None
-    num_gpus: float = 0.0
-    # None: one for each core, or one for a model.
-    processes: int | None = None
+    inputs: Annotated[Sequence[str], Option("predictions, or complete rows", "SOURCE", "-i", "input")]
+    # The same options resume a run that was killed.
+    output: Annotated[str | os.PathLike[str], Option("of the results", "FOLDER", "-o")]
+    references: Annotated[Sequence[str], Option("joined by id", "SOURCE", "-r")] = ()
+    columns: Columns = None
+    images: Annotated[str | None, Option("where the images of column or id lie", "FOLDER")] = None
+    videos: Annotated[str | None, Option("where the videos of column or id lie", "FOLDER")] = None
+    split: SplitName = None
+    limit: Annotated[int | None, Option("score only the first N rows", least=1)] = None
+    on_error: Annotated[
+        Literal["raise", "reject"], Option("stop at a bad row, or leave it out", choices=("raise", "reject"))
+    ] = "raise"
+    max_rejected: Annotated[float, Option("largest share of rejected rows", "SHARE", least=0, most=1)] = 1.0
+    max_pooled_rows: Annotated[
+        int, Option("most rows for a value over all captions that needs every embedding at once", least=1)
+    ] = MOST_POOLED_ROWS
+    restart: Annotated[bool, Option("begin from scratch")] = False
+    engine: Annotated[Literal["local", "ray"], Option("this machine, or a Ray cluster", choices=("local", "ray"))] = (
+        "local"
+    )
+    address: Annotated[str | None, Option("address of the cluster, auto for this machine's; default: start one")] = None
+    num_gpus: Annotated[float, Option("GPUs of each worker of the cluster", "N", least=0, most=1000)] = 0.0
+    processes: Annotated[int | None, Option("default: one per core, or one if a model runs", least=1)] = None
     # Bytes of input of a part; None: a 32nd of all, 1 to 16 MiB.
     part_bytes: int | None = None
 
     def __post_init__(self) -> None:
+        check_options(self)
         for name in ("metrics", "inputs", "references"):
             value = getattr(self, name)
             if isinstance(value, str):

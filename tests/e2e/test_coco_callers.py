@@ -15,6 +15,7 @@ from collections import defaultdict
 import pytest
 
 from manycaps import coco
+from manycaps.coco.module_names import FINDER
 from tests.golden_folders import OWN_GOLDEN
 from tests.parity.golden.make_coco_eval import coco_files
 
@@ -177,7 +178,9 @@ def outside():
         return {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("pycocoevalcap")}
 
     stand_ins = taken()
+    sys.meta_path.remove(FINDER)
     yield
+    sys.meta_path.insert(0, FINDER)
     taken()
     sys.modules.update(stand_ins)
 
@@ -190,7 +193,7 @@ def test_names_come_and_go():
     assert scorer("a dog", ["a dog"]).compute_score("closest")[0][0] == pytest.approx(1.0)
     with coco.installed():
         pass
-    assert sys.modules["pycocoevalcap.eval"].Cider is coco.Cider
+    assert importlib.import_module("pycocoevalcap.eval").Cider is coco.Cider
     before = dict(sys.modules)
     coco.install()
     assert sys.modules == before
@@ -198,8 +201,10 @@ def test_names_come_and_go():
 
 WITHOUT_THE_PACKAGE = """
 import importlib.util, sys
-find = importlib.util.find_spec
+from importlib.machinery import PathFinder
+find, find_in = importlib.util.find_spec, PathFinder.find_spec
 importlib.util.find_spec = lambda name, *more: None if name == 'pycocoevalcap' else find(name, *more)
+PathFinder.find_spec = lambda name, *more: None if name.startswith('pycocoevalcap') else find_in(name, *more)
 import manycaps.coco
 manycaps.coco.install()
 from pycocoevalcap.eval import Bleu, Meteor

@@ -80,7 +80,7 @@ def run(installed, *command):
 def test_every_module_is_listed_and_computes_its_case(installed):
     where = run(installed, "python", "-c", "import manycaps; print(manycaps.__file__)")
     assert not pathlib.Path(where.strip()).is_relative_to(ROOT)
-    listed = {module["name"]: module for module in json.loads(run(installed, "manycaps", "list", "--json"))}
+    listed = {module["name"]: module for module in json.loads(run(installed, "manycaps", "list", "-f", "json"))}
     assert listed["pac_score"]["variants"][0] == "pac-vit-b-32"
     assert {name: module["missing"] for name, module in listed.items() if module["missing"]} == {}
     write_data(installed[0] / "meteor15")

@@ -92,8 +92,8 @@ TOOLS: dict[str, Tool] = {
         "count-token-frequency {folder}/{input} --output {folder}/out.json", ".jsonl", "out.json"
     ),
     "diversity": Tool(
-        "diversity {folder}/{input} --output {folder}/out.html --json {folder}/out.json",
-        ".jsonl .tsv .jsonl.gz .xyz", "out.html out.json", "captions.jsonl",
+        "diversity {folder}/{input} --output {folder}/out.html",
+        ".jsonl .tsv .jsonl.gz .xyz", "out.html", "captions.jsonl",
     ),
     "rows": Tool("rows {folder}/{input} --output {folder}/out.html", ".jsonl", "out.html"),
     "quickstart": Tool(
@@ -177,7 +177,7 @@ BRACKETS = "[" * 50_000
 # Odd values of other options, at the end of the good line of a command.
 MISTAKES: dict[str, dict[str, str]] = {
     "count-token-frequency": {"column_empty": "--column ''"},
-    "diversity": {"no_folder_for_json": "--json {folder}/no/out.json", "encoder": "--encoder {folder}"},
+    "diversity": {"no_folder": "--output {folder}/no/out.html", "encoder": "--encoder {folder}"},
     "quickstart": {"output_in_a_file": "--output {folder}/rows.jsonl/x"},
     "human-correlation": {
         "options_text": "--options many",

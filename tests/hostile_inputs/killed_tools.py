@@ -27,7 +27,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "count-document-frequency": ("captions.jsonl --output out.json", "out.json"),
     "count-ngrams": ("captions.jsonl --output out.json", "out.json"),
     "count-token-frequency": ("captions.jsonl --output out.json", "out.json"),
-    "diversity": ("captions.jsonl --column references --output out.html --json out.json", "out.html out.json"),
+    "diversity": ("captions.jsonl --column references --output out.html", "out.html"),
     "quickstart": ("--captions scenes.json --output . --no-images", "table.csv null_distributions.png"),
     "convert-checkpoint": ("{checkpoint} out", "out"),
     "compare": (

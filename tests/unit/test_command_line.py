@@ -54,7 +54,7 @@ PROGRAM = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from manycaps.command
 # Mistaken command lines, and all that are run where there are no packages.
 MISTAKEN = [(), ("no-such-command",), ("list", "--no-such-option"), ("train-pac",)]
 LINES = [*((name, "--help") for name in COMMANDS), *((name, *REQUIRED.get(name, [])) for name in sorted(COMMANDS))]
-LINES += [*MISTAKEN, ("list", "--json"), ("--version",)]
+LINES += [*MISTAKEN, ("list", "-f", "json"), ("--version",)]
 RUN_LINES = """
 import contextlib, io, json
 class Kept(io.StringIO):
@@ -142,7 +142,7 @@ def test_the_extras_of_the_packages_are_those_of_the_package():
 
 
 def test_the_command_needs_no_package_for_the_list(without_packages):
-    status, out, _ = without_packages["list", "--json"]
+    status, out, _ = without_packages["list", "-f", "json"]
     listed = {module["name"]: module for module in json.loads(out)}
     assert status == 0
     assert listed["trm_meteor"]["advice"] == "pip install manycaps"
@@ -199,7 +199,7 @@ def test_every_error_is_one_line(failed, error, status, line):
 
 
 def test_a_full_disk_behind_the_output_is_one_line():
-    program = f"{PROGRAM}sys.exit(main(['list', '--json']))"
+    program = f"{PROGRAM}sys.exit(main(['list', '-f', 'json']))"
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True)
     line = "list: expected files that can be read and written, got No space left on device. Check paths and disk.\n"
@@ -332,8 +332,8 @@ def test_every_command_prints_in_encodings_that_lack_characters(encoding, line, 
 @pytest.mark.parametrize(
     ("line", "streams", "status"),
     [
-        *(("list --json", streams, 0) for streams in (">&-", "2>&-", ">&- 2>&- <&-", "2>&1 >/dev/null | true")),
-        ("list --json", "| true", 1),
+        *(("list -f json", streams, 0) for streams in (">&-", "2>&-", ">&- 2>&- <&-", "2>&1 >/dev/null | true")),
+        ("list -f json", "| true", 1),
         ("compare --help", "| true", 1),
         ("list --no-such-option", ">&- 2>&- <&-", 2),
     ],
@@ -371,7 +371,7 @@ def checks():
 
 
 def test_the_doctor_looks_for_everything(capsys):
-    assert main(["doctor", "--json"]) == 0
+    assert main(["doctor", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [check["subject"] for check in found] == [
         *("module folders", "packages", "WordNet", "METEOR 1.5 data", "tokenizers", "sentence encoder"),
@@ -415,7 +415,7 @@ def test_the_doctor_tries_addresses(monkeypatch, capsys):
     monkeypatch.setattr("manycaps.kit.clip_checkpoints.VARIANTS", variants)
     monkeypatch.setattr("manycaps.kit.clip_checkpoints.try_download", answer)
     monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", refuse)
-    assert main(["doctor", "--online", "--json"]) == 0
+    assert main(["doctor", "--online", "-f", "json"]) == 0
     *_, good, refused, hub, encoder = json.loads(capsys.readouterr().out)
     assert (good["subject"], good["fine"], good["advice"]) == ("download of CLIP weights, a", True, "")
     assert refused["found"] == "HTTP status 403 (Forbidden)"

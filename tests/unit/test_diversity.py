@@ -93,11 +93,11 @@ def test_names_are_checked():
     assert_refused(ValueError, message, engine.check_names, ["a.csv", "x/a.json"], None)
 
 
-def test_columns_and_groups_are_for_all_sources_or_each_its_own(tmp_path):
+def test_columns_and_groups_are_for_all_sources_or_each_its_own(tmp_path, capsys):
     one, two = write_jsonl(tmp_path / "one.jsonl", "words"), write_csv(tmp_path / "two.csv")
     options = ("--column", "words", "caption", "--group-by", "-", "image", "--output", tmp_path / "page.html")
-    assert run(one, two, *options, "--json", tmp_path / "figures.json") == 0
-    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert run(one, two, *options, "-f", "json") == 0
+    figures = json.loads(capsys.readouterr().out)
     assert figures["one"] == figures["two"]
     message = "--column: expected 1 or 2 names, got 3. Give - where there is none."
     assert_refused(ValueError, message, engine.for_each_source, ["a", "b", "c"], 2, "--column")
@@ -113,9 +113,9 @@ def test_two_columns_of_a_file_are_not_guessed_and_have_names_of_their_own(tmp_p
     assert capsys.readouterr().err.endswith(
         f"{path}: expected one column of captions, got references and candidates. Name the one to read with --column.\n"
     )
-    options = ("--output", tmp_path / "page.html", "--json", tmp_path / "figures.json")
+    options = ("--output", tmp_path / "page.html", "-f", "json")
     assert run(path, path, "--column", "references", "candidates", *options) == 0
-    figures = json.loads((tmp_path / "figures.json").read_text())
+    figures = json.loads(capsys.readouterr().out)
     assert {name: row["n_captions"] for name, row in figures.items()} == {"rows: references": 2, "rows: candidates": 1}
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     for column in ("references", "candidates"):
@@ -124,13 +124,13 @@ def test_two_columns_of_a_file_are_not_guessed_and_have_names_of_their_own(tmp_p
     assert_refused(ValueError, message, engine.check_names, [path, path], None, ["references", "references"])
 
 
-def test_the_page_holds_the_figures(tmp_path):
+def test_the_page_holds_the_figures(tmp_path, capsys):
     one, two = write_jsonl(tmp_path / "one.jsonl"), write_csv(tmp_path / "two.csv")
-    page, figures = tmp_path / "page.html", tmp_path / "figures.json"
+    page = tmp_path / "page.html"
     names = ("A <b>", "B & co")
-    assert run(one, two, "--names", *names, "--output", page, "--json", figures, "--tokenizer", "ptb") == 0
+    assert run(one, two, "--names", *names, "--output", page, "-f", "json", "--tokenizer", "ptb") == 0
     text = page.read_text(encoding="utf-8")
-    measured = json.loads(figures.read_text())
+    measured = json.loads(capsys.readouterr().out)
     assert measured["A <b>"]["n_types"] == 7
     assert measured["A <b>"]["n_rows"] == 2
     assert measured["B & co"]["n_rows"] == 2

@@ -91,7 +91,7 @@ def test_command(tmp_path, capsys):
     refused(2, "--wrong: expected a pilot of at least 10 rows, got 9. Add rows.", "--wrong", "0.2", "--limit", "9")
     refused(2, "--wrong: expected a number above 0 and below 1, got 1.5.", "--wrong", "1.5")
     refused(2, "--power: expected a number above 0.05 and below 1, got 2.0.", "--power", "2")
-    assert main([*arguments, "--json"]) == 0
+    assert main([*arguments, "-f", "json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert (numbers["n_rows"], numbers["fidelity_rows"], numbers["distance"]) == (12, None, "meteor")
     assert numbers["wrong_rows"] is None

@@ -1,5 +1,6 @@
 """Layouts in which people keep captions, in every command that reads captions: read right, or refused clearly."""
 
+import contextlib
 import csv
 import functools
 import html
@@ -252,7 +253,7 @@ REFUSED = {
 COMMANDS = {
     "compare": ("compare system.jsonl -r {} -m bleu_rouge --distance cider -o out", "out/comparison.json"),
     "score": ("score -m bleu_rouge -i system.jsonl -r {} -o out --processes 1", "out/summary.json"),
-    "diversity": ("diversity {} --json out.json --output out.html", "out.json"),
+    "diversity": ("diversity {} -f json --output out.html", None),
     "rows": ("rows {} --choose first -o out.html", "out.html"),
     "core-set": ("core-set system.jsonl --test {} --metric bleu_1 -o out.json", "out.json"),
     "splits": ("splits {} --by length -o out.json", "out.json"),
@@ -276,12 +277,13 @@ def run(command, folder, name, content, split=None):
     option = "--test-split" if command == "core-set" else "--split"
     call = [*line.format(name).split(), *([option, split] if split else [])]
     shutil.rmtree(folder / "out", ignore_errors=True)
-    status = main(call)
-    if status != 0 and "captions" in call:
-        status = main([*call, "--column", "caption"])
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        status = main(call)
+        if status != 0 and "captions" in call:
+            status = main([*call, "--column", "caption"])
     if status != 0:
         return status, None
-    text = (folder / output).read_text(encoding="utf-8")
+    text = (folder / output).read_text(encoding="utf-8") if output else printed.getvalue()
     if command == "rows":
         return status, re.findall("|".join(re.escape(text) for _, _, text in FLAT), html.unescape(text))
     if command == "splits":

@@ -1,0 +1,32 @@
+"""Options of a plan. Light: packages are imported when options are checked."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Annotated
+
+from .catalog import PARITY_DISTANCES
+from .command_options import TREATMENTS, Columns, Limit, Option, SplitName, check_options
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanOptions:
+    """What `manycaps plan` is asked for."""
+
+    pilot: Annotated[Sequence[str], Option("files of captions", "PILOT", "")]
+    references: Annotated[Sequence[str], Option("files of references", "FILE", "-r")] = ()
+    find: Annotated[float | None, Option("a gap to be found; prints how many rows that takes", "GAP")] = None
+    wrong: Annotated[float | None, Option("share of wrong captions to be found, such as 0.1", "SHARE")] = None
+    power: Annotated[float, Option("chance of finding it")] = 0.8
+    rows: Annotated[int | None, Option("rows to be tested; default: as many as the pilot has", least=1)] = None
+    distance: Annotated[str, Option("as in human_parity", choices=PARITY_DISTANCES)] = "bert"
+    encoder: Annotated[str | None, Option("sentence encoder of the distance bert")] = None
+    long_texts: Annotated[
+        str | None, Option("of texts longer than the encoder reads; default: truncate", choices=TREATMENTS)
+    ] = None
+    columns: Columns = None
+    split: SplitName = None
+    limit: Limit = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a file."""
+        check_options(self)
