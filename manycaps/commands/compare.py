@@ -47,19 +47,15 @@ comparison.json with every number. An existing report is replaced only with --ov
 """
 
 import argparse
-import dataclasses
-import json
 import pathlib
 import sys
 
-from manycaps.catalog import modules_with
+from manycaps.command_options import add_format, add_options, options_of, print_json
 from manycaps.comparison import CompareOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="captions of a system, or folder of its scores")
-    parser.add_argument("-r", "--references", nargs="+", default=[], metavar="FILE", help="human captions")
     parser.add_argument(
         "-o", "--output", type=pathlib.Path, default=pathlib.Path("report"), metavar="FOLDER", help="default: report"
     )
@@ -68,65 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the report of an earlier comparison")
     parser.add_argument("-m", "--metrics", metavar="NAME,...", help="modules of the tables, separated by commas")
-    parser.add_argument(
-        "--distance", metavar="NAME", help="how human_parity compares captions: bert, meteor, meteor15 or cider"
-    )
-    parser.add_argument("--margin", type=float, metavar="GAP", help="gap that counts as none; adds equivalence tests")
     parser.add_argument("--sort", choices=("faults", "likeness"), help="order of the systems (as they were given)")
-    parser.add_argument(
-        "--full", action="store_true", help="print all pairs and tables, also of systems as sets and of what they share"
-    )
-    parser.add_argument("-f", "--format", choices=("text", "md", "latex", "json"), default="text")
-    parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: those of the files")
-    parser.add_argument("--baseline", metavar="NAME", help="name of the system that the others are compared with")
-    parser.add_argument("--with-captions", action="store_true", help="read the captions of folders of scores again")
-    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
-    parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="names of columns, of all files or of one")
-    parser.add_argument("--common-rows", action="store_true", help="leave out rows that one of the files lacks")
-    parser.add_argument("--images", metavar="FOLDER", help=f"images, for {modules_with('images')}")
-    parser.add_argument("--videos", metavar="FOLDER", help=f"videos, for {modules_with('videos')}")
-    parser.add_argument(
-        "--clusters", metavar="PATTERN", help="regular expression: ids with the same match belong together"
-    )
-    parser.add_argument("--limit", type=int, metavar="N", help="compare N rows, drawn with --seed")
-    parser.add_argument(
-        "--tokenizer",
-        metavar="NAME",
-        help=f"of {modules_with('tokenizer')}, such as zh-jieba or spacy:de; default: ptb, for English",
-    )
-    parser.add_argument(
-        "--language-model",
-        metavar="FILE",
-        help="n-grams of a training corpus, for wording (manycaps count-ngrams); default: of other rows' references",
-    )
-    parser.add_argument("--language", metavar="CODE", help=f"of {modules_with('language')}: en, de, fr, es, cs, ru")
-    parser.add_argument("--encoder", metavar="NAME", help=f"sentence encoder of {modules_with('encoder')}")
-    parser.add_argument(
-        "--long-texts", choices=("truncate", "window"), help="for texts longer than the encoder reads (truncate)"
-    )
-    parser.add_argument(
-        "--meteor15-data",
-        metavar="PATH",
-        help=f"meteor-1.5.jar, or its folder, for {modules_with('meteor15_data')}; default: pycocoevalcap's",
-    )
-    parser.add_argument(
-        "--best-of", action="store_true", help=f"of {modules_with('best_of')}: the best caption of each row as well"
-    )
-    parser.add_argument("--checkpoint", metavar="PATH", help=f"weights of {modules_with('checkpoint')}")
-    parser.add_argument("--variant", metavar="NAME", help="published weights of the same networks")
-    parser.add_argument(
-        "--device", metavar="NAME", help="device of all networks, such as cuda; default: the best available"
-    )
-    parser.add_argument(
-        "--n-resamples",
-        type=int,
-        default=CompareOptions.n_resamples,
-        metavar="N",
-        help="random splits and sign flips of the tests (9999)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=CompareOptions.seed, metavar="N", help="seed of tests and intervals (0)"
-    )
+    add_format(parser, "md", "latex")
+    add_options(parser, CompareOptions, without=("metrics",))
 
 
 def check_no_figures(folder: pathlib.Path) -> None:
@@ -148,8 +88,8 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison.table_formats import as_written
     from manycaps.saved_files import check_can_be_written, sole_output
 
-    given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(CompareOptions)}
-    options = CompareOptions(**{**given, "metrics": arguments.metrics.split(",") if arguments.metrics else None})
+    metrics = arguments.metrics.split(",") if arguments.metrics else None
+    options = options_of(arguments, CompareOptions, metrics=metrics)
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):
         for path in outputs:
@@ -166,7 +106,7 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.figures is not None:
             comparison.save_figures(arguments.figures)
     if arguments.format == "json":
-        print(json.dumps(comparison.to_dict(), indent=1, allow_nan=False))
+        print_json(comparison.to_dict())
     else:
         in_text = arguments.format == "text"
         tables = metric_tables(comparison) if in_text else paper_tables(comparison, full=arguments.full)

@@ -3,10 +3,10 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-if TYPE_CHECKING:
-    from manycaps.caption_tables.columns import ColumnNames
+from manycaps.catalog import modules_with
+from manycaps.command_options import TREATMENTS, Columns, Option, SplitName, check_options
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,77 +17,72 @@ class CompareOptions:
         TypeError, ValueError: an option cannot be used. Messages name it as the command line does: --n-resamples.
     """
 
-    # Files of captions, one or several for every row, or folders that `manycaps score` wrote: all of one kind.
-    systems: Sequence[str]
-    # Files of human captions; none where they stand beside the captions of the systems.
-    references: Sequence[str] = ()
+    systems: Annotated[Sequence[str], Option("captions of a system, or folder of its scores", "SYSTEM", "")]
+    references: Annotated[Sequence[str], Option("human captions", "FILE", "-r")] = ()
     # Modules to compare by; None: those for which the rows have references, images or videos.
     metrics: Sequence[str] | None = None
-    # Of the systems; None: those of their files.
-    names: Sequence[str] | None = None
-    # Name of the system that the others are compared with; None: the first.
-    baseline: str | None = None
-    # Read what folders of scores were scored from, for the page and for the comparison of systems as sets.
-    with_captions: bool = False
-    # From roles to names of columns, or both as text: "predictions=samples,id=image_id". A file as it is given may have
-    # a mapping of its own, and a role in the text may follow it: "references.csv:references=human".
-    columns: "ColumnNames | str | None" = None
-    # Split of files with several, such as Karpathy's.
-    split: str | None = None
-    # Compare the rows that all files have; otherwise a row that is missing in one is an error.
-    common_rows: bool = False
-    # Folders, or addresses, of images and videos.
-    images: str | None = None
-    videos: str | None = None
-    # Regular expression: rows whose ids have the same match belong together. None: rows of one image or video do.
-    clusters: str | None = None
-    # Rows to compare, drawn at random with the seed; None: all.
-    limit: int | None = None
-    # Also compare every two systems as sets, by the set metrics with one of them in place of the references, and count
-    # how often they say the same.
-    full: bool = False
-    # Distance of captions for the answer beside people: "bert", "meteor", "meteor15" or "cider"; None: "bert" where a
-    # sentence encoder is installed, else "meteor".
-    distance: str | None = None
-    # Gap in the unit of that distance up to which systems count as equivalent; None: not asked.
-    margin: float | None = None
-    # Options of the modules that have them: tokenizer, language of METEOR 1.5, sentence encoder, what it does with long
-    # texts ("truncate" or "window"), weights, the data of METEOR 1.5, the best candidate of each row as well, device of
-    # all networks.
-    tokenizer: str | None = None
-    # n-gram counts of a training corpus for wording, made by `manycaps count-ngrams`; None: of the references of other
-    # rows.
-    language_model: str | None = None
-    language: str | None = None
-    encoder: str | None = None
-    long_texts: str | None = None
-    checkpoint: str | None = None
-    variant: str | None = None
-    meteor15_data: str | None = None
-    best_of: bool = False
-    device: str | None = None
-    # Random splits and sign flips of the tests.
-    n_resamples: int = 9_999
-    seed: int = 0
+    names: Annotated[Sequence[str] | None, Option("names of the systems; default: those of the files")] = None
+    baseline: Annotated[
+        str | None, Option("name of the system that the others are compared with; default: the first")
+    ] = None
+    with_captions: Annotated[bool, Option("read the captions of folders of scores again")] = False
+    columns: Columns = None
+    split: SplitName = None
+    common_rows: Annotated[bool, Option("leave out rows that one of the files lacks")] = False
+    images: Annotated[str | None, Option(f"images, for {modules_with('images')}", "FOLDER")] = None
+    videos: Annotated[str | None, Option(f"videos, for {modules_with('videos')}", "FOLDER")] = None
+    clusters: Annotated[
+        str | None,
+        Option("regular expression: ids with the same match belong together; default: rows of one image", "PATTERN"),
+    ] = None
+    limit: Annotated[int | None, Option("compare N rows, drawn with --seed", least=1)] = None
+    full: Annotated[bool, Option("print all pairs and tables, also of systems as sets and of what they share")] = False
+    distance: Annotated[
+        str | None,
+        Option(
+            "how human_parity compares captions: bert, meteor, meteor15 or cider; default: bert where it is installed"
+        ),
+    ] = None
+    margin: Annotated[float | None, Option("gap that counts as none; adds equivalence tests", "GAP")] = None
+    # Of the modules that have them.
+    tokenizer: Annotated[
+        str | None, Option(f"of {modules_with('tokenizer')}, such as zh-jieba or spacy:de; default: ptb, for English")
+    ] = None
+    language_model: Annotated[
+        str | None,
+        Option(
+            "n-grams of a training corpus, for wording (manycaps count-ngrams); default: of other rows' references",
+            "FILE",
+        ),
+    ] = None
+    language: Annotated[str | None, Option(f"of {modules_with('language')}: en, de, fr, es, cs, ru", "CODE")] = None
+    encoder: Annotated[str | None, Option(f"sentence encoder of {modules_with('encoder')}")] = None
+    long_texts: Annotated[
+        str | None, Option("of texts longer than the encoder reads; default: truncate", choices=TREATMENTS)
+    ] = None
+    checkpoint: Annotated[str | None, Option(f"weights of {modules_with('checkpoint')}", "PATH")] = None
+    variant: Annotated[str | None, Option("published weights of the same networks")] = None
+    meteor15_data: Annotated[
+        str | None,
+        Option(f"meteor-1.5.jar, or its folder, for {modules_with('meteor15_data')}; default: pycocoevalcap's", "PATH"),
+    ] = None
+    best_of: Annotated[bool, Option(f"of {modules_with('best_of')}: the best caption of each row as well")] = False
+    device: Annotated[str | None, Option("of all networks, such as cuda; default: the best available")] = None
+    n_resamples: Annotated[int, Option("random splits and sign flips of the tests", least=1)] = 9_999
+    seed: Annotated[int, Option("of tests and intervals", least=0)] = 0
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
         from manycaps.comparison.parity_scores import check_distance_name
         from manycaps.comparison.systems import named_systems
-        from manycaps.kit.base import check_choice, check_number, check_whole_number, shown_value
-        from manycaps.kit.embeddings import LONG_TEXTS
+        from manycaps.kit.base import check_number, shown_value
 
         for name in ("systems", "references", "metrics", "names"):
             given = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(text, str) for text in given or ()):
                 raise TypeError(f'{name}: expected a list of strings, got {shown_value(given)}. Give ["a", "b"].')
-        check_whole_number("--n-resamples", self.n_resamples, 1)
-        check_whole_number("--seed", self.seed, 0)
-        if self.limit is not None:
-            check_whole_number("--limit", self.limit, 1)
+        check_options(self)
         check_distance_name(self.distance)
-        if self.long_texts is not None:
-            check_choice("--long-texts", self.long_texts, LONG_TEXTS)
         if self.margin is not None:
             check_number("--margin", self.margin, 0, math.inf)
         named_systems(self.systems, self.names, self.baseline)
