@@ -19,6 +19,9 @@ REFERENCE_COLUMNS = ("references", "reference", "refs")
 # Names that do not tell candidates from references: the file decides.
 CAPTION_COLUMNS = ("txt", "captions", "caption", "sentences", "descriptions", "text", "raw")
 
+# All names of columns of captions.
+USUAL_CAPTIONS = frozenset((*PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *CAPTION_COLUMNS))
+
 # In this order: a sample of a tar is named by its files, and an annotation of COCO has an `id` of its own beside that
 # of its image.
 ID_COLUMNS = ("__key__", "image_id", "video_id", "id", "_id", "key")

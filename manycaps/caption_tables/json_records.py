@@ -11,15 +11,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from manycaps.caption_tables.columns import (
-    CAPTION_COLUMNS,
-    ID_COLUMNS,
-    IMAGE_COLUMNS,
-    PREDICTION_COLUMNS,
-    REFERENCE_COLUMNS,
-    VIDEO_COLUMNS,
-    named_items,
-)
+from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS, named_items
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, open_bytes
 from manycaps.caption_tables.text_records import as_values
 from manycaps.kit.base import shown_value, unique_keys
@@ -189,7 +181,7 @@ def _checked_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
     if any(isinstance(value, list) and len(named_items(value)) > 1 for value in content.values()):
         raise _no_rows(content, file)
     columns = [name for name in (*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS) if isinstance(content.get(name), list)]
-    if columns or any(isinstance(value, dict) for name, value in content.items() if name in USUAL):
+    if columns or any(isinstance(value, dict) for name, value in content.items() if name in USUAL_CAPTIONS):
         raise ValueError(
             f"{file.path}: expected rows, got columns ({', '.join(map(shown_value, list(content)[:4]))}). Write rows: "
             'DataFrame.to_json(path, orient="records").'
@@ -197,12 +189,9 @@ def _checked_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
     return content
 
 
-USUAL = frozenset((*PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *CAPTION_COLUMNS))
-
-
 def _is_row(content: Mapping[str, Any]) -> bool:
     """Whether an object is one row, and not a table of rows by name."""
-    return not USUAL.isdisjoint(content)
+    return not USUAL_CAPTIONS.isdisjoint(content)
 
 
 def _is_table(value: object) -> bool:

@@ -11,14 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
-from manycaps.caption_tables.columns import (
-    CAPTION_COLUMNS,
-    ID_COLUMNS,
-    IMAGE_COLUMNS,
-    PREDICTION_COLUMNS,
-    REFERENCE_COLUMNS,
-    VIDEO_COLUMNS,
-)
+from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS
 from manycaps.caption_tables.files import MEDIA_ENDINGS, TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
 from manycaps.kit.base import reason_of, shown_value, unique_keys
 
@@ -53,9 +46,8 @@ MOST_LINES_BEFORE_CLIPS = 20
 
 # A line of column names, of which at least one is usual: no caption is a single word, or several without blanks.
 HEADER = re.compile(r"\w+(?: ?[,;|\t] ?\w+)*")
-USUAL_NAMES = frozenset(
-    (*CAPTION_COLUMNS, *PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS)
-) | {"image_name", "video_name", "comment", "sentence"}
+USUAL_NAMES = USUAL_CAPTIONS | {*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS, "image_name", "video_name", "comment"}
+USUAL_NAMES |= {"sentence"}
 
 # Endings of names of images and videos.
 MEDIA = tuple(ending for endings in MEDIA_ENDINGS.values() for ending in endings)

@@ -131,13 +131,13 @@ def encoder_of(options: DiversityOptions) -> LoadedEncoder | None:
 
 
 @functools.cache
-def load_encoder(name: str, long_texts: str) -> LoadedEncoder:
+def load_encoder(name: str, long_texts: str, device: str = "auto") -> LoadedEncoder:
     """Return a sentence-transformers model, loaded when it is first needed."""
     # torch is loaded only where distances are asked for.
     from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 
-    encoder, given = SentenceEncoder(), {**ENCODER_DEFAULTS, "encoder": name, "long_texts": long_texts}
-    progress = functools.partial(tqdm.tqdm, leave=False)
+    given = {**ENCODER_DEFAULTS, "encoder": name, "long_texts": long_texts, "device": device}
+    encoder, progress = SentenceEncoder(), functools.partial(tqdm.tqdm, leave=False)
     return LoadedEncoder(
         lambda captions: encoder.embed(captions, given, progress),
         lambda captions: encoder.count_long_texts(captions, given),

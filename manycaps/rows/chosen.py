@@ -12,7 +12,7 @@ import tqdm
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
-from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.diversity.measured import load_encoder
 from manycaps.rows.ordered import CHUNK_ROWS, Embedder, ShownRow, TokenMetric, shown_rows, token_metric
 from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions
 from manycaps.saved_files import write_text_atomically
@@ -149,11 +149,10 @@ def _embedder(options: RowsOptions) -> Embedder | None:
     """The sentence encoder of a command line; None without one."""
     if options.encoder is None:
         return None
-    encoder, progress = SentenceEncoder(), functools.partial(tqdm.tqdm, leave=False)
-    given = {**ENCODER_DEFAULTS, **{name: getattr(options, name) for name in ("encoder", "device", "long_texts")}}
+    embed, count_long_texts = load_encoder(options.encoder, options.long_texts, options.device)
 
-    def embed(captions: Sequence[str]) -> np.ndarray:
-        encoder.count_long_texts(captions, given)  # for its warning
-        return encoder.embed(list(captions), given, progress)
+    def embed_with_warning(captions: Sequence[str]) -> np.ndarray:
+        count_long_texts(list(captions))
+        return embed(list(captions))
 
-    return embed
+    return embed_with_warning

@@ -1,6 +1,5 @@
 """A server of chat completions as the judge of two texts: do they mean the same? Every answer is kept in a file."""
 
-import concurrent.futures
 import contextlib
 import json
 import pathlib
@@ -12,7 +11,6 @@ from typing import Any, TypeAlias
 from tqdm import tqdm
 
 from manycaps.kit.base import check_whole_number, shown_path, shown_value
-from manycaps.kit.clip_encoder import ordered_results
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.sampling.server_requests import RefusedError, Requests
 from manycaps.saved_files import changed_values, check_can_be_written, lock_output
@@ -103,7 +101,7 @@ class SameMeaning:
 
     def _ask(self, pairs: Sequence[Pair], file: Any) -> None:
         """Ask about pairs, several at a time, and write each answer as it comes."""
-        requests, n_workers = Requests(self._options, "yes or no", "the texts {}"), self._options.concurrency
+        requests = Requests(self._options, "yes or no", "the texts {}")
         writing = threading.Lock()
 
         def ask(pair: Pair) -> None:
@@ -112,13 +110,9 @@ class SameMeaning:
                 self._append(file, {"texts": pair, "same": is_same})
                 self._answers[pair] = is_same
 
-        with requests, concurrent.futures.ThreadPoolExecutor(n_workers) as workers:
-            try:
-                asked = ordered_results(workers, ask, pairs, 2 * n_workers)
-                for _ in tqdm(asked, desc="same meaning?", total=len(pairs), unit="pair", delay=1):
-                    pass
-            finally:  # after an error no worker waits for an answer
-                requests.cancel()
+        asked = requests.answers(ask, pairs, self._options.concurrency)
+        for _ in tqdm(asked, desc="same meaning?", total=len(pairs), unit="pair", delay=1):
+            pass
 
     def _answer(self, requests: Requests, pair: Pair) -> bool:
         """Ask about a pair."""

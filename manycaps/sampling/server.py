@@ -5,7 +5,6 @@ request that is not refused says how all others are asked.
 """
 
 import base64
-import concurrent.futures
 import functools
 import io
 import json
@@ -13,7 +12,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.clip_encoder import ordered_results
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, SampledRow
@@ -124,13 +122,8 @@ class Server:
     ) -> Iterator[list[SampledRow]]:
         """Sample for all items, several at a time; the arguments and results are those of `LocalModel.samples`."""
         waiting = (item for item in items if item.id not in finished)
-        with self._requests, concurrent.futures.ThreadPoolExecutor(self.options.concurrency) as workers:
-            ask = functools.partial(self._row, setting=setting, n=n, seed=seed)
-            try:
-                for row in ordered_results(workers, ask, waiting, 2 * self.options.concurrency):
-                    yield [row]
-            finally:  # after an error no worker waits for an answer
-                self._requests.cancel()
+        ask = functools.partial(self._row, setting=setting, n=n, seed=seed)
+        return ([row] for row in self._requests.answers(ask, waiting, self.options.concurrency))
 
     def _row(self, item: Item, setting: Setting, n: int, seed: int) -> SampledRow:
         """Return a row's samples, or the error that only this row has."""

@@ -5,6 +5,7 @@ No redirect is followed: prompts, images and keys go to the address that was giv
 
 import asyncio
 import base64
+import concurrent.futures
 import contextlib
 import io
 import json
@@ -14,13 +15,14 @@ import threading
 import urllib.parse
 import urllib.request
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import aiohttp
 import yarl
 
 from manycaps.kit.base import reason_of
+from manycaps.kit.clip_encoder import ordered_results
 from manycaps.sampling.items import RowError
 from manycaps.sampling.sample_options import SampleOptions
 
@@ -104,6 +106,14 @@ class Requests:
     def cancel(self) -> None:
         """End the requests of all threads, after an error or ctrl-C, and refuse further ones."""
         self._run(self._cancelled())
+
+    def answers(self, ask: Callable[[Any], Any], items: Iterable[Any], n_workers: int) -> Iterator[Any]:
+        """Yield what `ask` returns of items, in order, with requests of several at a time."""
+        with self, concurrent.futures.ThreadPoolExecutor(n_workers) as workers:
+            try:
+                yield from ordered_results(workers, ask, items, 2 * n_workers)
+            finally:  # after an error no worker waits for an answer
+                self.cancel()
 
     def texts(self, body: Mapping[str, Any], wanted: int, name: str) -> list[str]:
         """Return the texts of a request for the item `name`: at least one, and at most as many as were wanted.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from manycaps.kit.base import file_sha256, read_json, shown_path, shown_value
-from manycaps.saved_files import replace_when_whole
+from manycaps.saved_files import lock_output, replace_when_whole
 
 # Beginning of a file's name until it is complete; a run removes those of killed processes.
 INCOMPLETE = ".incomplete-"
@@ -104,17 +104,7 @@ class RunFolder:
         except OSError as error:
             raise self._explained(error) from error
         with lock:
-            try:
-                import fcntl
-
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # Windows has none: two runs into one folder are then not distinguished
-                pass
-            except BlockingIOError:
-                raise OSError(
-                    f"{self.path}: expected a folder that no other run writes to, got one that is in use. Wait for "
-                    "that run, or give another -o."
-                ) from None
+            lock_output(lock.fileno(), self.path, "a folder")
             self._remove_incomplete()
             try:
                 yield
