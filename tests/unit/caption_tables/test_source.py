@@ -371,10 +371,9 @@ def test_a_truncated_file_keeps_the_rows_before(tmp_path, name, data, least, rea
 
 
 def test_a_truncated_parquet_file_is_one_bad_row_of_its_folder(tmp_path):
-    data = parquet_of(OBJECTS)
-    for name in ("a.parquet", "c.parquet"):
-        write(tmp_path, name, data)
-    cut = write(tmp_path, "b.parquet", data[:-100])
+    for name in "ac":
+        write(tmp_path, f"{name}.parquet", parquet_of([{**one, "id": name + one["id"]} for one in OBJECTS]))
+    cut = write(tmp_path, "b.parquet", parquet_of(OBJECTS)[:-100])
     good, bad = with_bad_row(read([str(tmp_path)]))
     assert (bad.file, bad.row, len(good)) == (cut, 0, 6)
     assert bad.reason.startswith("expected a whole parquet file, got one that cannot be read (")
