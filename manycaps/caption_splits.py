@@ -17,6 +17,7 @@ from .kit.concept_overlap import load_labels, row_matches
 from .kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
 from .split_options import SplitOptions
+from .tables import align_columns
 
 # Name of the split that gets the remaining rows.
 REST = "train"
@@ -192,16 +193,17 @@ def split_summary(
     texts = [[tuple(text) for text in row] for row in tokenize_rows(rows, tokenizer)]
     train = {text for row, split in zip(texts, splits, strict=True) if split == REST for text in row}
     known = {stratum for stratum, split in zip(strata, splits, strict=True) if split == REST}
-    lines = [f"split       rows  share  captions also in {REST}  " + ("tokens" if by == "length" else "new concepts")]
+    last = "tokens" if by == "length" else "new concepts"
+    lines = [["split", "rows", "share", f"captions also in {REST}", last]]
     for name in dict.fromkeys((REST, "validation", "test")):
         chosen = [i for i, split in enumerate(splits) if split == name]
         if not chosen:
             continue
         same = 0 if name == REST else sum(text in train for i in chosen for text in texts[i])
         last = (
-            f"{np.mean([strata[i] for i in chosen]):6.2f}"
+            f"{np.mean([strata[i] for i in chosen]):.2f}"
             if by == "length"
-            else f"{len({strata[i] for i in chosen} - known):12,}"
+            else f"{len({strata[i] for i in chosen} - known):,}"
         )
-        lines.append(f"{name:<10} {len(chosen):5,} {len(chosen) / len(splits):6.1%} {same:23,}  {last}")
-    return lines
+        lines.append([name, f"{len(chosen):,}", f"{len(chosen) / len(splits):.1%}", f"{same:,}", last])
+    return align_columns(lines, "lrrrr")

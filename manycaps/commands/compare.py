@@ -85,8 +85,8 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison.compared_systems import OUTPUT_NAMES
     from manycaps.comparison.comparison_tables import metric_tables, paper_tables
     from manycaps.comparison.comparison_text import answer_text
-    from manycaps.comparison.table_formats import as_written
     from manycaps.saved_files import check_can_be_written, sole_output
+    from manycaps.tables import write_table
 
     metrics = arguments.metrics.split(",") if arguments.metrics else None
     options = options_of(arguments, CompareOptions, metrics=metrics)
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         in_text = arguments.format == "text"
         tables = metric_tables(comparison) if in_text else paper_tables(comparison, full=arguments.full)
-        written = [as_written(table, arguments.format) for table in tables]
+        written = [write_table(table, arguments.format) for table in tables]
         if in_text:
             answer = answer_text(comparison, full=arguments.full)
             parity = comparison.parity

@@ -13,23 +13,22 @@ from typing import TYPE_CHECKING
 from manycaps.catalog import SET_MODULES, module_of
 from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.parity_text import parity_table
-from manycaps.comparison.systems import LETTERS
-from manycaps.comparison.table_formats import Cell, FormattedTable, as_interval, column_form, number_cell
 from manycaps.kit.parity_tails import TAIL, p_value_digits
+from manycaps.tables import LETTERS, Cell, Table, as_interval, column_form, number_cell
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import AgainstPeople, ComparedMetric, SystemComparison
 
 
-def answer_table(comparison: SystemComparison) -> FormattedTable:
+def answer_table(comparison: SystemComparison) -> Table:
     """Return the table of the systems beside people; without rows where there are no people."""
-    return FormattedTable("", [], []) if comparison.parity is None else parity_table(comparison.parity, whole=True)
+    return Table("", [], []) if comparison.parity is None else parity_table(comparison.parity, whole=True)
 
 
-def system_table(comparison: SystemComparison) -> FormattedTable:
+def system_table(comparison: SystemComparison) -> Table:
     """Return the table with a row per system; without rows where there are no metrics beside human parity."""
     if not comparison.metrics:
-        return FormattedTable("", [], [])
+        return Table("", [], [])
     systems, several = comparison.systems, len(comparison.systems) > 1
     has_letters = 1 < len(systems) <= len(LETTERS)
     names = [f"{name} ({LETTERS[i]})" if has_letters else name for i, name in enumerate(systems)]
@@ -45,7 +44,7 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
     people_test = " p people: test against human captions." * ("p people" in dict(columns))
     of_corpus = " and ".join(compared.metric.title for compared in comparison.metrics if compared.of_corpus)
     summed = f" {of_corpus}: of the whole corpus, from summed statistics; tests are of the rows." if of_corpus else ""
-    return FormattedTable(
+    return Table(
         f"Means over rows{marks * several}.{summed}{people_test}",
         [header for header, _ in columns],
         list(zip(*(cells for _, cells in columns), strict=True)),
@@ -67,7 +66,7 @@ def _value_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> 
     return cell._replace(sort=abs(value)) if compared.metric.best == "zero" else cell
 
 
-def paper_tables(comparison: SystemComparison, *, full: bool = False) -> list[FormattedTable]:
+def paper_tables(comparison: SystemComparison, *, full: bool = False) -> list[Table]:
     """Return one table for a paper: systems beside people, their metrics, intervals; `full` adds the other tables."""
     answer, metrics = answer_table(comparison), system_table(comparison)
     of_systems = {name: list(row[1:]) for name, row in zip(comparison.systems, metrics.rows, strict=False)}
@@ -84,7 +83,7 @@ def paper_tables(comparison: SystemComparison, *, full: bool = False) -> list[Fo
         for name, row in zip(names, rows, strict=True)
     ]
     caption = f"{answer.caption} {metrics.caption}".strip()
-    one = FormattedTable(caption, [*(answer.header or ["system"]), *metrics.header[1:]], joined)
+    one = Table(caption, [*(answer.header or ["system"]), *metrics.header[1:]], joined)
     others = [make_table(comparison) for make_table in PAIR_TABLES] if full else []
     return [one, *(table for table in others if table.rows)]
 
@@ -93,7 +92,7 @@ def _header(compared: ComparedMetric) -> str:
     return f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}"
 
 
-def pair_table(comparison: SystemComparison) -> FormattedTable:
+def pair_table(comparison: SystemComparison) -> Table:
     """Return the table with a row per pair of systems and metric."""
     rows = [
         [
@@ -111,7 +110,7 @@ def pair_table(comparison: SystemComparison) -> FormattedTable:
         for compared in comparison.metrics
         for pair in compared.pairs
     ]
-    return FormattedTable(
+    return Table(
         "Differences of two systems, mean over rows with its 95 % interval; p before and after Holm, marked: at most "
         "0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations of the "
         "rows' differences; smallest difference found 80 % of the time, and rows to find the observed one.",
@@ -121,7 +120,7 @@ def pair_table(comparison: SystemComparison) -> FormattedTable:
     )
 
 
-def exchange_table(comparison: SystemComparison) -> FormattedTable:
+def exchange_table(comparison: SystemComparison) -> Table:
     """Return the table of systems as distributions: a row per pair and set metric."""
     rows = [
         [
@@ -134,7 +133,7 @@ def exchange_table(comparison: SystemComparison) -> FormattedTable:
         ]
         for exchange in comparison.exchanges
     ]
-    return FormattedTable(
+    return Table(
         "Are the captions of two systems exchangeable? Set metrics with the captions of one of them as the references; "
         "marked: no, p at most 0.05 after Holm.",
         ["metric", "systems", "excess", "z", "p", "p Holm"],
@@ -148,7 +147,7 @@ def _as_p_of_exchange(value: float) -> str:
     return "shared captions" if math.isnan(value) else p_value_digits(value)
 
 
-def shared_table(comparison: SystemComparison) -> FormattedTable:
+def shared_table(comparison: SystemComparison) -> Table:
     """Return the table of homogeneity: a row per pair of systems, and of a system and people."""
     rows = [
         [
@@ -160,7 +159,7 @@ def shared_table(comparison: SystemComparison) -> FormattedTable:
         ]
         for pair in (comparison.parity.shared if comparison.parity else ())
     ]
-    return FormattedTable(
+    return Table(
         "Do systems say the same? Share of the pairs of captions of a row, one of each system, that are nearer to each "
         "other than 19 of 20 pairs of human captions, with its interval, beside the shares within each of the two; 5 % "
         "of people's own pairs are. Marked: more than people, the interval lies above 5 %.",
@@ -174,7 +173,7 @@ def _as_percent(share: float) -> str:
     return "one caption" if math.isnan(share) else f"{100 * share:.1f} %"
 
 
-def people_table(comparison: SystemComparison) -> FormattedTable:
+def people_table(comparison: SystemComparison) -> Table:
     """Return the table of systems against people: a row per system and set metric."""
     rows = [
         [
@@ -189,7 +188,7 @@ def people_table(comparison: SystemComparison) -> FormattedTable:
         ]
         for tested in comparison.people
     ]
-    return FormattedTable(
+    return Table(
         "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
         "deviations, and the p-value over all rows with the smallest one that sets of these sizes allow.",
         ["metric", "system", "statistic", "excess", "interval", "z", "p", "smallest p"],
@@ -204,12 +203,12 @@ def _people_p_value(tested: AgainstPeople) -> Cell:
     return Cell(p_value_digits(tested.p_value) if is_tested else "not testable", value=tested.p_value)
 
 
-def all_tables(comparison: SystemComparison) -> list[FormattedTable]:
+def all_tables(comparison: SystemComparison) -> list[Table]:
     """Return the tables of a comparison that have rows: that of the systems beside people, and those of metrics."""
     return [table for table in (answer_table(comparison), *metric_tables(comparison)) if table.rows]
 
 
-def metric_tables(comparison: SystemComparison) -> list[FormattedTable]:
+def metric_tables(comparison: SystemComparison) -> list[Table]:
     """Return the tables of metrics that have rows: what the answer on the screen does not say."""
     tables = (make_table(comparison) for make_table in (system_table, *PAIR_TABLES))
     return [table for table in tables if table.rows]

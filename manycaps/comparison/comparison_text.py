@@ -9,9 +9,9 @@ from manycaps.catalog import SET_MODULES
 from manycaps.comparison.mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.comparison.parity_text import pair_line, parity_methods, parity_screen, system_line
-from manycaps.comparison.table_formats import as_digits, as_interval
 from manycaps.kit.base import VERSION, n_sharing_rows
 from manycaps.kit.parity_tails import p_value_digits, shown_p_value
+from manycaps.tables import as_digits, as_interval
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import ComparedMetric, ComparedPair, SystemComparison

@@ -11,9 +11,9 @@ from manycaps.comparison.mean_intervals import POWER
 from manycaps.comparison.parity import ROWS, ComparedParity, SystemParity
 from manycaps.comparison.parity_pairs import FAULTS, ParityPair, ShareTest
 from manycaps.comparison.systems import SystemRow
-from manycaps.comparison.table_formats import Cell, FormattedTable, as_written, number_cell
 from manycaps.kit.caption_wording import Phrase
 from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, gap_text, p_value_digits, share_text, shown_p_value
+from manycaps.tables import Cell, Table, number_cell, write_table
 
 # Columns of a terminal, and pairs that are printed without --full: those with the baseline if there are more.
 WIDTH, MOST_PAIRS = 100, 3
@@ -238,7 +238,7 @@ def as_rows_needed(result: Mapping[str, Any]) -> str:
     return f"{rows:,.0f}" if math.isnan(low) else f"{rows:,.0f} [{low:,.0f}, {high:,.0f}]"
 
 
-def parity_table(parity: ComparedParity, *, whole: bool = False) -> FormattedTable:
+def parity_table(parity: ComparedParity, *, whole: bool = False) -> Table:
     """Return the table of systems beside people: that of a terminal, or with `whole` all shares and the wording gap."""
     systems, has_wording = parity.in_order(), parity.faults != "unlike_people_share"
     columns = [("system", [Cell(system.name) for system in systems], Cell("people"))]
@@ -294,7 +294,7 @@ def parity_table(parity: ComparedParity, *, whole: bool = False) -> FormattedTab
         f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
     )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
-    return FormattedTable(caption, [title for title, *_ in columns], [*rows, [cell for *_, cell in columns]])
+    return Table(caption, [title for title, *_ in columns], [*rows, [cell for *_, cell in columns]])
 
 
 def _interval_cell(text: str, value: float, is_best: bool, sort: float | None = None) -> Cell:
@@ -326,7 +326,7 @@ def parity_screen(
     captions, the three most unlike people's of each system are shown, or fewer, so that the answer fits a terminal.
     `full` adds the rest of them and of the pairs.
     """
-    table = as_written(parity_table(parity)._replace(caption=""), "text").splitlines()[2:]
+    table = write_table(parity_table(parity)._replace(caption=""), "text").splitlines()
     legend = legend_of(parity) + MARKED.format(mark="*") * (len(parity.systems) > 1)
     pairs = parity.pairs
     if not full and len(pairs) > MOST_PAIRS:

@@ -26,9 +26,6 @@ PEOPLE = "people"
 # Most systems at a time: shared tasks have forty.
 MOST_SYSTEMS = 100
 
-# Letters of systems in tables, where there are no more of them.
-LETTERS = "abcdefghijklmnop"
-
 
 class ScoredSystem(NamedTuple):
     """The scores of a system."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from manycaps.comparison.parity_text import SHARES, WIDTH, as_rows_needed
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, likeness
 from manycaps.kit.parity_tails import TAIL, p_value_digits, share_text, shown_p_value
+from manycaps.tables import align_columns
 
 if TYPE_CHECKING:
     from manycaps.decoding.run import ComparedSettings
@@ -114,12 +115,12 @@ def screen_table(compared: ComparedSettings) -> list[str]:
     widths = {name: max(len(row[name]) for row in rows) for name in columns}
     n_free = WIDTH - sum(widths[name] + 2 for name in columns[1:])
     widths["setting"] = max(len("setting"), min(widths["setting"], n_free))
-    return ["  ".join(_fitted(row[name], widths[name]) for name in columns).rstrip() for row in rows]
+    return align_columns([[_shortened(row[name], widths[name]) for name in columns] for row in rows])
 
 
-def _fitted(text: str, n: int) -> str:
-    """A text of n letters."""
-    return text.ljust(n) if len(text) <= n else f"{text[: n - 1]}…"
+def _shortened(text: str, n: int) -> str:
+    """A text of at most n letters."""
+    return text if len(text) <= n else f"{text[: n - 1]}…"
 
 
 def decoding_screen(compared: ComparedSettings) -> str:

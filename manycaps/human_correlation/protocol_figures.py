@@ -11,6 +11,7 @@ from manycaps.human_correlation.agreement import Agreement, kendall, mean_coeffi
 from manycaps.human_correlation.benchmark_rows import row_image
 from manycaps.human_correlation.published_values import PUBLISHED_SYSTEMS
 from manycaps.kit.base import shown_value
+from manycaps.tables import align_columns
 
 # Decimals to which the authors of VATEX-EVAL round scores before they rank them (emscore, utils.py).
 SCORE_DECIMALS = 4
@@ -87,19 +88,19 @@ def ranking_table(
     The last line has Kendall's tau_b over the published systems, if there are two of them.
 
     >>> print(ranking_table({"vinvl": 0.82, "own": 0.9, "up_down": 0.8}, "pac_score"))
-    system                 measured  published difference
-    own                      0.9000          -          -
-    vinvl                    0.8200      0.821    -0.0010
-    up_down                  0.8000      0.794    +0.0060
+    system   measured  published  difference
+    own        0.9000          -           -
+    vinvl      0.8200      0.821     -0.0010
+    up_down    0.8000      0.794     +0.0060
     tau_b with the published scores of 2 systems: 1.00
     """
-    lines = [f"{'system':<22} {'measured':>8} {'published':>10} {'difference':>10}"]
-    pairs = []
+    rows, pairs = [["system", "measured", "published", "difference"]], []
     for name, value in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
         known = published.get(name, {}).get(metric)
-        beside = f"{'-':>10} {'-':>10}" if known is None else f"{known:>10.3f} {value - known:>+10.4f}"
-        lines.append(f"{name:<22} {value:>8.4f} {beside}")
+        beside = ["-", "-"] if known is None else [f"{known:.3f}", f"{value - known:+.4f}"]
+        rows.append([name, f"{value:.4f}", *beside])
         pairs += [] if known is None else [(value, known)]
+    lines = align_columns(rows, "lrrr")
     if len(pairs) > 1:
         tau = scipy.stats.kendalltau(*np.array(pairs).T).statistic
         lines.append(f"tau_b with the published scores of {len(pairs)} systems: {tau:.2f}")

@@ -34,6 +34,7 @@ from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEI
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
 from manycaps.installed_modules import advice_for, load, module_folders
 from manycaps.kit.base import is_in_house_form, no_such_path, reason_of, shown_value
+from manycaps.tables import align_columns
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
 N_DRAWN_REFERENCES = 5
@@ -194,25 +195,25 @@ def published_key(name: str, config: str | None, key: str | None = None) -> str:
 def report(agreement: Agreement, published: Mapping[str, float]) -> str:
     """Format the results beside the published values, with their intervals."""
     clusters = f"{100 * CONFIDENCE:.0f} % interval, {agreement.n_clusters:,} clusters"
-    lines = [f"{'':<12} {'measured':>9} {'published':>10} {'difference':>11}   {clusters}"]
+    rows = [["", "measured", "published", "difference", clusters]]
     for name, value in agreement.figures.items():
         if name.startswith("n_"):
-            lines.append(f"{name:<12} {value:>9}")
+            rows.append([name, str(value), "", "", ""])
             continue
         known = published.get(name)
-        beside = f"{'-':>10} {'-':>11}" if known is None else f"{known:>10.1f} {value - known:>+11.2f}"
-        lines.append(f"{name:<12} {value:>9.2f} {beside}   {_shown_interval(agreement.interval(name), '.2f')}")
-    return "\n".join(lines)
+        beside = ["-", "-"] if known is None else [f"{known:.1f}", f"{value - known:+.2f}"]
+        rows.append([name, f"{value:.2f}", *beside, _shown_interval(agreement.interval(name), ".2f")])
+    return "\n".join(align_columns(rows, "lrrrl"))
 
 
 def difference_report(first: Agreement, second: Agreement) -> str:
     """Format the differences of two metrics on the same rows, with their intervals and p-values."""
-    lines = [f"{'':<12} {'difference':>10} {'p':>9}   {100 * CONFIDENCE:.0f} % interval"]
+    rows = [["", "difference", "p", f"{100 * CONFIDENCE:.0f} % interval"]]
     for name in first.deviations:
         compared = difference(first, second, name)
         p_value = "-" if math.isnan(compared.p_value) else f"{compared.p_value:.2g}"
-        lines.append(f"{name:<12} {compared.value:>+10.2f} {p_value:>9}   {_shown_interval(compared.interval, '+.2f')}")
-    return "\n".join(lines)
+        rows.append([name, f"{compared.value:+.2f}", p_value, _shown_interval(compared.interval, "+.2f")])
+    return "\n".join(align_columns(rows, "lrrl"))
 
 
 def _shown_interval(ends: tuple[float, float], form: str) -> str:

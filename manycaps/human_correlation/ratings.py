@@ -26,7 +26,7 @@ from manycaps.human_correlation.correlation_options import RatingOptions
 from manycaps.kit.base import is_in_house_form, no_such_path, read_json, reason_of, shown_path, shown_value
 
 if TYPE_CHECKING:
-    from manycaps.comparison.table_formats import FormattedTable
+    from manycaps.tables import Table
 
 # Names of the columns that say what was rated; all others are scales.
 SYSTEM_COLUMNS, ROW_COLUMNS = ("system", "model"), (*ID_COLUMNS, "row")
@@ -105,7 +105,7 @@ class RatedSystems(NamedTuple):
         content: dict[str, Any] = finite({"notes": list(self.notes), "figures": [f._asdict() for f in self.figures]})
         return content
 
-    def tables(self) -> "list[FormattedTable]":
+    def tables(self) -> "list[Table]":
         """Return a table for each of systems and captions that are rated."""
         return [
             _table([figure for figure in self.figures if figure.over == over])
@@ -114,12 +114,12 @@ class RatedSystems(NamedTuple):
 
     def written(self, form: str) -> str:
         """Return the notes and the tables as "text", "md" or "latex"."""
-        from manycaps.comparison.table_formats import as_written
+        from manycaps.tables import write_table
 
         notes = ["\n".join(self.notes)] if self.notes and form != "latex" else []
         width = WIDTH if form == "text" else 10_000
         tables = [table._replace(caption=textwrap.fill(table.caption, width)) for table in self.tables()]
-        return "\n\n".join([*notes, *(as_written(table, form) for table in tables)])
+        return "\n\n".join([*notes, *(write_table(table, form) for table in tables)])
 
 
 def rated_systems(options: RatingOptions) -> RatedSystems:
@@ -389,9 +389,9 @@ def noise_limits(n: int) -> tuple[float, float]:
     return limits[0], limits[1]
 
 
-def _table(figures: Sequence[RatedNumber]) -> "FormattedTable":
+def _table(figures: Sequence[RatedNumber]) -> "Table":
     """Table of a row per number, and rho and tau_b with every scale."""
-    from manycaps.comparison.table_formats import Cell, FormattedTable
+    from manycaps.tables import Cell, Table
 
     first, scales = figures[0], list(dict.fromkeys(figure.scale for figure in figures))
     rows: dict[str, dict[str, RatedNumber]] = {}
@@ -418,7 +418,7 @@ def _table(figures: Sequence[RatedNumber]) -> "FormattedTable":
         caption = f"Over {first.n:,} captions {clusters}: {with_ratings}; marked: intervals without 0."
     header = [f"over {first.over}", *(text for scale in scales for text in (f"{scale}: rho", "tau_b"))]
     written = [[Cell(name), *(c for scale in scales for c in cells(of.get(scale)))] for name, of in rows.items()]
-    return FormattedTable(f"{caption} Below 0: the less of it, the better the rating.", header, written)
+    return Table(f"{caption} Below 0: the less of it, the better the rating.", header, written)
 
 
 def _shown(value: float, low: float, high: float) -> str:

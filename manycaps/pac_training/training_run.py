@@ -28,6 +28,7 @@ from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_loop import Training, TrainingRows
 from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
+from manycaps.tables import markdown_table
 
 STATE_NAME = "training_state.pt"
 
@@ -296,9 +297,8 @@ def export_checkpoint(
         "CLIP weights tuned by positive-augmented contrastive learning (Sarto et al., 2023). The licence is that of "
         "the weights\nit started from and of the data: state it here before you publish."
     )
-    rows = [f"| {key} | {value} |" for key, value in _flat(facts).items()]
-    table = "\n".join(["", "| | |", "|---|---|", *rows, ""])
-    write_text_atomically(folder / "README.md", model_card(folder.resolve().name, about) + table)
+    table = markdown_table([["", ""], *([key, str(value)] for key, value in _flat(facts).items())])
+    write_text_atomically(folder / "README.md", f"{model_card(folder.resolve().name, about)}\n{table}\n")
     return path
 
 

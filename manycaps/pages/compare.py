@@ -17,9 +17,9 @@ from manycaps.comparison.compared_systems import OUTPUT_NAMES, ComparedMetric
 from manycaps.comparison.comparison_tables import all_tables
 from manycaps.comparison.comparison_text import summaries
 from manycaps.comparison.systems import read_systems
-from manycaps.comparison.table_formats import as_written
 from manycaps.quickstart.comparison import sample_files
 from manycaps.quickstart.scenes import read_scenes
+from manycaps.tables import write_table
 
 from .form import UPLOAD_LIFE, Form, Page
 from .inputs import CaptionLimits, check_at_most, check_caption_limits, check_uploaded, uploaded_file
@@ -116,7 +116,7 @@ def compare_uploads(
     compared.save(report)
     # Names of files may hold marks of HTML.
     sentences = "\n".join(f"- {html.escape(sentence, quote=False)}" for sentence in summaries(compared))
-    tables = "\n\n".join(as_written(table, "md") for table in all_tables(compared))
+    tables = "\n\n".join(write_table(table, "md") for table in all_tables(compared))
     drawings = [means_of(metric_values) for metric_values in compared.metrics]
     return f"{sentences}\n\n{tables}", *drawings, report / OUTPUT_NAMES[0]
 

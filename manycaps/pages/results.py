@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import PIL.Image
 
+from manycaps.tables import markdown_table
+
 
 class Drawing(NamedTuple):
     """A picture and its text alternative."""
@@ -24,8 +26,8 @@ def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
     | `a` | 0.5000 | a share |
     """
     shown = ((key, meaning) for key, meaning in meanings.items() if key in result)
-    lines = [f"| `{key}` | {as_table_cell(result[key])} | {meaning} |" for key, meaning in shown]
-    return "\n".join(["| result | value | meaning |", "|:---|---:|:---|", *lines])
+    rows = ([f"`{key}`", as_table_cell(result[key]), meaning] for key, meaning in shown)
+    return markdown_table([["result", "value", "meaning"], *rows], [":---", "---:", ":---"])
 
 
 def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
@@ -44,9 +46,8 @@ def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
         return ""
     cells = [[as_table_cell(value) for value in values] for values in columns.values()]
     names = [html.escape(caption).replace("|", "&#124;") for caption in captions]
-    lines = [f"| {' | '.join(row)} |" for row in zip(names, *cells, strict=True)]
-    header = f"| candidate | {' | '.join(f'`{name}`' for name in columns)} |"
-    return "\n".join([header, f"|:---|{'---:|' * len(columns)}", *lines])
+    header = ["candidate", *(f"`{name}`" for name in columns)]
+    return markdown_table([header, *zip(names, *cells, strict=True)], [":---", *["---:"] * len(columns)])
 
 
 def as_table_cell(value: float) -> str:

@@ -28,6 +28,7 @@ from manycaps.kit.base import shown_path
 from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, made_folder, write_atomically, write_text_atomically
+from manycaps.tables import Cell, Table, align_columns, write_table
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -128,22 +129,15 @@ def compare_sample(files: Mapping[str, str], folder: pathlib.Path) -> str:
     return f"{command}\n\n{answer_text(comparison)}"
 
 
-def table_rows(results: SystemResults) -> list[list[str]]:
-    """Return the table as text, header first; the best value of a column has a star."""
-    best = {
-        i: choose(results[system][module][key] for system in results)
-        for i, (_, module, key, choose) in enumerate(COLUMNS)
-        if choose
-    }
-    rows = [["system", *(title for title, *_ in COLUMNS)]]
-    for system in results:
-        values = [results[system][module][key] for _, module, key, _ in COLUMNS]
-        cells = [
-            f"{value:.2g}" if COLUMNS[i][3] is None else f"{value:.3f}" + ("*" if best[i] == value else " ")
-            for i, value in enumerate(values)
-        ]
-        rows.append([system, *cells])
-    return rows
+def metrics_table(results: SystemResults) -> Table:
+    """Return the table of the metrics of the papers."""
+    columns = [("system", [Cell(system) for system in results])]
+    for title, module, key, choose in COLUMNS:
+        values = [by_module[module][key] for by_module in results.values()]
+        best = choose(values) if choose else None
+        columns.append((title, [Cell(f"{value:{'.3f' if choose else '.2g'}}", best == value) for value in values]))
+    titles, cells = zip(*columns, strict=True)
+    return Table("", titles, list(zip(*cells, strict=True)), align="l" + "r" * len(COLUMNS))
 
 
 def write_csv(path: pathlib.Path, results: SystemResults) -> None:
@@ -201,13 +195,6 @@ def reading(results: SystemResults) -> str:
     return "\n".join([*lines, f"Plain METEOR puts '{highest}' first."])
 
 
-def table_text(rows: list[list[str]]) -> str:
-    """Return a table in aligned columns."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    cells = ([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))] for row in rows)
-    return "\n".join("  ".join(row) for row in cells)
-
-
 class SystemsReport(NamedTuple):
     """Results by system, and what they say."""
 
@@ -232,7 +219,7 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: b
         f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system, compared with people's\n\n{answer}\n"
         "\nMetrics of the papers; *: the best\n"
         "excess: value minus its mean over splits, about 0 for human captions; p: test over all scenes\n"
-        f"\n{table_text(table_rows(results))}\n\n{reading(results)}\n"
+        f"\n{write_table(metrics_table(results), 'text')}\n\n{reading(results)}\n"
     )
     written = [output / "table.csv", output / "null_distributions.png"]
     write_csv(written[0], results)
@@ -258,9 +245,9 @@ def compare_image_metrics(output: pathlib.Path) -> SystemsReport:
 
     scenes = read_toy_scenes()
     scores = score_toy_scenes(scenes)
-    text = (
-        f"\n{len(scenes)} scenes of a made world with tiny-pac, a toy that knows only this world\n"
-        f"\n{table_text(toy_table(scores))}"
+    lines = align_columns(toy_table(scores), "lrrr")
+    text = "\n".join(
+        ["", f"{len(scenes)} scenes of a made world with tiny-pac, a toy that knows only this world", "", *lines]
     )
     files = [output / "made_world.csv", output / "made_world.png"]
     write_toy_csv(files[0], scenes, scores)

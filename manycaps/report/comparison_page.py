@@ -6,7 +6,6 @@ import html
 import importlib.util
 import itertools
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +21,10 @@ from manycaps.comparison.comparison_tables import (
     system_table,
 )
 from manycaps.comparison.comparison_text import comparison_methods, notes, shared_rows, summaries
-from manycaps.comparison.table_formats import Cell, FormattedTable, as_digits
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
-from manycaps.report.page_frame import as_caption_cell, as_document, as_figure, as_plot_section, as_table, picture_of
+from manycaps.report.page_frame import as_document, as_figure, as_plot_section, caption_cell, id_cell, picture_of
 from manycaps.report.parity_section import examples_section, parity_plots, parity_section
+from manycaps.tables import Cell, Table, as_digits, page_table, write_table
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
@@ -95,67 +94,27 @@ def _answer(comparison: SystemComparison) -> str:
 def comparison_tables(comparison: SystemComparison) -> str:
     """Return the sentences and tables of a comparison as HTML for a notebook, without a style of its own."""
     sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
-    tables = "".join(
-        f"<table><caption>{html.escape(table.caption.replace('marked:', 'bold:'))}</caption>"
-        f"<thead><tr>{''.join(f'<th>{html.escape(text)}</th>' for text in table.header)}</tr></thead>"
-        f"<tbody>{''.join(_plain_row(row) for row in table.rows)}</tbody></table>"
-        for table in all_tables(comparison)
-    )
-    return f"<ul>{sentences}</ul>{tables}"
+    return f"<ul>{sentences}</ul>{''.join(write_table(table, 'html') for table in all_tables(comparison))}"
 
 
-def _plain_row(cells: Sequence[Cell]) -> str:
-    texts = (f"<b>{html.escape(cell.text)}</b>" if cell.is_best else html.escape(cell.text) for cell in cells)
-    return f"<tr>{''.join(f'<td>{text}{_beside(cell)}</td>' for text, cell in zip(texts, cells, strict=True))}</tr>"
-
-
-def _beside(cell: Cell) -> str:
-    """What follows the text of a cell: the letters of worse systems, and the interval."""
-    above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
-    return f"{above} {html.escape(cell.interval)}".rstrip()
-
-
-def _table_section(name: str, title: str, table: FormattedTable) -> str:
+def _table_section(name: str, title: str, table: Table) -> str:
     """A table under its title; empty without rows."""
     if not table.rows:
         return ""
-    rows = "".join(
-        f"<tr>{_cell(first, 'th')}{''.join(_cell(cell, 'td') for cell in others)}</tr>" for first, *others in table.rows
-    )
     caption = html.escape(table.caption.replace("marked:", "star:"))
     return f"""<h2 id="{name}">{html.escape(title)}</h2>
 <p class="soft">{caption}</p>
-{as_table(title, _heading(table.header), rows, name)}"""
+{page_table(title, table._replace(caption=""), name, sorts=True)}"""
 
 
-def _heading(texts: Sequence[str], n_left: int = 1) -> str:
-    """Headings that sort the table, the first ones above text.
-
-    comparison.js sorts numbers by `data-sort` or `data-value`, the largest first, else by text.
-    """
-    kinds = [' class="left"'] * n_left + [""] * (len(texts) - n_left)
-    return "".join(
-        f'<th scope="col"{kind}><button type="button">{html.escape(text)}</button></th>'
-        for text, kind in zip(texts, kinds, strict=True)
-    )
-
-
-def _cell(cell: Cell, tag: str) -> str:
-    scope = ' scope="row"' if tag == "th" else ""
-    kind = ' class="best"' if cell.is_best else ""
-    value = "" if cell.value is None else f' data-value="{cell.value!r}"'
-    value += "" if cell.sort is None else f' data-sort="{cell.sort!r}"'
-    return f"<{tag}{scope}{value}><span{kind}>{html.escape(cell.text)}</span>{_beside(cell)}</{tag}>"
-
-
-def correlation_table(comparison: SystemComparison) -> FormattedTable:
+def correlation_table(comparison: SystemComparison) -> Table:
     """Return the rank correlations of the metrics."""
     titles = [compared.metric.title for compared in comparison.metrics]
     rows = [
         [Cell(title), *(Cell("not defined" if math.isnan(r) else f"{r:.2f}", value=float(r)) for r in row)]
         for title, row in zip(titles, comparison.correlations, strict=True)
     ]
-    return FormattedTable(
+    return Table(
         "Spearman's rank correlation of the values of all rows and systems. A metric that is better when lower has "
         "negative correlations with one that is better when higher, where both agree.",
         ["metric", *titles],
@@ -186,7 +145,7 @@ def _rows_section(comparison: SystemComparison, name: str) -> str:
     header += [baseline, name] if first.captions else []
     n_left = len(header)
     header += [compared.metric.title for compared in comparison.metrics]
-    body = "".join(_differing_row(comparison, name, row, has_images) for row in chosen)
+    table = Table("", header, [_differing_row(comparison, name, row, has_images) for row in chosen])
     title = f"Rows in which {name} and {baseline} differ most"
     anchor = f"rows-of-{comparison.systems.index(name)}"
     return f"""<h2 id="{anchor}">{html.escape(title)}</h2>
@@ -195,17 +154,17 @@ are larger. Scores of captions are green where {html.escape(name)} is better, or
 are green where the row's own test finds only {html.escape(baseline)} unlike people (p at most 0.05), orange where only
 {html.escape(name)} is. The rows that differ most by each metric come in turn, of either sign. A heading sorts the
 table.</p>
-{as_table(title, _heading(header, n_left), body, anchor, " rows")}"""
+{page_table(title, table, anchor, "rows", n_left=n_left, sorts=True)}"""
 
 
-def _differing_row(comparison: SystemComparison, name: str, row: int, has_images: bool) -> str:
+def _differing_row(comparison: SystemComparison, name: str, row: int, has_images: bool) -> list[Cell]:
     compared_row, baseline = comparison.rows[row], comparison.systems[0]
-    cells = [f'<th scope="row">{html.escape(compared_row.id)}</th>']
+    cells = [id_cell(compared_row)]
     if has_images:
-        cells.append(f"<td>{picture_of(compared_row)}</td>")
+        cells.append(Cell("", html=picture_of(compared_row)))
     if compared_row.references:
-        cells.append(as_caption_cell(compared_row.references))
-    cells += [as_caption_cell(compared_row.captions[side]) for side in (baseline, name) if compared_row.captions]
+        cells.append(caption_cell(compared_row.references))
+    cells += [caption_cell(compared_row.captions[side]) for side in (baseline, name) if compared_row.captions]
     for compared in comparison.metrics:
         mine, other = (float(compared.values[side][row]) for side in (name, baseline))
         difference = mine - other
@@ -213,8 +172,9 @@ def _differing_row(comparison: SystemComparison, name: str, row: int, has_images
         gain = compared.row_gain(name, baseline, row)
         kind += " nearer" if gain > 0 else " farther" if gain < 0 else ""
         sign = "+" if difference > 0 else ""
-        cells.append(f'<td data-value="{difference!r}"><span class="{kind}">{sign}{as_digits(difference)}</span></td>')
-    return f"<tr>{''.join(cells)}</tr>"
+        content = f'<span class="{kind}">{sign}{as_digits(difference)}</span>'
+        cells.append(Cell("", html=content, value=difference))
+    return cells
 
 
 def _methods_section(comparison: SystemComparison) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.comparison.table_formats import as_digits
 from manycaps.kit.parity_tails import shown_p_value
 from manycaps.report.inline_svg import MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
+from manycaps.tables import as_digits
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison

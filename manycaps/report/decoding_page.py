@@ -11,8 +11,9 @@ import matplotlib
 from manycaps.decoding.text import decoding_sentences, table
 from manycaps.kit.parity_tails import TAIL
 from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
-from manycaps.report.page_frame import as_document, as_plot_section, as_table
+from manycaps.report.page_frame import as_document, as_plot_section
 from manycaps.sampling.decoding_setting import Setting
+from manycaps.tables import Cell, Table, page_table
 
 if TYPE_CHECKING:
     from manycaps.decoding.run import ComparedSettings
@@ -43,14 +44,10 @@ def decoding_sections(compared: ComparedSettings) -> str:
     """Return sentences, table and curves as HTML."""
     sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in decoding_sentences(compared))
     header, *lines = table(compared)
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in cells)}</tr>'
-        for name, *cells in lines
-    )
+    settings = Table("", header, [list(map(Cell, line)) for line in lines])
     return (
         f'<h2 id="answer">Answer</h2><ul class="summary">{sentences}</ul>'
-        f"{as_table('Settings', head, body)}"
+        f"{page_table('Settings', settings)}"
         f"{as_plot_section(curves(compared))}"
     )
 

@@ -10,7 +10,8 @@ from manycaps.diversity.diversity_options import DiversityOptions
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
-from manycaps.report.page_frame import as_document, as_plot_section, as_report_number, as_table
+from manycaps.report.page_frame import as_document, as_plot_section, as_report_number
+from manycaps.tables import Cell, Table, align_columns, page_table
 
 
 class Column(NamedTuple):
@@ -161,10 +162,7 @@ def levels_text(figures: Mapping[str, Mapping[str, Any]]) -> str:
         for column in columns
         if column.key in first
     ]
-    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
-    )
+    return "\n".join(align_columns(lines, "l" + "r" * len(figures)))
 
 
 def as_plots(measured: MeasuredDiversity) -> list[Plot]:
@@ -237,24 +235,21 @@ def comparison_section(
     published: Mapping[str, Mapping[str, float]],
 ) -> str:
     """Return a section with a comparison table, the user's data sets first, and the meaning of its columns."""
-    head = "".join(f'<th scope="col">{html.escape(column.heading)}</th>' for column in columns)
-    rows = [_as_row(label, figures, columns, i) for i, (label, figures) in enumerate(measured.items())]
+    rows = [_row(label, figures, columns, i) for i, (label, figures) in enumerate(measured.items())]
     caption = "Measured data sets first, then published ones. A dash: not published." if published else "Measured."
-    rows += [_as_row(f"{label}, published", figures, columns, None) for label, figures in published.items()]
+    rows += [_row(f"{label}, published", figures, columns, None) for label, figures in published.items()]
+    kinds = ["measured"] * len(measured) + ["published"] * len(published)
+    table = Table(caption, ["Data set", *(column.heading for column in columns)], rows, row_kinds=kinds)
     meanings = "".join(
         f"<dt>{html.escape(column.heading)}</dt><dd>{html.escape(column.meaning)}</dd>" for column in columns
     )
-    table = as_table(
-        title, f'<th scope="col">Data set</th>{head}', "".join(rows), caption=f"<caption>{caption}</caption>\n"
-    )
     return f"""<h2 id="{name}">{html.escape(title)}</h2>
-{table}
+{page_table(title, table, n_left=0)}
 <details><summary>What the columns mean</summary><dl>{meanings}</dl></details>
 """
 
 
-def _as_row(label: str, figures: Mapping[str, float], columns: Sequence[Column], series: int | None) -> str:
+def _row(label: str, figures: Mapping[str, float], columns: Sequence[Column], series: int | None) -> list[Cell]:
     swatch = "" if series is None else f'<span class="swatch" style="background: var(--series-{series % 6})"></span>'
-    cells = "".join(f"<td>{as_report_number(figures.get(column.key), column.form)}</td>" for column in columns)
-    kind = "published" if series is None else "measured"
-    return f'<tr class="{kind}"><th scope="row">{swatch}{html.escape(label)}</th>{cells}</tr>'
+    cells = [Cell(as_report_number(figures.get(column.key), column.form)) for column in columns]
+    return [Cell("", html=f"{swatch}{html.escape(label)}"), *cells]

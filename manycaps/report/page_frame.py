@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from manycaps.caption_tables import CaptionRow
 from manycaps.comparison.systems import SystemRow
 from manycaps.report.inline_svg import Plot
+from manycaps.tables import Cell
 
 # Longer side of a thumbnail, in pixels.
 LONGEST = 160
@@ -62,20 +63,18 @@ def as_plot_section(plot: Plot) -> str:
     return f'<h2 id="{plot.name}">{html.escape(plot.title)}</h2>{as_figure(plot)}'
 
 
-def as_table(title: str, head: str, body: str, name: str = "", kind: str = "", caption: str = "") -> str:
-    """Return a table that scrolls by itself; the title is plain text, head, body and caption are HTML."""
-    identifier = f' id="table-{name}"' if name else ""
-    return f"""<div class="table{kind}" role="region" aria-label="{html.escape(title)}" tabindex="0"><table{identifier}>
-{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"""
-
-
-def as_caption_cell(captions: Sequence[str]) -> str:
+def caption_cell(captions: Sequence[str]) -> Cell:
     """Return a cell with a list of captions, each different one once, with how often it comes."""
     items = "".join(
         f"<li>{html.escape(caption)}{f' <b>({n} times)</b>' if n > 1 else ''}</li>"
         for caption, n in collections.Counter(captions).items()
     )
-    return f'<td class="captions"><ul>{items}</ul></td>'
+    return Cell("", html=f"<ul>{items}</ul>", kind="captions")
+
+
+def id_cell(row: SystemRow | CaptionRow, below: str = "") -> Cell:
+    """Return the cell of a row's id, with HTML below."""
+    return Cell("", html=f"{html.escape(row.id)}{below}")
 
 
 def picture_of(row: SystemRow | CaptionRow) -> str:

@@ -20,7 +20,8 @@ from manycaps.comparison.parity_text import (
 from manycaps.comparison.systems import SystemRow
 from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL
 from manycaps.report.inline_svg import INK, LINE_STYLES, SERIES, Plot, as_plot, mark_of, new_figure
-from manycaps.report.page_frame import as_caption_cell, as_figure, as_table, picture_of
+from manycaps.report.page_frame import as_figure, caption_cell, id_cell, picture_of
+from manycaps.tables import Table, page_table
 
 # Panels of histograms beside each other.
 N_PANELS = 3
@@ -177,13 +178,13 @@ def _place(parity: ComparedParity, system: SystemParity, kind: str) -> str:
 
 
 def _examples(title: str, anchor: str, examples: Sequence[CaptionExample], has_images: bool) -> str:
-    heads = "".join(f'<th scope="col" class="left">{text}</th>' for text in ("row", "captions", "people"))
-    body = "".join(_example(example, has_images) for example in examples)
-    table = as_table(title, heads, body, anchor, " rows examples")
+    rows = [
+        [
+            id_cell(example.row, f"<br>{picture_of(example.row)}" if has_images else ""),
+            caption_cell(example.captions),
+            caption_cell((example.row.references or [])[:MOST_REFERENCES]),
+        ]
+        for example in examples
+    ]
+    table = page_table(title, Table("", ["row", "captions", "people"], rows), anchor, "rows examples", n_left=3)
     return f'<h2 id="{anchor}">{html.escape(title)}</h2>\n{table}'
-
-
-def _example(example: CaptionExample, has_images: bool) -> str:
-    picture = f"<br>{picture_of(example.row)}" if has_images else ""
-    captions = as_caption_cell(example.captions) + as_caption_cell((example.row.references or [])[:MOST_REFERENCES])
-    return f'<tr><th scope="row">{html.escape(example.row.id)}{picture}</th>{captions}</tr>'

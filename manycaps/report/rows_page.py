@@ -6,8 +6,9 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from manycaps.report.page_frame import as_document, as_table, picture_of
+from manycaps.report.page_frame import as_document, picture_of
 from manycaps.rows.ordered import ShownCaption, ShownRow, weighted_mean
+from manycaps.tables import Cell, Table, page_table
 
 if TYPE_CHECKING:
     from manycaps.rows.chosen import ChosenRows
@@ -68,12 +69,14 @@ def _means(side: str, captions: Sequence[ShownCaption], metric: str) -> str:
 def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> str:
     _, nearest = marked_ends([caption.distance for caption in captions], DISTANCE_DIGITS)
     best, worst = marked_ends([caption.score for caption in captions], DIGITS)
-    rows = "".join(
-        _caption(caption, round(caption.distance, DISTANCE_DIGITS) == nearest, best, worst) for caption in captions
+    are_nearest = [round(caption.distance, DISTANCE_DIGITS) == nearest for caption in captions]
+    table = Table(
+        "",
+        ["caption", "distance", chosen.metric],
+        [_row(caption, near, best, worst) for caption, near in zip(captions, are_nearest, strict=True)],
+        row_kinds=["nearest-row" if near else "" for near in are_nearest],
     )
-    heads = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in ("distance", chosen.metric))
-    table = as_table(title, f'<th scope="col" class="left">caption</th>{heads}', rows)
-    return f"<h3>{html.escape(title)}</h3>\n{table}"
+    return f"<h3>{html.escape(title)}</h3>\n{page_table(title, table, n_heads=0)}"
 
 
 def marked_ends(values: Sequence[float], digits: int) -> tuple[float | None, float | None]:
@@ -88,14 +91,12 @@ def marked_ends(values: Sequence[float], digits: int) -> tuple[float | None, flo
     return (largest, smallest) if max(shown) > min(shown) else (None, None)
 
 
-def _caption(caption: ShownCaption, is_nearest: bool, best: float | None, worst: float | None) -> str:
+def _row(caption: ShownCaption, is_nearest: bool, best: float | None, worst: float | None) -> list[Cell]:
     marks = ['<span class="mark nearest">nearest to the mean</span>'] if is_nearest else []
     score = round(caption.score, DIGITS)
     marks += ['<span class="mark best">best</span>'] if score == best else []
     marks += ['<span class="mark worst">worst</span>'] if score == worst else []
     times = f" <b>({caption.n} times)</b>" if caption.n > 1 else ""
-    kind = ' class="nearest-row"' if is_nearest else ""
-    return (
-        f'<tr{kind}><td class="caption">{html.escape(caption.text)}{times}{"".join(marks)}</td>'
-        f"<td>{caption.distance:.{DISTANCE_DIGITS}f}</td><td>{score:.{DIGITS}f}</td></tr>"
-    )
+    text = f"{html.escape(caption.text)}{times}{''.join(marks)}"
+    numbers = [Cell(f"{caption.distance:.{DISTANCE_DIGITS}f}"), Cell(f"{score:.{DIGITS}f}")]
+    return [Cell("", html=text, kind="caption"), *numbers]

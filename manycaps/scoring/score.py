@@ -4,19 +4,16 @@ Light: the packages are imported when `score` is called, behind the processes th
 """
 
 import dataclasses
-import html
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from manycaps.command_options import Columns, Option, SplitName, check_options
+from manycaps.tables import Cell, Table, write_table
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000
-
-# Columns of a table of values.
-HEADER = ("metric", "value", "number")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,37 +124,14 @@ def values_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:
 
     >>> print(values_table({"trm": {"trm": 0.5, "n_rows": 2, "signature": "trm|"}}, "md"), end="")
     | metric | value | number |
-    |---|---|---|
+    |:---|:---|---:|
     | trm | trm | 0.5 |
     | trm | n_rows | 2 |
     """
     rows = [
-        (name, key, f"{value:.6g}" if isinstance(value, float) else str(value))
+        [Cell(name), Cell(key), Cell(f"{value:.6g}" if isinstance(value, float) else str(value))]
         for name, result in metrics.items()
         for key, value in result.items()
         if key != "signature"
     ]
-    return {"text": _text, "md": _markdown, "latex": _latex, "html": _html}[kind](rows)
-
-
-def _text(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(HEADER, *rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (HEADER, *rows))
-    return "".join(line.rstrip() + "\n" for line in lines)
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|", *lines]) + "\n"
-
-
-def _latex(rows: Sequence[Sequence[str]]) -> str:
-    cells = [" & ".join(cell.replace("_", r"\_") for cell in row) + r" \\" for row in (HEADER, *rows)]
-    lines = [r"\begin{tabular}{llr}", r"\toprule", cells[0], r"\midrule", *cells[1:], r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
-
-
-def _html(rows: Sequence[Sequence[str]]) -> str:
-    cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
-    header = "".join(f"<th>{name}</th>" for name in HEADER)
-    return "\n".join(["<table>", f"<tr>{header}</tr>", *(f"<tr>{line}</tr>" for line in cells), "</table>"]) + "\n"
+    return write_table(Table("", ["metric", "value", "number"], rows, align="llr"), kind) + "\n"

@@ -20,6 +20,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from manycaps.tables import markdown_table
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "manycaps" / "kit"
 REPAIR = "Run `make format`."
@@ -162,17 +164,16 @@ def module_table() -> str:
     # Imported when it is needed: a new module has its record by then.
     from manycaps.catalog import MODULES
 
-    rows = ["| module | compares | with | card |", "|---|---|---|---|"]
-    for record in MODULES.values():
-        card = f"[card](../{record.kind}/{record.slug}/README.md)"
-        rows.append(f"| `{record.slug}` | {record.compares} | {record.computes} | {card} |")
-    return "\n".join(rows)
+    rows = [
+        (f"`{record.slug}`", record.compares, record.computes, f"[card](../{record.kind}/{record.slug}/README.md)")
+        for record in MODULES.values()
+    ]
+    return document_table(("module", "compares", "with", "card"), rows)
 
 
-def table_lines(header: str, rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of Markdown, with its header given as its cells joined by `|`."""
-    lines = (re.sub(r"\|  (?=\|)", "| ", f"| {' | '.join(cells)} |") for cells in rows)
-    return "\n".join([f"| {header} |", "|" + "---|" * (header.count("|") + 1), *lines])
+def document_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of a document; an empty cell is one blank wide."""
+    return re.sub(r"\|  (?=\|)", "| ", markdown_table([header, *rows], ["---"] * len(header)))
 
 
 def as_cell(text: str) -> str:
@@ -192,13 +193,13 @@ def input_table(module: Any) -> str:
         default = "" if option.default is None else f"`{option.shown_default}`"
         at_load = "At load time only: " if option.at_load else ""
         rows.append((f"`{name}`", default, at_load + as_cell(option.meaning)))
-    return table_lines("input | default | meaning", rows)
+    return document_table(("input", "default", "meaning"), rows)
 
 
 def value_table(module: Any) -> str:
     """Return the table of a card: the values of a module's class."""
     rows = [(as_keys(value.keys), *map(as_cell, value[1:])) for value in module.VALUES]
-    return table_lines("key | range | better | meaning", rows)
+    return document_table(("key", "range", "better", "meaning"), rows)
 
 
 def sync_card(folder: pathlib.Path, check: bool) -> Iterator[str]:

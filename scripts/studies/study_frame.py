@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from manycaps.kit.base import shown_path
 from manycaps.saved_files import made_folder, write_text_atomically
+from manycaps.tables import markdown_line, markdown_table
 
 # A line of a table, as in the file.
 Line = Mapping[str, str]
@@ -115,9 +116,9 @@ def read_lines(path: pathlib.Path) -> list[Line]:
 
 def print_table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a table in Markdown, row by row as they come."""
-    print(f"| {' | '.join(head)} |\n{'|---' * len(head)}|", flush=True)
+    print(markdown_table([head]), flush=True)
     for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)
+        print(markdown_line(row), flush=True)
 
 
 def numbers(lines: Iterable[Line], column: str, **where: Any) -> list[float]:

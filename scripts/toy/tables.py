@@ -9,6 +9,7 @@ import numpy as np
 import scipy.stats
 
 from manycaps.saved_files import write_text_atomically
+from scripts.repository.sync_kit import document_table
 
 # Share of samples whose interval holds the true mean.
 CONFIDENCE = 0.95
@@ -83,7 +84,7 @@ def as_markdown(measurements: Measurements, plain: str) -> str:
             if name != plain:
                 cells = (_cell(_differences(measurements, name, plain, key), "+") for _, key in columns)
                 rows.append([f"{name} minus {plain}", *cells])
-        parts.append(f"### {title}\n\n{_table(rows)}")
+        parts.append(f"### {title}\n\n{document_table(rows[0], rows[1:])}\n")
     return "\n".join(parts)
 
 
@@ -97,7 +98,7 @@ def foil_table(measurements: Measurements) -> str:
                 shares = [_value(found, key + suffix) for found in by_seed]
                 error = f" ({np.std(shares, ddof=1) / np.sqrt(len(shares)):.1f})" if len(shares) > 1 else ""
                 rows[-1].append(f"{np.mean(shares):.1f}{error}")
-    return _table(rows)
+    return document_table(rows[0], rows[1:]) + "\n"
 
 
 def verdict(measurements: Measurements) -> str:
@@ -161,12 +162,6 @@ def _differences(measurements: Measurements, name: str, other: str, key: str) ->
 def _value(found: Mapping[str, float], key: str) -> float:
     """One measurement; NaN for a kind of foil that a few scenes may not have."""
     return found.get(key, float("nan"))
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as Markdown, the first of them the head."""
-    lines = ["|" + "".join(f" {cell} |" if cell else " |" for cell in row) for row in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 
 
 def _cell(values: Sequence[float], sign: str = "") -> str:

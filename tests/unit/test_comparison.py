@@ -11,9 +11,9 @@ from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.comparison_tables import system_table
 from manycaps.comparison.comparison_text import comparison_methods, notes, pair_summary, summaries
 from manycaps.comparison.systems import ScoredSystem, SystemRow, named_systems
-from manycaps.comparison.table_formats import Cell, FormattedTable, as_written
 from manycaps.functional import paired_test
 from manycaps.report.comparison_page import comparison_page, differing_rows
+from manycaps.tables import Cell, Table, write_table
 from tests.comparison_cases import NAMES, comparison, scored
 from tests.refusals import assert_refused, refusals
 
@@ -148,7 +148,7 @@ def test_systems_of_different_sizes_are_not_ranked_by_sets():
 
 
 def test_text_table():
-    written = as_written(system_table(comparison()), "text")
+    written = write_table(system_table(comparison()), "text")
     header, *lines = written.split("\n")[2:]
     assert header.split() == "system TRM-METEOR excess p people METEOR".split()
     assert sum(line.count("*") for line in lines) == 2
@@ -159,7 +159,7 @@ def test_text_table():
 
 
 def test_markdown_table():
-    lines = as_written(system_table(comparison()), "md").split("\n")[2:]
+    lines = write_table(system_table(comparison()), "md").split("\n")[2:]
     assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
     assert len({line.count("|") for line in lines}) == 1
     assert "&lt;b> & 'q'" in lines[3]
@@ -177,7 +177,7 @@ def test_systems_with_one_mean_are_both_the_best():
 
 def test_latex_has_minus_signs_in_numbers_alone():
     cells = [Cell("a gpt-4 -2"), Cell("-0.020"), Cell("[-0.1, -1.5e-05]"), Cell("1e-05"), Cell("21/0/9")]
-    line = as_written(FormattedTable("", [], [cells]), "latex").split("\n")[9]
+    line = write_table(Table("", [], [cells]), "latex").split("\n")[4]
     assert line.strip() == r"a gpt-4 -2 & $-$0.020 & [$-$0.1, $-$1.5e-05] & 1e-05 & 21/0/9 \\"
 
 

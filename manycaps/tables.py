@@ -1,0 +1,302 @@
+"""Numbers and tables as they are printed: in a terminal, in Markdown, in LaTeX, in a notebook and on a page.
+
+Every table of the package is written here. `write_table` takes a table; what is more than a table, such as a line of
+text between two of them, is aligned by `align_columns`, and `markdown_table` takes rows of texts.
+"""
+
+import html
+import math
+import re
+import string
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+# Letters of systems in tables, where there are no more of them.
+LETTERS = "abcdefghijklmnop"
+
+# How a terminal writes the letters, or the number, of systems above the line.
+SUPERSCRIPTS = str.maketrans(LETTERS + string.digits, "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+# Special characters of LaTeX, and their escapes.
+LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    **{sign: "\\" + sign for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+# Cells of numbers alone, and the sign of one, which is no hyphen in print.
+NUMBERS = re.compile(r"[-+.,e\d\s\[\]]+")
+MINUS = re.compile(r"(?<!\w)-(?=\d)")
+
+
+def as_digits(value: float) -> str:
+    """Format a number with three decimals, or three significant digits where it is small.
+
+    >>> as_digits(0.12345), as_digits(0.00012345), as_digits(0.0), as_digits(float("nan"))
+    ('0.123', '0.000123', '0', 'not defined')
+    """
+    if math.isnan(value):
+        return "not defined"
+    if value == 0:
+        return "0"
+    return f"{value:.3f}" if abs(value) >= 0.01 else f"{value:.3g}"
+
+
+def as_interval(low: float, high: float) -> str:
+    """Format an interval as `as_digits`, its ends rounded outwards.
+
+    >>> as_interval(0.1231, 0.1239), as_interval(-0.12345, 0.000061234), as_interval(0.25, math.inf)
+    ('[0.123, 0.124]', '[-0.124, 6.13e-05]', '[0.250, inf]')
+    """
+    return f"[{_outwards(low, math.floor)}, {_outwards(high, math.ceil)}]"
+
+
+def _outwards(end: float, whole: Callable[[float], int]) -> str:
+    if not math.isfinite(end) or end == 0:
+        return as_digits(end)
+    decimals = 3 if abs(end) >= 0.01 else 2 - math.floor(math.log10(abs(end)))
+    # 1e-6 of the last digit is the rounding of a float.
+    inwards = 1e-6 if whole is math.floor else -1e-6
+    return as_digits(whole(end * 10**decimals + inwards) / 10**decimals)
+
+
+def column_form(values: Collection[float]) -> Callable[[float], str]:
+    """Return what formats the numbers of a column with equally many decimals: three, or more where all are small.
+
+    >>> [column_form([0.5251, 1.7e-9])(value) for value in (0.5251, 1.7e-9)], column_form([0.00012, 0.0])(0.00012)
+    (['0.525', '0.000'], '0.000120')
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    decimals = 3 if largest >= 0.01 or largest == 0 else 2 - math.floor(math.log10(largest))
+    return lambda value: "not defined" if math.isnan(value) else f"{value:.{decimals}f}"
+
+
+class Cell(NamedTuple):
+    """Content of a cell of a table."""
+
+    text: str
+    is_best: bool = False
+    letters: str = ""
+    # The number in full precision, and another one to sort by: an excess by its distance from 0.
+    value: float | None = None
+    sort: float | None = None
+    # Its interval, as it is printed.
+    interval: str = ""
+    # On a page: HTML in place of the text, and the class of the cell.
+    html: str = ""
+    kind: str = ""
+
+
+def number_cell(
+    value: float, form: Callable[[float], str] = as_digits, is_best: bool = False, letters: str = "", interval: str = ""
+) -> Cell:
+    """Return the cell of a number."""
+    return Cell(form(value), is_best, letters, value, interval=interval)
+
+
+class Table(NamedTuple):
+    """A table of any format."""
+
+    # May be empty; "marked:" in it becomes the mark of the format.
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    # Of the label in LaTeX.
+    name: str = "systems"
+    # A letter for each column, "l" or "r"; empty: to the left, and in LaTeX by what a column holds.
+    align: str = ""
+    # Classes of the rows on a page; empty: none has any.
+    row_kinds: Sequence[str] = ()
+
+
+def write_table(table: Table, form: str) -> str:
+    """Write a table as "text", "md", "latex" or "html", without a line feed at its end.
+
+    >>> table = Table("", ["metric", "value"], [[Cell("a_b"), Cell("0.5", True)], [Cell("c"), Cell("12")]], align="lr")
+    >>> print(write_table(table, "text"))
+    metric  value
+    a_b      0.5*
+    c        12
+    >>> print(write_table(table, "md"))
+    | metric | value |
+    |:---|---:|
+    | a_b | **0.5** |
+    | c | 12 |
+    """
+    return {"text": _text, "md": _markdown, "latex": _latex, "html": _html}[form](table)
+
+
+def align_columns(rows: Sequence[Sequence[str]], align: str = "") -> list[str]:
+    """Return the lines of rows of texts in columns, two blanks apart; `align` is as in `Table`.
+
+    >>> align_columns([["", "share"], ["base", "5 %"]], "lr")
+    ['      share', 'base    5 %']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    justify = [{"l": str.ljust, "r": str.rjust}[letter] for letter in align or "l" * len(widths)]
+    return [
+        "  ".join(put(text, width) for put, text, width in zip(justify, row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def markdown_table(rows: Sequence[Sequence[str]], rules: Sequence[str] = ()) -> str:
+    """Return a table in Markdown, the first row its head; `rules` stand below the columns of the head.
+
+    >>> print(markdown_table([["key", "n"], ["a", "1"]], [":---", "---:"]))
+    | key | n |
+    |:---|---:|
+    | a | 1 |
+    """
+    head, *lines = map(markdown_line, rows)
+    return "\n".join([head, f"|{'|'.join(rules or [' --- '] * len(rows[0]))}|", *lines])
+
+
+def markdown_line(cells: Iterable[str]) -> str:
+    """Return a line of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(table: Table) -> str:
+    letters = table.align or "l" * len(table.header)
+    columns = []
+    for title, letter, *cells in zip(table.header, letters, *table.rows, strict=True):
+        # In a column that is aligned to the right, a blank stands for the star that a cell does not have.
+        blank = " " * (letter == "r" and any(cell.is_best for cell in cells))
+        texts = [cell.text + ("*" if cell.is_best else blank) + cell.letters.translate(SUPERSCRIPTS) for cell in cells]
+        if not table.align:  # tables of systems leave room for the blank before an interval in every column
+            texts = [f"{text} {cell.interval}" for text, cell in zip(texts, cells, strict=True)]
+        columns.append([title, *texts])
+    caption = [table.caption.replace("marked:", "*:"), ""] if table.caption else []
+    return "\n".join([*caption, *align_columns(list(zip(*columns, strict=True)), letters)])
+
+
+def _markdown(table: Table) -> str:
+    def written(cell: Cell) -> str:
+        text = cell.text.replace("|", "\\|").replace("<", "&lt;")
+        above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
+        return f"{f'**{text}**' if cell.is_best else text}{above} {cell.interval}".rstrip()
+
+    caption = [table.caption.replace("marked:", "bold:"), ""] if table.caption else []
+    rows = [[written(cell) for cell in row] for row in table.rows]
+    rules = [{"l": ":---", "r": "---:"}[letter] for letter in table.align]
+    return "\n".join([*caption, markdown_table([table.header, *rows], rules)])
+
+
+def _latex(table: Table) -> str:
+    """With a caption the whole table, without one its lines alone."""
+
+    def written(cell: Cell) -> str:
+        text = with_minus(cell.text)
+        return (rf"\textbf{{{text}}}" if cell.is_best else text) + (f"$^{{{cell.letters}}}$" if cell.letters else "")
+
+    def with_minus(text: str) -> str:
+        return MINUS.sub("$-$", escape_latex(text)) if NUMBERS.fullmatch(text) else escape_latex(text)
+
+    # Columns of numbers are aligned to the right.
+    letters = table.align or "".join(
+        "r" if any(cell.value is not None for cell in column) else "l" for column in zip(*table.rows, strict=True)
+    )
+    lines = [r"\toprule", " & ".join(map(escape_latex, table.header)) + r" \\", r"\midrule"]
+    for row in table.rows:
+        lines.append(" & ".join(map(written, row)) + r" \\")
+        # Intervals are on a line of their own: beside the values they would make a table too wide for a page.
+        if any(cell.interval for cell in row):
+            intervals = (rf"{{\scriptsize {with_minus(cell.interval)}}}" if cell.interval else "" for cell in row)
+            lines.append(" & ".join(intervals) + r" \\[2pt]")
+    lines.append(r"\bottomrule")
+    opening, closing = rf"\begin{{tabular}}{{{letters}}}", r"\end{tabular}"
+    if not table.caption:
+        return "\n".join([opening, *lines, closing])
+    caption = escape_latex(table.caption.replace("marked:", "bold:"))
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs}",
+            r"\begin{table}",
+            rf"  \caption{{{caption}}}",
+            rf"  \label{{tab:{table.name}}}",
+            r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            f"  {opening}",
+            *(f"    {line}" for line in lines),
+            f"  {closing}",
+            r"\end{table}",
+        ]
+    )
+
+
+def escape_latex(text: str) -> str:
+    r"""Write text for LaTeX.
+
+    >>> escape_latex("50% of a_b")
+    '50\\% of a\\_b'
+    """
+    return "".join(LATEX_SIGNS.get(sign, sign) for sign in text)
+
+
+def _html(table: Table) -> str:
+    """As a notebook shows it, without a style of its own."""
+    caption = f"<caption>{html.escape(table.caption.replace('marked:', 'bold:'))}</caption>" if table.caption else ""
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in table.header)
+    rows = ("".join(f"<td>{_html_cell(cell, '<b>{}</b>', '{}')}</td>" for cell in row) for row in table.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def page_table(
+    title: str,
+    table: Table,
+    anchor: str = "",
+    kind: str = "",
+    *,
+    n_left: int = 1,
+    n_heads: int = 1,
+    sorts: bool = False,
+) -> str:
+    """Return a table of a page, which scrolls by itself.
+
+    Args:
+        title: what a screen reader calls it.
+        table: its caption, if it has one, stands inside it.
+        anchor: the table is `table-ANCHOR`.
+        kind: further class of the frame.
+        n_left: columns above which the heading is aligned to the left.
+        n_heads: columns of each row that are its heading.
+        sorts: whether a heading is a button that sorts the table, by comparison.js: numbers by `data-sort` or
+            `data-value`, the largest first, else by text.
+    """
+    button = '<button type="button">{}</button>' if sorts else "{}"
+    head = "".join(
+        f'<th scope="col"{_class("left" if i < n_left else "")}>{button.format(html.escape(text))}</th>'
+        for i, text in enumerate(table.header)
+    )
+    body = ""
+    for kind_of_row, row in zip(table.row_kinds or [""] * len(table.rows), table.rows, strict=True):
+        cells = (_page_cell(cell, 'th scope="row"' if i < n_heads else "td") for i, cell in enumerate(row))
+        body += f"<tr{_class(kind_of_row)}>{''.join(cells)}</tr>"
+    caption = f"<caption>{html.escape(table.caption.replace('marked:', 'star:'))}</caption>\n" if table.caption else ""
+    frame = f'class="table{kind and f" {kind}"}" role="region" aria-label="{html.escape(title)}" tabindex="0"'
+    identifier = f' id="table-{anchor}"' if anchor else ""
+    return f"""<div {frame}><table{identifier}>
+{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"""
+
+
+def _page_cell(cell: Cell, opening: str) -> str:
+    value = "" if cell.value is None else f' data-value="{cell.value!r}"'
+    value += "" if cell.sort is None else f' data-sort="{cell.sort!r}"'
+    content = _html_cell(cell, '<span class="best">{}</span>', "<span>{}</span>")
+    return f"<{opening}{_class(cell.kind)}{value}>{content}</{opening[:2]}>"
+
+
+def _html_cell(cell: Cell, best: str, other: str) -> str:
+    """Content of a cell: the text in a frame, the letters of worse systems, and the interval."""
+    above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
+    text = cell.html or (best if cell.is_best else other).format(html.escape(cell.text))
+    return f"{text}{above} {html.escape(cell.interval)}".rstrip()
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
