@@ -120,7 +120,7 @@ def write_table(table: Table, form: str) -> str:
     >>> print(write_table(table, "text"))
     metric  value
     a_b      0.5*
-    c        12
+    c         12
     >>> print(write_table(table, "md"))
     | metric | value |
     |:---|---:|

@@ -220,7 +220,7 @@ def test_activitynet_foil_by_the_command(activitynet, capsys, more, published):
     status, printed = run(capsys, *common, "--data", activitynet, *more)
     assert status == 0, printed.err
     assert f" {published} " in printed.out
-    assert "n_rows               2" in printed.out
+    assert "n_rows           2" in printed.out
 
 
 def test_foil_sentences_stand_beside_right_ones(activitynet):
