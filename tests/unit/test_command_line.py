@@ -310,20 +310,22 @@ BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
         ("utf-8", "doctor --caf\u00e9\U0001f382", 2),
     ],
 )
-def test_every_command_prints_in_encodings_that_lack_characters(encoding, line, status, tmp_path):
+def test_every_command_prints_in_encodings_that_lack_characters(encoding, line, status, tmp_path, monkeypatch):
     rows = [
         {"id": f"\U0001f382{i}", "captions": ["\U0001f382 a dog", "caf\u00e9 \u4e16", f"a cat {i}"]} for i in range(20)
     ]
     for name in ("mine", "people"):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "manycaps", *line.split()],
-        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        cwd=tmp_path,
-    )
-    printed = (done.stdout + done.stderr).decode(encoding)
-    assert done.returncode == status, printed
+    monkeypatch.chdir(tmp_path)
+    written = io.BytesIO()
+    for stream in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, stream, io.TextIOWrapper(written, encoding, write_through=True))
+    try:
+        ended = main(line.split())
+    except SystemExit as end:
+        ended = end.code
+    printed = written.getvalue().decode(encoding)
+    assert ended == status, printed
     assert "Internal error" not in printed
     assert "Traceback" not in printed
     assert ("\U0001f382" if encoding == "utf-8" else r"\U0001f382") in printed
@@ -355,12 +357,12 @@ def test_a_closed_output_is_no_traceback(line, streams, status):
 
 
 def test_a_message_that_nobody_reads_ends_no_command(tmp_path):
-    (tmp_path / "rows.json").write_text('[{"id": 1, "predictions": ["a dog"], "references": ["a dog", "dogs"]}]')
-    call = [sys.executable, "-m", "manycaps", "score", "-m", "bleu_rouge", "-i", "rows.json", "-o", "out"]
+    (tmp_path / "rows.json").write_text('[{"id": 1, "captions": ["a dog", "dogs"]}]')
+    call = [sys.executable, "-m", "manycaps", "count-document-frequency", "rows.json", "--output", "out.json"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(call, stdout=subprocess.PIPE, stderr=full, text=True, cwd=tmp_path)
+        done = subprocess.run([*call, "--column", "captions"], stderr=full, cwd=tmp_path)
     assert done.returncode == 0
-    assert json.loads(done.stdout)["n_rows"] == 1
+    assert json.loads((tmp_path / "out.json").read_text())["n_documents"] == 1
 
 
 # The doctor: each check on a machine that lacks what it looks for.

@@ -69,7 +69,7 @@ def serving(answer):
     handler = type("Handler", (http.server.BaseHTTPRequestHandler,), {"log_message": lambda *_: None})
     handler.do_POST = lambda request: server.handle(request)
     with http.server.ThreadingHTTPServer(("localhost", 0), handler) as listening:
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        threading.Thread(target=listening.serve_forever, args=[0.01], daemon=True).start()
         server.url = f"http://localhost:{listening.server_port}/v1"
         yield server
         listening.shutdown()
@@ -154,7 +154,7 @@ def test_an_image_is_sent_with_its_pixels(tmp_path):
 
 def slow(body, number):
     if number == 1:
-        time.sleep(1.5)
+        time.sleep(0.6)
     return echo(body)
 
 
@@ -170,9 +170,10 @@ ONCE = {
 
 
 @pytest.mark.parametrize("fault", ONCE)
-def test_a_fault_that_passes_loses_nothing(tmp_path, fault):
+def test_a_fault_that_passes_loses_nothing(tmp_path, monkeypatch, fault):
+    monkeypatch.setattr("manycaps.sampling.server_requests.FIRST_PAUSE", 0.01)
     with serving(ONCE[fault]) as server:
-        timeout = 0.7 if fault == "slow" else 5.0
+        timeout = 0.4 if fault == "slow" else 5.0
         check_whole(rows_of(options_for(server.url, tmp_path, timeout=timeout)))
 
 
@@ -230,8 +231,8 @@ FAULTS = {
     "large_number": (json_body("9" * 10_000), "no JSON in "),
     "filtered": (json_body(FILTERED), "no text in "),
     "closed": (lambda *_: None, "Response payload is not completed"),
-    "slow": (lambda *_: time.sleep(2), r"no whole answer within 0\.6 s"),
-    "drips": (dripping, r"no whole answer within 0\.6 s .* after 1 retry"),
+    "slow": (lambda *_: time.sleep(1), r"no whole answer within 0\.3 s"),
+    "drips": (dripping, r"no whole answer within 0\.3 s .* after 1 retry"),
     "endless": (json_body(ENDLESS), "an answer of more than 16,777,216 bytes for row"),
     "bomb": (gzipped(gzip.compress(b" " * (1 << 26))), "an answer of more than 16,777,216 bytes for row"),
     "no_gzip": (gzipped("no gzip"), "an answer that cannot be decompressed"),
@@ -245,7 +246,7 @@ def test_a_fault_that_stays_is_named_in_bounded_time_and_memory(tmp_path, monkey
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr("manycaps.sampling.server_requests.FIRST_PAUSE", 0.01)
     answer, got = FAULTS[fault]
-    timeout = "0.6" if fault in ("slow", "drips") else "20"
+    timeout = "0.3" if fault in ("slow", "drips") else "20"
     save_prompts(tmp_path / "prompts.jsonl", 2)
     with serving(answer) as server:
         line = ["sample", "--url", server.url, "--model", "m", str(tmp_path / "prompts.jsonl"), "--retries", "1"]
