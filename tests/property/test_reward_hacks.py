@@ -7,11 +7,11 @@ from manycaps.rewards import EnergyReward
 from scripts.toy.scenes import draw_scene
 from scripts.toy.speakers import Speaker, draw_captions
 
-N_ROWS, N_CANDIDATES, N_REFERENCES = 200, 4, 5
+N_ROWS, N_CANDIDATES, N_REFERENCES = 80, 4, 5
 
 
 def people():
-    """Captions of 200 scenes by people: candidates, and references."""
+    """Captions of scenes by people: candidates, and references."""
     rng = np.random.default_rng(11)
     scenes = [draw_scene(rng) for _ in range(N_ROWS)]
     captions = [draw_captions(Speaker(), scene, N_CANDIDATES + N_REFERENCES, rng) for scene in scenes]
