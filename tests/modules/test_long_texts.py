@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import tqdm
 
 from manycaps.catalog import MODULES, SENTENCE_ENCODER
 from manycaps.command_line import main
@@ -117,16 +118,21 @@ def files(tmp_path_factory):
     ]
 
 
-def warns_once(capsys):
+def warns_once(printed):
     """Whether a command has said in one line that texts were not read to their end."""
-    lines = [line for line in re.split(r"[\r\n]", capsys.readouterr().err) if "long_texts: " in line]
+    lines = [line for line in re.split(r"[\r\n]", printed) if "long_texts: " in line]
     return len(lines) == 1 and bool(re.search(UNREAD.removeprefix("^"), lines[0]))
 
 
-def test_compare_warns_once_and_counts_by_system(files, model, tmp_path, capsys):
+def test_compare_warns_once_and_counts_by_system(files, model, tmp_path, capsys, monkeypatch):
+    begin = tqdm.tqdm.__init__
+    monkeypatch.setattr(tqdm.tqdm, "__init__", lambda bar, *given, **how: begin(bar, *given, **how | {"delay": 0}))
     command = ["compare", *files, "--encoder", model, "--device", "cpu", "-m", "trm_bert"]
     assert not main([*command, "-o", str(tmp_path / "report")])
-    assert warns_once(capsys)
+    printed = capsys.readouterr().err
+    assert warns_once(printed)
+    # What takes longest has a bar.
+    assert "embedding captions: 100%" in printed
     counts = json.loads((tmp_path / "report" / "comparison.json").read_text())["n_truncated"]
     assert counts == {"long": {"human_parity": 3, "trm_bert": 3}, "short": {"human_parity": 2, "trm_bert": 2}}
     assert not main([*command, "--long-texts", "window", "-o", str(tmp_path / "windows")])
@@ -138,7 +144,7 @@ def test_compare_warns_once_and_counts_by_system(files, model, tmp_path, capsys)
 def test_score_adds_the_counts_of_its_parts_and_warns_once(files, model, tmp_path, capsys):
     command = ["score", "-i", files[0], "-m", "human_parity,trm_bert", f"--option=encoder={model}"]
     main([*command, "--part-size", "0.0001", "-o", str(tmp_path / "scores")])
-    assert warns_once(capsys)
+    assert warns_once(capsys.readouterr().err)
     metrics = json.loads((tmp_path / "scores" / "summary.json").read_text())["metrics"]
     assert {name: result["n_truncated"] for name, result in metrics.items()} == dict.fromkeys(metrics, 3)
 
@@ -154,6 +160,6 @@ def test_rows_and_diversity_warn_and_read_windows(command, files, model, tmp_pat
         line = [name, files[0], *rest, "--encoder", model, "--output", str(page), "--long-texts", how]
         main(line)
         if how == "truncate":
-            assert warns_once(capsys)
+            assert warns_once(capsys.readouterr().err)
         pages.append(page.read_text(encoding="utf-8"))
     assert pages[0] != pages[1]

@@ -212,7 +212,7 @@ FAULTS = {
     "long_wait": (sent(429, "a/b", "", {"Retry-After-Ms": "x", "Retry-After": "1000"}), "status 429, and .* 1,000 s"),
     "down": (sent(500, "text/plain", "oops"), r"status 500 \(oops\) for row 'q0' after 1 retry"),
     "escapes": (sent(500, "text/plain", "\x1b[31mred\u202e"), r"status 500 \(\[31mred\) for row"),
-    "wrong_key": (sent(401, "text/plain", f"wrong key {KEY}"), "status 401"),
+    "wrong_key": (sent(401, "text/plain", f"wrong key {KEY}"), "status 401(?! after)"),
     "unknown_model": (sent(404, "text/plain", f"no model {KEY}"), r"status 404 \(no model \*\*\*\)"),
     "encoded_key": (sent(500, "text/plain", base64.b64encode(f"Bearer {KEY}".encode()).decode()), r".*\(\*\*\*\)"),
     "redirect": (
