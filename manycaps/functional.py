@@ -9,7 +9,17 @@ from .comparison.paired_tests import CorpusBleuTest, PairedTest, holm_p_values, 
 from .kit.caption_sets import combined_p_value, harmonic_mean_p
 from .kit.caption_wording import HumanWording, human_wording
 from .kit.clip_scores import pac_s, ref_pac_s
-from .kit.diversity_sets import compression_ratio, div_n, mbleu, self_bleu, self_cider, unique_share, vendi_score
+from .kit.diversity_sets import (
+    compression_ratio,
+    distinct_k,
+    div_n,
+    mbleu,
+    self_bleu,
+    self_cider,
+    unique_share,
+    utility_k,
+    vendi_score,
+)
 from .kit.kernel_tests import (
     cmmd,
     frechet_p_values,
@@ -26,6 +36,7 @@ from .kit.kernel_tests import (
 from .kit.meteor15_scores import meteor15
 from .kit.meteor_nltk import Lexicon, meteor, meteor_distances
 from .kit.ngram_scores import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l
+from .kit.novel_ngrams import novelty
 from .kit.object_words import chair
 from .kit.parity_tails import ParityPlan
 from .kit.parity_tests import (
@@ -80,13 +91,16 @@ __all__ = [  # noqa: RUF022
     # Two sets of features.
     "cmmd",
     "kid",
-    # Diversity of sets.
+    # Diversity of sets, and what is novel in them.
     "compression_ratio",
+    "distinct_k",
     "div_n",
     "mbleu",
+    "novelty",
     "self_bleu",
     "self_cider",
     "unique_share",
+    "utility_k",
     "vendi_score",
     # Human parity.
     "HumanGaps",

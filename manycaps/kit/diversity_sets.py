@@ -291,6 +291,71 @@ def answer_values(class_sizes: Sequence[int], k: int) -> tuple[float, float]:
     return math.fsum(are_new), math.fsum(map(float.__mul__, weights, are_new)) / math.fsum(weights)
 
 
+@plain_arguments
+def distinct_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
+    """distinct_k of each set: the expected number of different answers among k of its texts (Zhang et al. 2025).
+
+    The mean, over all choices of k of the n texts, of their number of classes (https://arxiv.org/abs/2504.05228,
+    section 3). Texts that are equivalent to the same text are of one class.
+
+    Args:
+        equivalent: n_sets symmetric boolean arrays, shape (n, n), which may differ in n: whether two texts say the
+            same, for example `distances <= 0.2`.
+        k: number of texts, 1 to the smallest n.
+
+    Returns:
+        float64 array, shape (n_sets,), 1 (all the same) to k (all different).
+
+    Raises:
+        TypeError: k is not a whole number, or an array does not hold bools.
+        ValueError: another shape, or a k out of range.
+
+    >>> distinct_k([np.eye(3, dtype=bool), np.ones((3, 3), dtype=bool)], 2).tolist()
+    [2.0, 1.0]
+    """
+    sizes = _checked_classes(equivalent, k)
+    return np.array([answer_values(row, k)[0] for row in sizes])
+
+
+@plain_arguments
+def utility_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
+    """utility_k of each set: what k of its texts give to a reader whom repetition tires (Zhang et al. 2025).
+
+    (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) [text i says something new] with the patience p = 0.8, mean over
+    all ordered choices of k texts (https://arxiv.org/abs/2504.05228, section 3).
+
+    Args:
+        equivalent: as `distinct_k`.
+        k: as `distinct_k`.
+
+    Returns:
+        float64 array, shape (n_sets,), above 0 (all the same) to 1 (all different).
+
+    Raises:
+        TypeError, ValueError: as `distinct_k`.
+
+    >>> utility_k([np.eye(3, dtype=bool), np.ones((3, 3), dtype=bool)], 2).round(4).tolist()
+    [1.0, 0.5556]
+    """
+    sizes = _checked_classes(equivalent, k)
+    return np.array([answer_values(row, k)[1] for row in sizes])
+
+
+def _checked_classes(equivalent: Sequence[npt.ArrayLike], k: int) -> list[list[int]]:
+    """Sizes of the classes of each set, whose arrays are checked."""
+    check_whole_number("k", k, 1)
+    arrays = [np.asarray(row) for row in equivalent]
+    for i, array in enumerate(arrays):
+        if array.dtype != bool:
+            raise TypeError(f"equivalent[{i}]: expected bools, got {array.dtype}. Compare distances: distances <= 0.2.")
+        if array.ndim != 2 or array.shape != array.T.shape or len(array) < k or (array != array.T).any():
+            raise ValueError(
+                f"equivalent[{i}]: expected a symmetric array of shape (n, n) with n of at least k={k}, got shape "
+                f"{array.shape}. Give one array for each set of texts."
+            )
+    return [class_sizes(array) for array in arrays]
+
+
 def class_sizes(are_equivalent: np.ndarray) -> list[int]:
     """Return the sizes of the connected components of a symmetric boolean array, shape (n, n).
 

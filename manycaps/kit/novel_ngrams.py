@@ -21,6 +21,8 @@ from .base import (
     Floats,
     Ints,
     TokenList,
+    TokenRows,
+    as_token_rows,
     check_caption,
     is_regular_file,
     no_such_path,
@@ -97,6 +99,39 @@ def caption_novelty(
             n_ngrams[:, order - 1] = np.bincount(of_captions, minlength=len(captions))
             n_novel[:, order - 1] = np.bincount(of_captions[~occurs], minlength=len(captions))
     return NoveltyCounts(~wholes.elsewhere(sought.wholes(), rows), n_novel, n_ngrams, longest)
+
+
+def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = False) -> dict[str, float]:
+    """Say what of texts does not occur in training captions: whole texts, n-grams, and the longest copied run.
+
+    The share of novel captions is that of Dai et al. (2017, https://arxiv.org/abs/1703.06029).
+
+    Args:
+        texts: n_rows lists of token lists, of a system or of people.
+        training: lists of token lists: the captions of every training image.
+        leave_out_row: whether the training captions are of the same rows, and those of a text's own row do not count.
+
+    Returns:
+        "novel_share", 0 to 1, of texts that equal no training caption; "novel_1gram_share" to "novel_4gram_share", 0
+        to 1, of n-grams that occur in none, NaN without an n-gram; and "longest_copied_run", 0 to 64, tokens of the
+        longest run that one training caption also has, mean over texts.
+
+    Raises:
+        TypeError: a text is not a list of tokens.
+        ValueError: a row without a text, or other numbers of rows with `leave_out_row`.
+
+    >>> list(novelty([[["a", "red", "dog"]]], [[["a", "dog"], ["the", "red", "dog"]]]).values())
+    [1.0, 0.0, 0.5, 1.0, nan, 2.0]
+    """
+    both = as_token_rows(texts, "texts"), as_token_rows(training, "training")
+    if leave_out_row and len(both[0]) != len(both[1]):
+        raise ValueError(
+            f"training: expected {len(both[0])} rows, as many as texts, got {len(both[1])}. Row i of both is one image."
+        )
+    flat = [list(itertools.chain(*side)) for side in both]
+    rows = [np.repeat(np.arange(len(side)), [len(row) for row in side]) for side in both]
+    found = caption_novelty(flat[0], rows[0], [(flat[1], rows[1] if leave_out_row else NO_ROW)])
+    return novelty_values(found, np.ones(len(flat[0]), dtype=bool))
 
 
 class _Sequences:

@@ -88,6 +88,7 @@ def test_meteor15_of_another_language_is_that_of_the_module():
     assert functional.meteor15(*tokens, language="de", function_words="language")[0] != found[0]
 
 
+EQUAL = np.ones((2, 2), dtype=bool)
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
 
 VALUE_ERRORS = [
@@ -118,6 +119,12 @@ VALUE_ERRORS = [
     ("subset_size: expected at most 2, the size of t", lambda: functional.kid([[0.0]] * 3, [[1.0]] * 2)),
     ("kernels: expected a symmetric matrix of shape (4, 4) w", lambda: functional.vendi_score(LINE)),
     ("vendi_orders: expected numbers from 1 to 1000", lambda: functional.vendi_score([np.eye(2)], 0.5)),
+    ("k: expected a whole number of at least 1, got 0", lambda: functional.distinct_k([EQUAL], 0)),
+    ("equivalent[1]: expected a symmetric array of shape (", lambda: functional.utility_k([EQUAL, EQUAL[1:]], 1)),
+    ("equivalent[0]: expected a symmetric array of shape (", lambda: functional.utility_k([np.tri(2) > 0], 1)),
+    ("equivalent[0]: expected a symmetric array of shape (", lambda: functional.distinct_k([EQUAL], 3)),
+    ("training: expected 1 rows, as many as texts, got 0", lambda: functional.novelty([[[]]], [], leave_out_row=True)),
+    ("training[0]: expected one or more lists of tokens", lambda: functional.novelty([[["a"]]], [[]])),
     ("weight: expected a positive finite number, got 0.", lambda: functional.pac_s([0.5], 0)),
     ("cosines[1]: expected a finite number, got NaN or infin", lambda: functional.pac_s([0.5, np.nan])),
     ("reference_cosines: expected shape (1,), that of pac_s", lambda: functional.ref_pac_s([0.5], 0.5)),
@@ -128,6 +135,8 @@ TYPE_ERRORS = [
     ("candidates[0][0]: expected a list of tokens,", lambda: functional.meteor([["a dog"]], [[["a"]]])),
     ("meteor15_data: expected the path of meteor-", lambda: functional.meteor15([[["a"]]], [[["a"]]], 3)),
     ("n_candidates: expected a whole number", lambda: functional.triangle_rank_statistic(LINE, 2.0)),
+    ("equivalent[0]: expected bools, got float64. Compare", lambda: functional.distinct_k(LINE, 1)),
+    ("texts[0][0]: expected a list of tokens, got str", lambda: functional.novelty([["a dog"]], [[["a"]]])),
     ("captions: expected a list of strings, got", lambda: functional.compression_ratio("a dog")),
 ]
 

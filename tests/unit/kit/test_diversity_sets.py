@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import manycaps
+from manycaps.functional import distinct_k, utility_k
 from manycaps.kit.diversity_sets import (
     LARGEST_ORDER,
     MOST_CAPTIONS,
@@ -29,6 +30,9 @@ def test_means_are_those_of_the_enumeration(classes):
     for k in range(1, len(classes) + 1):
         sizes = list(collections.Counter(classes).values())
         assert answer_values(sizes, k) == pytest.approx(answers(classes, k), abs=1e-12)
+        equal = np.equal.outer(list(classes), list(classes))
+        values = [function([equal, equal[::-1, ::-1]], k) for function in (distinct_k, utility_k)]
+        assert np.transpose(values) == pytest.approx(np.array([answers(classes, k)] * 2), abs=1e-12)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])

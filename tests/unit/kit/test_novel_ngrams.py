@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import manycaps
+from manycaps import functional
 from manycaps.kit.novel_ngrams import NO_ROW, caption_novelty
 from tests.oracles.novelty_loop import novelty
 
@@ -49,6 +50,16 @@ def test_long_runs_are_counted_up_to_a_limit():
 
 ROWS = {"predictions": [["A dog runs!"], ["two cats", "a dog"]], "references": [["a dog"], ["a dog runs", "a cat"]]}
 TRAINING = ["a dog runs", "two  cats sleep"]
+
+
+def test_the_plain_function_has_the_values_of_the_module():
+    texts, people = ([functional.tokenize(row) for row in sides] for sides in ROWS.values())
+    module = manycaps.load("novelty")
+    for training, rows in ((TRAINING, [functional.tokenize(TRAINING)]), ("references", people)):
+        result = module.compute(**ROWS, training=training)
+        for side, suffix in ((texts, ""), (people, "_of_people")):
+            values = functional.novelty(side, rows, leave_out_row=rows is people)
+            np.testing.assert_equal(values, {name: result[f"{name}{suffix}"] for name in values})
 
 
 def forms_of_training(folder):
