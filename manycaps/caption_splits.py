@@ -12,7 +12,7 @@ import numpy as np
 from .caption_tables import CaptionRow, good_rows, open_source
 from .caption_tables.columns import as_columns
 from .caption_tables.rows import random_key
-from .kit.base import shown_path, shown_value
+from .kit.base import InputError, shown_path, shown_value
 from .kit.concept_overlap import load_labels, row_matches
 from .kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
@@ -47,7 +47,7 @@ def write_splits(options: SplitOptions) -> DataSplits:
     shares = checked_shares({"test": options.test, "validation": options.validation})
     if (options.by == "concept") != (options.labels is not None):
         expected = "a file" if options.by == "concept" else "no file without --by concept"
-        raise ValueError(f"--labels: expected {expected}, got {options.labels}. Name a file with one label per line.")
+        raise InputError("--labels", expected, options.labels, "Name a file with one label per line.")
     check_tokenizer(options.tokenizer)
     check_can_be_written(options.output)
     columns, tokenizer = as_columns(options.columns), options.tokenizer
@@ -162,11 +162,13 @@ def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
     """Return the shares that are above 0; raise if one is out of range, or if they leave nothing for training."""
     for name, share in shares.items():
         if not 0 <= share < 1:
-            raise ValueError(f"--{name}: expected a share from 0 to below 1, got {share}. Write 10 % as 0.1.")
+            raise InputError(f"--{name}", "a share from 0 to below 1", share, "Write 10 % as 0.1.")
     if not 0 < sum(shares.values()) < 1:
-        raise ValueError(
-            f"--test: expected shares above 0 that leave rows for training, got {sum(shares.values()):g} "
-            "together. Write 10 % as 0.1."
+        raise InputError(
+            "--test",
+            "shares above 0 that leave rows for training",
+            f"{sum(shares.values()):g} together",
+            "Write 10 % as 0.1.",
         )
     return {name: share for name, share in shares.items() if share > 0}
 
@@ -174,15 +176,17 @@ def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
 def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
     """Raise if there is no row, or if two rows have one id, image or video: it would be in two splits."""
     if not rows:
-        raise ValueError(f"{shown_path(source)}: expected at least one row, got none. Give a file with captions.")
+        raise InputError(shown_path(source), "at least one row", "none", "Give a file with captions.")
     for role in ("id", "image", "video"):
         first: dict[Any, int] = {}
         for number, row in enumerate(rows):
             value = getattr(row, role)
             if value is not None and first.setdefault(value, number) != number:
-                raise ValueError(
-                    f"{role}[{number}]: expected a unique value, got that of row {first[value]} "
-                    f"({shown_value(value)}). Put all captions of an image into one row, else it is in two splits."
+                raise InputError(
+                    f"{role}[{number}]",
+                    "a unique value",
+                    f"that of row {first[value]} ({shown_value(value)})",
+                    "Put all captions of an image into one row, else it is in two splits.",
                 )
 
 

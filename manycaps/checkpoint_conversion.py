@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.kit.base import file_sha256, is_regular_file, no_such_path, shown_path
+from manycaps.kit.base import InputError, file_sha256, is_regular_file, no_such_path, shown_path
 from manycaps.kit.clip_checkpoints import (
     CONFIG_NAME,
     WEIGHTS_NAME,
@@ -97,11 +97,9 @@ def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = No
     folder = pathlib.Path(os.path.abspath(folder))
     known_variant = variant_name(variant, "--variant")
     if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(
-            f"folder: expected an empty or new folder, got {shown_path(folder)}, which is not. Choose another."
-        )
+        raise InputError("folder", "an empty or new folder", f"{shown_path(folder)}, which is not", "Choose another.")
     if not is_regular_file(source):
-        raise ValueError(f"source: expected a file, got {no_such_path(str(source))}")
+        raise InputError("source", "a file", *no_such_path(str(source)))
     checkpoint = find_checkpoint(known_variant, source, None)
     treatment = checkpoint.treatment
     model, *before = features(source, treatment)
@@ -122,9 +120,7 @@ def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = No
         _, *after = features(new / WEIGHTS_NAME, find_checkpoint(None, new, None).treatment)
         largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
         if largest > 0:
-            raise ValueError(
-                f"features: expected those of {source.name}, got differences up to {largest}. Do not use it."
-            )
+            raise InputError("features", f"those of {source.name}", f"differences up to {largest}", "Do not use it.")
 
     made_folder(folder.parent)
     write_folder_atomically(folder, write)

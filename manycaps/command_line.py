@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from manycaps.kit.base import VERSION, is_in_house_form, reason_of, shown_path
+from manycaps.kit.base import VERSION, InputError, reason_of, shown_path
 
 # Each command and its summary; `core-set` is manycaps/commands/core_set.py.
 COMMANDS = {
@@ -198,13 +198,15 @@ def one_line(error: Exception, command: str) -> str:
     """
     if isinstance(error, ImportError) and (line := _missing_package(error, command)):
         return line
-    if is_in_house_form(error) or (type(error) is LookupError and "needs" in str(error)):
+    if isinstance(error, InputError):
         return str(error)
     if isinstance(error, OSError):
         where = shown_path(error.filename) if isinstance(error.filename, str | bytes) else command
         return f"{where}: expected files that can be read and written, got {reason_of(error)}. Check paths and disk."
     if isinstance(error, MemoryError):
         return f"{command}: expected enough memory, got too little. Give smaller files, or a smaller batch."
+    if isinstance(error, ValueError):  # of a function or a module that a user gave
+        return f"{command}: {reason_of(error)}. Run it with --traceback to see where this comes from."
     return f"{command}: Internal error: {type(error).__name__} ({reason_of(error)}). Please report it with --traceback."
 
 
@@ -255,8 +257,8 @@ def _missing_package(error: ImportError, command: str) -> str | None:
         return None
     of_quoted = next((extra for package, extra in EXTRAS.items() if f"'{package}'" in str(error)), None)
     extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or of_quoted
-    if not extra and "Run `pip install" in str(error):  # whoever raised it knows the remedy
-        return " ".join(str(error).split())
+    if not extra and isinstance(error, InputError):  # whoever raised it knows the remedy
+        return str(error)
     package = f"'manycaps[{extra}]'" if extra else "manycaps"
     advice = f"Run `pip install {package}`."
     if cause:

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from .kit.base import check_choice, check_whole_number
+from .kit.base import InputError, check_choice, check_whole_number
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ def check_options(options: Any) -> None:
         elif option.least is not None:
             most = "" if option.most is None else f" and at most {option.most:g}"
             if not (option.least <= value < math.inf and (option.most is None or value <= option.most)):
-                raise ValueError(f"{name}: expected {option.least:g} or more{most}, got {value}. See --help.")
+                raise InputError(name, f"{option.least:g} or more{most}", value, "See --help.")
 
 
 def _declared(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[Any], Option]]:

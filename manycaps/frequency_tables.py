@@ -9,7 +9,7 @@ from typing import Any
 from tqdm import tqdm
 
 from .caption_tables import CaptionColumn, caption_lists, open_captions
-from .kit.base import check_whole_number
+from .kit.base import InputError, check_whole_number
 from .kit.caption_wording import caption_trigrams
 from .kit.ngram_scores import document_frequencies
 from .kit.tokenization import check_tokenizer, ngram_tokens, tokenize_rows
@@ -64,9 +64,11 @@ def write_ngram_counts(
     trigrams = {trigram: count for trigram, count in counts.items() if count >= least}
     table = {"n_captions": n_captions, "trigrams": trigrams}
     if not trigrams:
-        raise ValueError(
-            f"{file}: expected trigrams that occur {least} times, got none in {n_captions:,} captions. Lower --least, "
-            "or give more captions."
+        raise InputError(
+            file,
+            f"trigrams that occur {least} times",
+            f"none in {n_captions:,} captions",
+            "Lower --least, or give more captions.",
         )
     write_text_atomically(output, json.dumps(table))
     return table

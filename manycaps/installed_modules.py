@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .catalog import MODULES
-from .kit.base import reason_of, shown_path, spelling_advice
+from .kit.base import InputError, InputImportError, InputOSError, reason_of, shown_path, spelling_advice
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -32,8 +32,10 @@ CACHE_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_METRICS_C
 HIDDEN_PACKAGES = {"evaluate": "module.py", "datasets": "arrow_dataset.py"}
 
 NO_LINKS = (
-    "{path}: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch links "
-    "on (`git config core.symlinks true`) and check the files out again."
+    "Python code",
+    "the text of a symbolic link",
+    "Run `pip install .` in the clone, or switch links on (`git config core.symlinks true`) and check the files out "
+    "again.",
 )
 
 # What people call a metric that is part of a module, and what to take for it: names without capitals and signs.
@@ -71,7 +73,7 @@ def data_folder(name: str) -> pathlib.Path:
         # Beside the package only in a checkout: site-packages may hold another project's folder of this name.
         if (parent / name).exists() and (parent == PACKAGE or (parent / "pyproject.toml").is_file()):
             return parent / name
-    raise FileNotFoundError(f"{name}: expected the folder inside {PACKAGE}, got none. Install manycaps again.")
+    raise InputOSError(name, f"the folder inside {PACKAGE}", "none", "Install manycaps again.")
 
 
 def module_folders() -> dict[str, pathlib.Path]:
@@ -90,7 +92,7 @@ def module_files(name: str) -> list[pathlib.Path]:
     own = [path for path in folder.iterdir() if path.is_file() and not (kit / path.name).exists()]
     script = kit / f"{name}.py"
     if is_link_text(script):
-        raise ImportError(NO_LINKS.format(path=script))
+        raise InputImportError(script, *NO_LINKS)
     # The main script names all, for evaluate's loader.
     names = re.findall(r"^from \.(\w+) import ", script.read_text(encoding="utf-8"), re.MULTILINE)
     return sorted({*own, script, *(kit / f"{of_kit}.py" for of_kit in names)})
@@ -100,7 +102,7 @@ def module_folder(name: str) -> pathlib.Path:
     """Return the folder of one module."""
     folders = module_folders()
     if name not in folders:
-        raise ValueError(f"name: expected one of {', '.join(folders)}, got {name!r}. {advice_for(name)}")
+        raise InputError("name", f"one of {', '.join(folders)}", f"{name!r}", advice_for(name))
     return folders[name]
 
 
@@ -148,7 +150,7 @@ def module_class(name: str) -> Any:
         script = importlib.import_module(f"manycaps.kit.{name}")
     except SyntaxError as error:
         if is_link_text(pathlib.Path(str(error.filename))):
-            raise ImportError(NO_LINKS.format(path=error.filename)) from error
+            raise InputImportError(error.filename, *NO_LINKS) from error
         raise
     classes = (value for value in vars(script).values() if isinstance(value, type))
     return next(value for value in classes if issubclass(value, evaluate.EvaluationModule))
@@ -183,9 +185,9 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
     """
     files, target = module_files(name), folder / name
     if target.exists() and not replace:
-        raise FileExistsError(f"{target}: expected a new folder, got one that exists. Add --force to replace it.")
+        raise InputOSError(target, "a new folder", "one that exists", "Add --force to replace it.")
     if target.resolve() == module_folder(name).resolve():
-        raise ValueError(f"folder: expected another folder than the module's own, got {target}. Choose another.")
+        raise InputError("folder", "another folder than the module's own", target, "Choose another.")
     with _made_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
         written = pathlib.Path(beside) / name
         written.mkdir()
@@ -209,9 +211,8 @@ def _made_folder(folder: pathlib.Path) -> Iterator[None]:
             with contextlib.suppress(OSError):  # somebody else has put something there
                 parent.rmdir()
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            raise OSError(
-                f"{folder}: expected a folder that can hold the module, got {reason_of(error)}. Make room; nothing of "
-                "it is left there."
+            raise InputOSError(
+                folder, "a folder that can hold the module", reason_of(error), "Make room; nothing of it is left there."
             ) from error
         raise
 
@@ -227,8 +228,8 @@ def check_cache_folders() -> None:
     for name in CACHE_VARIABLES:
         path = os.environ.get(name)
         if path and os.path.exists(path) and not os.path.isdir(path):
-            raise NotADirectoryError(
-                f"{name}: expected a folder, got {shown_path(path)}, which is a file. Set it to a folder, or unset it."
+            raise InputOSError(
+                name, "a folder", f"{shown_path(path)}, which is a file", "Set it to a folder, or unset it."
             )
 
 
@@ -242,9 +243,11 @@ def check_not_hidden() -> None:
         if spec is not None and not any(
             os.path.isfile(os.path.join(folder, file)) for folder in spec.submodule_search_locations or ()
         ):
-            raise ImportError(
-                f"{package}: expected the package of Hugging Face, got {shown_path(spec.origin or package)}, which "
-                "hides it. Rename that file, or start Python in another folder."
+            raise InputImportError(
+                package,
+                "the package of Hugging Face",
+                f"{shown_path(spec.origin or package)}, which hides it",
+                "Rename that file, or start Python in another folder.",
             )
 
 

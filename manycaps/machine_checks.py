@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .installed_modules import NO_LINKS, installed_modules, link_texts, module_folders
-from .kit.base import is_in_house_form, reason_of
+from .kit.base import InputError, reason_of
 
 # Variables that keep libraries from the network.
 OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_DATASETS_OFFLINE")
@@ -63,10 +63,8 @@ def _tried(subject: str, attempt: Callable[[], None]) -> Check:
     try:
         attempt()
     except Exception as error:  # huggingface_hub has many kinds, those of httpx are no OSErrors
-        # Our own messages end with what to do; those of huggingface_hub are long.
-        problem, _, advice = str(error).partition(". ")
-        if is_in_house_form(error):
-            return Check(subject, False, problem.partition(", got ")[2], advice)
+        if isinstance(error, InputError):
+            return Check(subject, False, error.got, error.fix)
         return Check(subject, False, f"{type(error).__name__} ({reason_of(error)})", "Check the connection.")
     return Check(subject, True, "the address answers")
 
@@ -95,8 +93,8 @@ def check_module_folders() -> Check:
     texts = [path for folder in folders.values() for path in link_texts(folder)]
     if not texts:
         return Check("module folders", True, f"{len(folders)} with all their files")
-    problem, _, advice = NO_LINKS.format(path=texts[0]).partition(". ")
-    return Check("module folders", False, problem.partition(": ")[2], advice)
+    expected, got, advice = NO_LINKS
+    return Check("module folders", False, f"expected {expected}, got {got}", advice)
 
 
 def check_module_packages() -> Check:

@@ -10,7 +10,7 @@ from .caption_tables import good_rows, open_source
 from .caption_tables.columns import as_columns
 from .catalog import MODULES
 from .installed_modules import load
-from .kit.base import check_number
+from .kit.base import InputError, check_number
 from .kit.parity_tails import LEVEL, ParityPlan, parity_plan
 from .kit.parity_tests import check_plan, plan_wrong_captions
 from .plan_options import PlanOptions
@@ -57,7 +57,7 @@ def plan(options: PlanOptions) -> PlannedTest:
     for row in rows:
         for column, remedy in (("predictions", "--columns predictions=NAME"), ("references", "-r FILE")):
             if getattr(row, column) is None:
-                raise ValueError(f"{row.file}, row {row.row}: expected {column}, got none. Give them with {remedy}.")
+                raise InputError(f"{row.file}, row {row.row}", column, "none", f"Give them with {remedy}.")
     given: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in MODULES[NAME].columns}
     captions = module.checked_columns(module.load_options, **given)
     values = module.row_values(**captions)
@@ -75,9 +75,8 @@ def _wrong_rows(module: Any, columns: Mapping[str, list[list[str]]], share: floa
     All rows have as many captions as the shortest one.
     """
     if len(columns["predictions"]) < LEAST_PILOT_ROWS:
-        raise ValueError(
-            f"--wrong: expected a pilot of at least {LEAST_PILOT_ROWS} rows, got {len(columns['predictions'])}. Add "
-            "rows."
+        raise InputError(
+            "--wrong", f"a pilot of at least {LEAST_PILOT_ROWS} rows", len(columns["predictions"]), "Add rows."
         )
     m, n = (min(map(len, columns[name])) for name in ("predictions", "references"))
     candidates, references = [row[:m] for row in columns["predictions"]], [row[:n] for row in columns["references"]]

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from manycaps.kit.base import shown_path, shown_value, write_folder
+from manycaps.kit.base import InputOSError, shown_path, shown_value, write_folder
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
@@ -66,20 +66,20 @@ def check_can_be_written(path: pathlib.Path) -> None:
     """Raise if a path cannot be an output file; called before the work, so that none is wasted."""
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a device or a pipe, which is never replaced"
-        raise OSError(f"{shown_path(path)}: expected a file to write, got {kind}. Give the name of a file.")
+        raise InputOSError(shown_path(path), "a file to write", kind, "Give the name of a file.")
     target = os.path.realpath(path)
     if os.path.islink(target):
-        raise OSError(f"{shown_path(path)}: expected a file to write, got a link to itself. Delete it.")
+        raise InputOSError(shown_path(path), "a file to write", "a link to itself", "Delete it.")
     folder = pathlib.Path(target).parent
     if not folder.is_dir():
-        raise FileNotFoundError(
-            f"{shown_path(path)}: expected a file in a folder that exists, got {shown_path(folder)}, which does not. "
-            "Make the folder first."
+        raise InputOSError(
+            shown_path(path),
+            "a file in a folder that exists",
+            f"{shown_path(folder)}, which does not",
+            "Make the folder first.",
         )
     if not os.access(folder, os.W_OK):
-        raise PermissionError(
-            f"{shown_path(path)}: expected a folder that can be written, got {shown_path(folder)}. Choose another one."
-        )
+        raise InputOSError(shown_path(path), "a folder that can be written", shown_path(folder), "Choose another one.")
 
 
 @contextlib.contextmanager
@@ -109,9 +109,11 @@ def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise OSError(
-            f"{shown_path(path)}: expected {kind} that no other run writes to, got one that is in use. Wait for that "
-            "run, or give another."
+        raise InputOSError(
+            shown_path(path),
+            f"{kind} that no other run writes to",
+            "one that is in use",
+            "Wait for that run, or give another.",
         ) from None
     except (ImportError, OSError):  # Windows, and some network file systems: two runs are then not distinguished
         pass
@@ -123,9 +125,7 @@ def made_folder(path: pathlib.Path) -> pathlib.Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         got = "a file" if isinstance(error, FileExistsError) else error.strerror
-        raise OSError(f"{shown_path(path)}: expected a folder for output, got {got}. Choose another name.") from error
+        raise InputOSError(shown_path(path), "a folder for output", got, "Choose another name.") from error
     if not os.access(path, os.W_OK):
-        raise PermissionError(
-            f"{shown_path(path)}: expected a folder that can be written, got one that cannot. Choose another one."
-        )
+        raise InputOSError(shown_path(path), "a folder that can be written", "one that cannot", "Choose another one.")
     return path

@@ -8,6 +8,8 @@ import tempfile
 
 import nltk
 
+from manycaps.kit.base import InputOSError
+
 # Where Debian's wordnet-base and wordnet-sense-index put the WordNet 3.0 database.
 DEBIAN_FOLDER = pathlib.Path("/usr/share/wordnet")
 
@@ -41,10 +43,8 @@ def build_corpus(source: pathlib.Path, nltk_data: pathlib.Path) -> pathlib.Path:
     """Copy the WordNet database at `source` into an NLTK data folder, whole or not at all; return its folder there."""
     missing = [name for name in WORDNET_FILES if not (source / name).is_file()]
     if missing:
-        raise FileNotFoundError(
-            f"{source}: expected the WordNet 3.0 database, {', '.join(missing)} missing. "
-            f"Run `apt-get install {' '.join(DEBIAN_PACKAGES)}`."
-        )
+        got, fix = f"one without {', '.join(missing)}", f"Run `apt-get install {' '.join(DEBIAN_PACKAGES)}`."
+        raise InputOSError(source, "the WordNet 3.0 database", got, fix)
     corpora = nltk_data / "corpora"
     corpora.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=corpora) as unfinished:

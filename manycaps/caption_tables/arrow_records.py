@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, open_bytes
-from manycaps.kit.base import reason_of
+from manycaps.kit.base import InputError, reason_of
 
 # Rows decoded at once: images of some hundred kilobytes each may be among their columns.
 BATCH_ROWS = 128
@@ -79,9 +79,8 @@ def _opened(stream: object, path: str) -> pq.ParquetFile:
         file = pq.ParquetFile(stream)
         list(file.schema_arrow.names)
     except DAMAGE as error:
-        raise ValueError(
-            f"{path}: expected a whole parquet file, got one that cannot be read ({reason_of(error)}). Fetch or write "
-            "it again."
+        raise InputError(
+            path, "a whole parquet file", f"one that cannot be read ({reason_of(error)})", "Fetch or write it again."
         ) from None
     return file
 
@@ -116,9 +115,8 @@ def _batches(file: TableFile) -> Iterator[tuple[pa.Schema, Iterator[Any]]]:
             reader = pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
             list(reader.schema.names)
         except DAMAGE as error:
-            raise ValueError(
-                f"{file.path}: expected an Arrow file, got one that cannot be read ({reason_of(error)}). Save the data "
-                "set again."
+            raise InputError(
+                file.path, "an Arrow file", f"one that cannot be read ({reason_of(error)})", "Save the data set again."
             ) from None
         batches = (reader.get_batch(i) for i in range(reader.num_record_batches)) if is_file else iter(reader)
         yield reader.schema, batches

@@ -17,6 +17,7 @@ from manycaps.caption_tables.source import (
     file_records,
     first_records,
 )
+from manycaps.kit.base import InputError
 
 # One column of captions with a usual name.
 ANY_COLUMN = CaptionColumn()
@@ -43,9 +44,11 @@ def open_captions(
         layout = layout._replace(id=_named_by(layout, records, is_single=is_single))
     joins = layout.id is not None and (is_single or column.group is not None)
     if column.needs_group and is_single and not joins:
-        raise ValueError(
-            f"{file.path}: expected lists of captions in {layout.predictions}, or a column that names the item of each "
-            f"caption, got single captions. Name that column with {column.group_option}."
+        raise InputError(
+            file.path,
+            f"lists of captions in {layout.predictions}, or a column that names the item of each caption",
+            "single captions",
+            f"Name that column with {column.group_option}.",
         )
     side = FileSide(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, wide=wide)
     check_split_used(split, [side._replace(has_splits=are_splits(file, names))])
@@ -63,7 +66,7 @@ def table_records(path: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
     for file in table_files([name]):
         for record in file_records(file):
             if isinstance(record, Unreadable):
-                raise ValueError(f"{file.path}: {record.reason}")
+                raise InputError.read(f"{file.path}: {record.reason}")
             yield record.values
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.kit.base import as_caption_rows, inline_bytes, looks_like_list, shown_value
+from manycaps.kit.base import InputError, as_caption_rows, inline_bytes, looks_like_list, shown_value
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
@@ -94,15 +94,15 @@ def find_layout(
         if role not in sides and role in ("predictions", "references"):
             continue
         if name not in names:
-            raise ValueError(
-                f"{where}: expected a column {name!r} of {role}, got {', '.join(names)[:80]}. Check --columns."
-            )
+            raise InputError(where, f"a column {name!r} of {role}", ", ".join(names)[:80], "Check --columns.")
         name_of_role[role] = name
     if name_of_role[main] is None and not (either and name_of_role["references"] is not None):
         usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
-        raise ValueError(
-            f"{where}: expected a column of {main}, such as {', '.join((*usual, *CAPTION_COLUMNS))}, got "
-            f"{', '.join(names)[:80] or 'no columns'}. Name it with --columns {main}=NAME."
+        raise InputError(
+            where,
+            f"a column of {main}, such as {', '.join((*usual, *CAPTION_COLUMNS))}",
+            ", ".join(names)[:80] or "no columns",
+            f"Name it with --columns {main}=NAME.",
         )
     return Layout(**name_of_role)
 
@@ -132,16 +132,20 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
     shown = shown_value(list(names)) if names else "no columns"
     for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
         if name is not None and name not in names:
-            raise ValueError(f"{where}: expected a column {name!r}, got {shown}. Check the spelling of {option}.")
+            raise InputError(where, f"a column {name!r}", shown, f"Check the spelling of {option}.")
     if chosen.captions is None and not caption_columns:
-        raise ValueError(
-            f"{where}: expected one of the columns {', '.join(usual)}, got {shown}. Name the column of the captions "
-            f"with {chosen.captions_option}."
+        raise InputError(
+            where,
+            f"one of the columns {', '.join(usual)}",
+            shown,
+            f"Name the column of the captions with {chosen.captions_option}.",
         )
     if chosen.captions is None and len(caption_columns) > 1:
-        raise ValueError(
-            f"{where}: expected one column of captions, got {' and '.join(caption_columns)}. Name the one to read with "
-            f"{chosen.captions_option}."
+        raise InputError(
+            where,
+            "one column of captions",
+            " and ".join(caption_columns),
+            f"Name the one to read with {chosen.captions_option}.",
         )
     return Layout(
         chosen.captions or caption_columns[0],
@@ -194,7 +198,7 @@ def as_columns(columns: ColumnNames | str | None) -> ColumnNames | None:
     roles = [name for name, value in columns.items() if isinstance(value, str)]
     unknown = next((role for role in (*roles, *of_files) if role not in ROLES), None)
     if unknown is not None:
-        raise ValueError(f"columns: expected roles out of {', '.join(ROLES)}, got {unknown!r}. Check the spelling.")
+        raise InputError("columns", f"roles out of {', '.join(ROLES)}", f"{unknown!r}", "Check the spelling.")
     return columns
 
 
@@ -210,9 +214,11 @@ def parsed_columns(text: str) -> dict[str, str | Mapping[str, str]]:
         before, separator, name = item.partition("=")
         file, _, role = before.rpartition(":")
         if role not in ROLES or not separator or not name:
-            raise ValueError(
-                f"--columns: expected a list such as predictions=samples,id=image_id of {', '.join(ROLES)}, got "
-                f"{item[:40]!r}. Write ROLE=NAME, or FILE:ROLE=NAME, separated by commas."
+            raise InputError(
+                "--columns",
+                f"a list such as predictions=samples,id=image_id of {', '.join(ROLES)}",
+                f"{item[:40]!r}",
+                "Write ROLE=NAME, or FILE:ROLE=NAME, separated by commas.",
             )
         (of_files.setdefault(file, {}) if file else chosen)[role] = name
     return {**chosen, **of_files}
@@ -236,9 +242,11 @@ def check_files_of_columns(columns: ColumnNames | None, files: Sequence[str]) ->
     named = [file for file, names in (columns or {}).items() if not isinstance(names, str)]
     unknown = next((file for file in named if file not in files), None)
     if unknown is not None:
-        raise ValueError(
-            f"--columns: expected one of the files {', '.join(files)} before the colon, got {shown_value(unknown)}. "
-            "Write it as it is given."
+        raise InputError(
+            "--columns",
+            f"one of the files {', '.join(files)} before the colon",
+            shown_value(unknown),
+            "Write it as it is given.",
         )
 
 
@@ -270,8 +278,8 @@ def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
     value = record.get(layout.id)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         got = "none" if value is None or value == "" else f"{type(value).__name__} ({shown_value(value)})"
-        raise ValueError(
-            f"{layout.id}[{row}]: expected an id (text or a whole number), got {got}. Write it, or leave the row out."
+        raise InputError(
+            f"{layout.id}[{row}]", "an id (text or a whole number)", got, "Write it, or leave the row out."
         )
     return str(value) if isinstance(value, int) else _unicode(value, f"{layout.id}[{row}]")
 
@@ -290,9 +298,7 @@ def _one(names: Collection[str], usual: Sequence[str], taken: Collection[str], s
     """The one usual name that a file has; text beside an image in a tar comes before what its metadata repeat."""
     known = [name for name in usual if name in names and name not in taken]
     if len(known) > 1 and known[0] != "txt":
-        raise ValueError(
-            f"{where}: expected one column of {side}, got {' and '.join(known)}. Choose with --columns {side}=NAME."
-        )
+        raise InputError(where, f"one column of {side}", " and ".join(known), f"Choose with --columns {side}=NAME.")
     return known[0] if known else None
 
 
@@ -302,12 +308,14 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
         return None
     value = record.get(name)
     if value is None:
-        raise ValueError(f"{name}[{row}]: expected captions, got none. Write them, or leave the row out.")
+        raise InputError(f"{name}[{row}]", "captions", "none", "Write them, or leave the row out.")
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
         if len(named_items(value)) > 1:
-            raise ValueError(
-                f"{name}[{row}]: expected the captions of one row, got objects of {len(named_items(value))}, such as "
-                f"{shown_value(value[0])}. Write them as rows of their own."
+            raise InputError(
+                f"{name}[{row}]",
+                "the captions of one row",
+                f"objects of {len(named_items(value))}, such as {shown_value(value[0])}",
+                "Write them as rows of their own.",
             )
         value = [item["caption"] for item in value]  # as the COCO caption code takes them
     if isinstance(value, str) and looks_like_list(value):
@@ -315,12 +323,12 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
         warnings.warn(f"{name}: cells hold lists of captions, and each item is read as a caption.", stacklevel=2)
     try:
         return as_caption_rows([value], name)[0]
-    except (TypeError, ValueError) as error:
+    except InputError as error:
         texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         joined = "".join(text for text in texts if isinstance(text, str))
         if OTHER_BYTE.search(joined):
             _unicode(joined, f"{name}[{row}]")
-        raise type(error)(str(error).replace(f"{name}[0]", f"{name}[{row}]", 1)) from None
+        raise error.replaced(f"{name}[0]", f"{name}[{row}]") from None
 
 
 def named_items(captions: Sequence[object]) -> set[str]:
@@ -347,7 +355,7 @@ def _medium(record: Mapping[str, Any], name: str | None, row: int, *, is_optiona
         return None
     if not value or not isinstance(value, str):
         got = "none" if not value else f"{type(value).__name__} ({shown_value(value)})"
-        raise ValueError(f"{name}[{row}]: expected a path or the bytes of a file, got {got}. Leave the row out.")
+        raise InputError(f"{name}[{row}]", "a path or the bytes of a file", got, "Leave the row out.")
     inline = inline_bytes(value, f"{name}[{row}]")
     return _unicode(value, f"{name}[{row}]") if inline is None else inline
 
@@ -359,7 +367,7 @@ def _unicode(text: str, where: str) -> str:
         return text
     byte = OTHER_BYTE.match(surrogate[0])
     got = f"the byte {ord(surrogate[0]) - 0xDC00:#04x}" if byte else f"half a character, {surrogate[0]!a}"
-    raise ValueError(f"{where}: expected UTF-8 text, got {got}. Save the file as UTF-8, or leave the row out.")
+    raise InputError(where, "UTF-8 text", got, "Save the file as UTF-8, or leave the row out.")
 
 
 def read_list(cell: str, where: str) -> list[str]:
@@ -371,9 +379,11 @@ def read_list(cell: str, where: str) -> list[str]:
     items = _of_json(cell)
     items = _of_python(cell.strip()) if items is None else items
     if items is None or not all(isinstance(item, str) for item in items):
-        raise ValueError(
-            f"{where}: expected a caption or a list of captions, got {shown_value(cell)}, which looks like a list and "
-            'cannot be read as one. Write it as JSON, ["a dog", "a cat"], or leave the row out.'
+        raise InputError(
+            where,
+            "a caption or a list of captions",
+            f"{shown_value(cell)}, which looks like a list and cannot be read as one",
+            'Write it as JSON, ["a dog", "a cat"], or leave the row out.',
         )
     return items
 

@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 from tqdm import tqdm
 
-from manycaps.kit.base import read_json, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, InputImportError, read_json, reason_of, shown_path, shown_value
 
 # Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
 KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
@@ -120,9 +120,8 @@ def expand_braces(pattern: str) -> list[str]:
     choices = [_choices(part) if i % 2 else [part] for i, part in enumerate(parts)]
     n_names = math.prod(map(len, choices))
     if not 1 <= n_names <= MOST_NAMES:
-        raise ValueError(
-            f"{pattern}: expected braces for 1 to {MOST_NAMES:,} names, got {n_names:,}. Write for example "
-            "{000..099}."
+        raise InputError(
+            pattern, f"braces for 1 to {MOST_NAMES:,} names", f"{n_names:,}", "Write for example {000..099}."
         )
     return ["".join(chosen) for chosen in itertools.product(*choices)]
 
@@ -197,17 +196,21 @@ def found_medium(folder: str, given: str | None, name: str, role: str, row: int)
         for ending in ("", *MEDIA_ENDINGS[role]):
             if os.path.isfile(path := os.path.join(folder, name + ending)):
                 return path
-        raise ValueError(
-            f"{role}[{row}]: expected a file {name} in {shown_source(folder)}, with or without one of the endings "
-            f"{', '.join(MEDIA_ENDINGS[role])}, got none. Name a column of files with --columns {role}=NAME."
+        raise InputError(
+            f"{role}[{row}]",
+            (
+                f"a file {name} in {shown_source(folder)}, with or without one of the endings "
+                f"{', '.join(MEDIA_ENDINGS[role])}"
+            ),
+            "none",
+            f"Name a column of files with --columns {role}=NAME.",
         )
     address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
     try:
         return bytes(fsspec.open(address, "rb").open().read())
     except Exception as error:  # each file system has errors of its own
-        raise ValueError(
-            f"{role}[{row}]: expected a file at {address}, got none ({type(error).__name__}: {error}). Check the "
-            "address."
+        raise InputError(
+            f"{role}[{row}]", f"a file at {address}", f"none ({type(error).__name__}: {error})", "Check the address."
         ) from None
 
 
@@ -225,20 +228,21 @@ def _choices(text: str) -> Sequence[str]:
 def _files_of(source: str, split: str | None) -> Iterator[TableFile]:
     """Files that a path, folder or wildcard stands for."""
     if not source.strip():
-        raise ValueError("source: expected a path, an address or a pattern, got an empty one. Name a file.")
+        raise InputError("source", "a path, an address or a pattern", "an empty one", "Name a file.")
     try:
         file_system, path = fsspec.core.url_to_fs(source)
     except ValueError as error:
-        raise ValueError(
-            f"{source}: expected a path, or an address that fsspec can open, got neither ({reason_of(error)}). "
-            "Check the part before ://."
+        raise InputError(
+            source,
+            "a path, or an address that fsspec can open",
+            f"neither ({reason_of(error)})",
+            "Check the part before ://.",
         ) from error
     except ImportError as error:
         package = getattr(error.__cause__ or error.__context__, "name", None)
-        raise ImportError(
-            f"{shown_source(source)}: expected the package that opens such addresses, got none ({reason_of(error)})."
-            + (f" Run `pip install {package}`." if package else "")
-        ) from error
+        fix = f"Run `pip install {package}`." if package else ""
+        expected, got = "the package that opens such addresses", f"none ({reason_of(error)})"
+        raise InputImportError(shown_source(source), expected, got, fix) from error
     if file_system.isfile(path):
         yield _table_file(source, int(file_system.info(path)["size"]))._replace(split=split)
         return
@@ -253,9 +257,11 @@ def _files_of(source: str, split: str | None) -> Iterator[TableFile]:
         matching = sorted(name for name in file_system.glob(path) if file_system.isfile(name))
         wanted = "a file, a folder or a pattern of files"
     if not matching:
-        raise ValueError(
-            f"{shown_source(source)}: expected {wanted}, got none. Check the path; tables end in "
-            f"{', '.join((*KINDS, TEXT))}, those of text and tar also in .gz."
+        raise InputError(
+            shown_source(source),
+            wanted,
+            "none",
+            f"Check the path; tables end in {', '.join((*KINDS, TEXT))}, those of text and tar also in .gz.",
         )
     for name in matching:
         file = _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
@@ -270,9 +276,11 @@ def _names_in(folder: str, file_system: Any, source: str) -> list[str]:
     for parent, _, own in tqdm(os.walk(folder), desc=f"looking for tables in {source}", unit=" folders", delay=2):
         names += [os.path.join(parent, name) for name in own]
         if len(names) > MOST_NAMES:
-            raise ValueError(
-                f"{shown_source(source)}: expected a folder of at most {MOST_NAMES:,} files, got one of more. Name the "
-                "folder of the tables itself, or a pattern such as captions/*.parquet."
+            raise InputError(
+                shown_source(source),
+                f"a folder of at most {MOST_NAMES:,} files",
+                "one of more",
+                "Name the folder of the tables itself, or a pattern such as captions/*.parquet.",
             )
     return sorted(names)
 
@@ -287,16 +295,14 @@ def _saved_files(folder: str, split: str) -> list[str] | None:
     if os.path.isfile(os.path.join(folder, SAVED_SPLITS)):
         listed = _listed(os.path.join(folder, SAVED_SPLITS), "splits")
         if split not in listed:
-            raise ValueError(
-                f"{folder}: expected a saved split {split!r}, got {shown_value(listed)}. Name one of its folders."
-            )
+            raise InputError(folder, f"a saved split {split!r}", shown_value(listed), "Name one of its folders.")
         folder = os.path.join(folder, split)
     state = os.path.join(folder, SAVED)
     if not os.path.isfile(state):
         return None
     names = [file.get("filename") if isinstance(file, dict) else None for file in _listed(state, "_data_files")]
     if not all(isinstance(name, str) and name == os.path.basename(name) for name in names):
-        raise ValueError(f"{state}: expected the names of files, got {shown_value(names)}. Save the data set again.")
+        raise InputError(state, "the names of files", shown_value(names), "Save the data set again.")
     return [os.path.join(folder, str(name)) for name in names]
 
 
@@ -306,7 +312,7 @@ def _listed(path: str, key: str) -> list[Any]:
     content = read_json(path, path, advice)
     listed = content.get(key) if isinstance(content, dict) else None
     if not isinstance(listed, list):
-        raise ValueError(f"{path}: expected a list {key!r}, got {shown_value(content)}. {advice}")
+        raise InputError(path, f"a list {key!r}", shown_value(content), advice)
     return listed
 
 
@@ -321,15 +327,16 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
     try:
         path.encode()
     except UnicodeEncodeError:
-        raise ValueError(
-            f"{shown_path(path)}: expected a path in UTF-8, got other bytes, which results cannot store. "
-            "Rename the file."
+        raise InputError(
+            shown_path(path), "a path in UTF-8", "other bytes, which results cannot store", "Rename the file."
         ) from None
     kind = table_kind(path)
     if kind is None:
-        raise ValueError(
-            f"{path}: expected a table that ends in {', '.join((*KINDS, TEXT))} (or .gz of text and tar), got "
-            f"{os.path.splitext(path)[1] or 'no ending'}. Convert it, or rename it."
+        raise InputError(
+            path,
+            f"a table that ends in {', '.join((*KINDS, TEXT))} (or .gz of text and tar)",
+            os.path.splitext(path)[1] or "no ending",
+            "Convert it, or rename it.",
         )
     return TableFile(path, *kind, n_bytes)
 

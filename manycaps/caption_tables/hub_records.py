@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from manycaps.caption_tables.files import Record, TableFile, table_kind
-from manycaps.kit.base import is_in_house_form, reason_of
+from manycaps.kit.base import InputError, reason_of
 
 # Kind of a source on the Hub.
 HUB = "Hub data set"
@@ -35,11 +35,13 @@ def hub_records(file: TableFile, columns: Collection[str] | None = None) -> Iter
         for row, values in enumerate(_rows(file, columns)):
             yield Record(row, values)
     except Exception as error:  # fsspec, pyarrow, datasets and huggingface_hub each raise their own
-        if is_in_house_form(error):
+        if isinstance(error, InputError):
             raise
-        raise ValueError(
-            f"{file.path}: expected a file, a saved data set or a name on the Hub, got "
-            f"{type(error).__name__} ({reason_of(error)}). Check the file, the spelling, and --split and --config."
+        raise InputError(
+            file.path,
+            "a file, a saved data set or a name on the Hub",
+            f"{type(error).__name__} ({reason_of(error)})",
+            "Check the file, the spelling, and --split and --config.",
         ) from error
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS, named_items
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, open_bytes
 from manycaps.caption_tables.text_records import as_values
-from manycaps.kit.base import shown_value, unique_keys
+from manycaps.kit.base import InputError, shown_value, unique_keys
 
 # Lists of single captions beside a list of what they are of: keys of both, and the id in each.
 COCO = ("annotations", "image_id", "images", "id")
@@ -127,9 +127,11 @@ def _annotations(
         facts = {"image": owner.get("file_name"), "split": owner.get("split")}
         facts = {key: value for key, value in facts.items() if value is not None}
         if known.setdefault(owner[name_of_owner], facts) != facts:
-            raise ValueError(
-                f"{path}: {owners}[{i}]: expected ids that differ, got {shown_value(owner[name_of_owner])} a "
-                "second time, with another file. Give each its own."
+            raise InputError(
+                f"{path}: {owners}[{i}]",
+                "ids that differ",
+                f"{shown_value(owner[name_of_owner])} a second time, with another file",
+                "Give each its own.",
             )
     rows = []
     for annotation in content[captions]:
@@ -148,9 +150,11 @@ def _of_split(rows: list[Any], path: str, split: str | None) -> list[Any]:
     if not wanted or not wanted <= set(splits):
         counts = ", ".join(f"{name} ({n:,} rows)" for name, n in splits.items())
         got = "none" if split is None else shown_value(split)
-        raise ValueError(
-            f"{path}: expected --split out of {counts}, got {got}. Give --split {next(iter(splits))}, for "
-            "example, or several as train+val."
+        raise InputError(
+            path,
+            f"--split out of {counts}",
+            got,
+            f"Give --split {next(iter(splits))}, for example, or several as train+val.",
         )
     return [row for row in rows if isinstance(row, dict) and str(row.get("split")) in wanted]
 
@@ -170,9 +174,11 @@ def _no_rows(content: dict[str, Any], file: TableFile) -> ValueError:
     """Error for an object around rows."""
     rows = next((name for name, value in content.items() if _is_table(value)), None)
     fix = "Write a list of rows" if rows is None else f"Save the list under {shown_value(rows)} as a file"
-    return ValueError(
-        f"{file.path}: expected rows (a list of them, or an object from the names of images to captions), got an "
-        f"object with {', '.join(map(shown_value, list(content)[:4]))}. {fix}, one object with id and captions each."
+    return InputError(
+        file.path,
+        "rows (a list of them, or an object from the names of images to captions)",
+        f"an object with {', '.join(map(shown_value, list(content)[:4]))}",
+        f"{fix}, one object with id and captions each.",
     )
 
 
@@ -182,9 +188,11 @@ def _checked_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
         raise _no_rows(content, file)
     columns = [name for name in (*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS) if isinstance(content.get(name), list)]
     if columns or any(isinstance(value, dict) for name, value in content.items() if name in USUAL_CAPTIONS):
-        raise ValueError(
-            f"{file.path}: expected rows, got columns ({', '.join(map(shown_value, list(content)[:4]))}). Write rows: "
-            'DataFrame.to_json(path, orient="records").'
+        raise InputError(
+            file.path,
+            "rows",
+            f"columns ({', '.join(map(shown_value, list(content)[:4]))})",
+            'Write rows: DataFrame.to_json(path, orient="records").',
         )
     return content
 
@@ -212,7 +220,7 @@ def _parsed_json(content: bytes, file: TableFile) -> Any:
                 raise
             return [json.loads(line, object_pairs_hook=hook) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file.path}: expected JSON, got invalid JSON ({error}). Write the file again.") from None
+        raise InputError(file.path, "JSON", f"invalid JSON ({error})", "Write the file again.") from None
 
 
 def trimmed(split: str | None) -> Callable[[list[tuple[str, Any]]], Any]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from manycaps.caption_tables.columns import Values
 from manycaps.caption_tables.files import Piece, TableFile
+from manycaps.kit.base import InputError
 
 # Kind of the file that holds joined rows.
 JOINED = ".sqlite"
@@ -120,15 +121,15 @@ class SeenIds:
 
 
 def good_rows(rows: Iterable[CaptionRow | BadRow]) -> Iterator[CaptionRow]:
-    """Yield rows up to the first bad one, for which a ValueError names file, id and number.
+    """Yield rows up to the first bad one, for which an InputError names file, id and number.
 
     >>> list(good_rows([BadRow("a.csv", 3, "x", "predictions[3]: expected a caption, got none. Write one.")]))
     Traceback (most recent call last):
-    ValueError: a.csv, id 'x': predictions[3]: expected a caption, got none. Write one.
+    manycaps.kit.base.InputError: a.csv, id 'x': predictions[3]: expected a caption, got none. Write one.
     """
     for row in rows:
         if isinstance(row, BadRow):
-            raise ValueError(bad_row_message(row))
+            raise InputError.read(bad_row_message(row))
         yield row
 
 

@@ -39,7 +39,7 @@ from manycaps.caption_tables.rows import (
 )
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
-from manycaps.kit.base import EmptyCaptions, looks_like_list
+from manycaps.kit.base import EmptyCaptions, InputError, looks_like_list
 from manycaps.kit.tokenization import Tokenizer, token_finder
 
 # Default size of a piece, in bytes of the file.
@@ -299,9 +299,11 @@ def open_source(
         others = side_of(table_files(references, split), understand)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
-            raise ValueError(
-                f"{side.files[0].path}: expected a column of ids to join predictions and references by, got none. Name "
-                "it with --columns id=NAME."
+            raise InputError(
+                side.files[0].path,
+                "a column of ids to join predictions and references by",
+                "none",
+                "Name it with --columns id=NAME.",
             )
     check_split_used(split, [side for side in (main, others) if side is not None])
     media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
@@ -313,9 +315,11 @@ def open_source(
 def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:
     """Raise a ValueError if a split is named and no file has any."""
     if split is not None and not any(side.has_splits for side in sides):
-        raise ValueError(
-            f"--split: expected a file with splits, such as dataset_coco.json, got none in {sides[-1].files[0].path}. "
-            "Leave --split out."
+        raise InputError(
+            "--split",
+            "a file with splits, such as dataset_coco.json",
+            f"none in {sides[-1].files[0].path}",
+            "Leave --split out.",
         )
 
 
@@ -357,7 +361,9 @@ def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
         error = error or next(
             (f"{file.path}: {record.reason}" for record in read if isinstance(record, Unreadable)), None
         )
-    raise ValueError(error or f"{files[0].path}: expected at least one row, got none. Give a file with captions.")
+    if error is not None:
+        raise InputError.read(error)
+    raise InputError(files[0].path, "at least one row", "none", "Give a file with captions.")
 
 
 def _understood(files: list[TableFile], file: TableFile, records: list[Record], layout: Layout) -> FileSide:

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS
 from manycaps.caption_tables.files import MEDIA_ENDINGS, TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
-from manycaps.kit.base import reason_of, shown_value, unique_keys
+from manycaps.kit.base import InputError, reason_of, shown_value, unique_keys
 
 # Byte order mark of UTF-8, which some programs write.
 MARK = codecs.BOM_UTF8
@@ -146,9 +146,11 @@ def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], 
     if HEADER.fullmatch(line) and not USUAL_NAMES.isdisjoint(re.split(r" ?[,;|\t] ?", line.lower())):
         return next((form for form, sign in SEPARATORS.items() if sign in line), ".tsv")
     if line.lower().endswith(MEDIA) and " " not in line:
-        raise ValueError(
-            f"{file.path}: expected captions, got the name of a file in the first line ({shown_value(line)}). Give the "
-            "file of the captions, or write a tab and a caption behind each name."
+        raise InputError(
+            file.path,
+            "captions",
+            f"the name of a file in the first line ({shown_value(line)})",
+            "Give the file of the captions, or write a tab and a caption behind each name.",
         )
     return NAMED if tab else TEXT
 
@@ -173,9 +175,8 @@ def _is_utf_16(stream: IO[bytes], file: TableFile) -> bool:
     if other is None and 0 in start[:2]:  # of ASCII letters, one byte in two
         other = "UTF-16 without one"
     if other is not None:
-        raise ValueError(
-            f"{file.path}: expected text in UTF-8, or in UTF-16 with a byte order mark, got {other}. Save the file as "
-            "UTF-8."
+        raise InputError(
+            file.path, "text in UTF-8, or in UTF-16 with a byte order mark", other, "Save the file as UTF-8."
         )
     return start.startswith(MARKS_OF_UTF_16)
 
@@ -313,14 +314,14 @@ def _names(header: Block | None, file: TableFile, separator: str) -> list[str]:
         names = next(csv.reader(header.lines, delimiter=separator), []) if header else []
         names = [name.strip() for name in names]
     except csv.Error as error:
-        raise ValueError(
-            f"{file.path}: expected column names in the first line, got {reason_of(error)}. Fix this line."
-        ) from None
+        raise InputError(file.path, "column names in the first line", reason_of(error), "Fix this line.") from None
     twice = next((name for name, n in collections.Counter(names).items() if n > 1 and name), None)
     if twice is not None:
-        raise ValueError(
-            f"{file.path}: expected every column name once, got {shown_value(twice)} {names.count(twice)} times. Give "
-            "the columns different names: the cells of one alone would be read."
+        raise InputError(
+            file.path,
+            "every column name once",
+            f"{shown_value(twice)} {names.count(twice)} times",
+            "Give the columns different names: the cells of one alone would be read.",
         )
     return names
 
@@ -329,9 +330,11 @@ def _parsed_captions(block: Block, row: int) -> Any:
     """Captions of a run of lines."""
     captions = [line.strip() for line in block.lines]
     if any("\r" in caption for caption in captions):
-        raise ValueError(
-            f"row[{row}]: expected lines that end in a line feed, got carriage returns alone. Save the file with the "
-            "line ends of Unix or Windows."
+        raise InputError(
+            f"row[{row}]",
+            "lines that end in a line feed",
+            "carriage returns alone",
+            "Save the file with the line ends of Unix or Windows.",
         )
     return {"captions": captions}
 
@@ -340,8 +343,8 @@ def _parsed_named(block: Block, row: int) -> Any:
     """Name and caption of a line."""
     cells = block.lines[0].strip("\r\n").split("\t")
     if len(cells) != 2:
-        raise ValueError(
-            f"row[{row}]: expected a name, a tab and a caption, got {len(cells) - 1} tabs. Fix or delete this line."
+        raise InputError(
+            f"row[{row}]", "a name, a tab and a caption", f"{len(cells) - 1} tabs", "Fix or delete this line."
         )
     return {"id": CAPTION_NUMBER.sub("", cells[0].strip()), "caption": cells[1].strip()}
 
@@ -350,9 +353,11 @@ def _parsed_clip(block: Block, row: int) -> Any:
     """Clip and caption of a line."""
     parts = CLIP_LINE.match(block.lines[0].strip())
     if parts is None:
-        raise ValueError(
-            f"row[{row}]: expected a clip such as mv89psg6zh4_33_46, a blank and a caption, got "
-            f"{shown_value(block.lines[0].strip())}. Fix or delete this line."
+        raise InputError(
+            f"row[{row}]",
+            "a clip such as mv89psg6zh4_33_46, a blank and a caption",
+            shown_value(block.lines[0].strip()),
+            "Fix or delete this line.",
         )
     return {"id": parts[1], "caption": parts[2]}
 
@@ -370,7 +375,7 @@ def _parsed_line(block: Block, row: int) -> Any:
 
 
 def _not_json(row: int, problem: str) -> ValueError:
-    return ValueError(f"row[{row}]: expected a line of JSON, got invalid JSON ({problem}). Fix or delete this line.")
+    return InputError(f"row[{row}]", "a line of JSON", f"invalid JSON ({problem})", "Fix or delete this line.")
 
 
 def as_values(value: Any, row: int) -> Any:
@@ -383,9 +388,7 @@ def as_values(value: Any, row: int) -> Any:
         return value
     if isinstance(value, list):
         return {"captions": value}
-    raise ValueError(
-        f"row[{row}]: expected an object or a list of captions, got {type(value).__name__}. Fix or delete this row."
-    )
+    raise InputError(f"row[{row}]", "an object or a list of captions", type(value).__name__, "Fix or delete this row.")
 
 
 def _parsed_cells(names: list[str], separator: str, block: Block, row: int) -> dict[str, str | None]:
@@ -393,10 +396,9 @@ def _parsed_cells(names: list[str], separator: str, block: Block, row: int) -> d
     try:
         cells = next(csv.reader(block.lines, delimiter=separator, strict=True), [])
     except csv.Error as error:
-        raise ValueError(f"row[{row}]: expected cells, got {error}. Fix the quotes of this line.") from None
+        raise InputError(f"row[{row}]", "cells", error, "Fix the quotes of this line.") from None
     if len(cells) != len(names):
-        raise ValueError(
-            f"row[{row}]: expected {len(names)} cells, got {len(cells)}. Put a caption with separators into double "
-            "quotes."
+        raise InputError(
+            f"row[{row}]", f"{len(names)} cells", len(cells), "Put a caption with separators into double quotes."
         )
     return {name: cell or None for name, cell in zip(names, cells, strict=True)}

@@ -12,7 +12,7 @@ import numpy as np
 
 from manycaps.coco import guards
 from manycaps.coco.frequencies import cached_frequencies
-from manycaps.kit.base import Floats, shown_value
+from manycaps.kit.base import Floats, InputError, InputTypeError, shown_value
 from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, NgramIndex, cider_scores
 
 FrequencyTable = str | os.PathLike[str] | Mapping[str, Any]
@@ -120,9 +120,11 @@ class CiderScorer:
     def compute_score(self, option: object = None, verbose: object = 0) -> tuple[np.floating[Any], Floats]:  # noqa: ARG002
         """Return the mean over candidates, and the value of every candidate."""
         if not self.crefs or None in self.ctest:
-            raise ValueError(
-                "cider_scorer: expected a candidate beside all references, got none for some. Add pairs: "
-                "cider_scorer += (candidate, references)."
+            raise InputError(
+                "cider_scorer",
+                "a candidate beside all references",
+                "none for some",
+                "Add pairs: cider_scorer += (candidate, references).",
             )
         if self.is_counted:
             self.document_frequency, self.ref_len = {}, math.log(len(self.crefs))
@@ -146,9 +148,14 @@ class CiderScorer:
             counted = cached_frequencies(self.df_mode)
             return counted.frequency, counted.n_documents
         if self.ref_len is None:
-            raise ValueError(
-                "cider_scorer.ref_len: expected the logarithm of the number of documents, got None. Add references "
-                "(cider_scorer += (None, references)), call compute_doc_freq() and set ref_len, or give df= a file."
+            raise InputError(
+                "cider_scorer.ref_len",
+                "the logarithm of the number of documents",
+                "None",
+                (
+                    "Add references (cider_scorer += (None, references)), call compute_doc_freq() and set ref_len, or "
+                    "give df= a file."
+                ),
             )
         documents, counts = math.exp(self.ref_len), self.document_frequency
         # Of a whole number its logarithm comes back to the last bit.
@@ -167,8 +174,8 @@ class CiderScorer:
         """
         for name, texts in (("gts", gts), ("res", res)):
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-                raise TypeError(
-                    f"{name}: expected a list of strings for each image, got {shown_value(texts)}. Give lists of texts."
+                raise InputTypeError(
+                    name, "a list of strings for each image", shown_value(texts), "Give lists of texts."
                 )
         pairs = [(text.split(), reference.split()) for text in res for reference in gts]
         if not pairs:

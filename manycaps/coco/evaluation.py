@@ -9,7 +9,7 @@ from typing import Any
 
 from manycaps.coco import scorers
 from manycaps.coco.scorers import Bleu, Meteor, Spice
-from manycaps.kit.base import read_json, shown_path, shown_value
+from manycaps.kit.base import InputError, read_json, shown_path, shown_value
 from manycaps.kit.coco_scores import BLEUS
 
 ANNOTATIONS = '{"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "A dog."}]}'
@@ -36,19 +36,15 @@ class CaptionFile:
         advice = f"Give COCO's layout {ANNOTATIONS}."
         content = source if isinstance(source, Mapping) else _annotations_of(source, self.name, split, advice)
         if not isinstance(content, Mapping) or not isinstance(content.get("annotations"), list):
-            raise ValueError(
-                f'{self.name}: expected an object with "annotations", got {shown_value(content)}. {advice}'
-            )
+            raise InputError(self.name, 'an object with "annotations"', shown_value(content), advice)
         self.dataset = content
         self.imgToAnns = _by_image(content["annotations"], f"{self.name}: annotations", advice)
         images = content.get("images", [{"id": key} for key in self.imgToAnns])
         if not isinstance(images, list):
-            raise ValueError(f"{self.name}: images: expected a list, got {shown_value(images)}. {advice}")
+            raise InputError(f"{self.name}: images", "a list", shown_value(images), advice)
         for i, image in enumerate(images):
             if not isinstance(image, Mapping) or not _is_id(image.get("id")):
-                raise ValueError(
-                    f"{self.name}: images[{i}]: expected an object with an id, got {shown_value(image)}. {advice}"
-                )
+                raise InputError(f"{self.name}: images[{i}]", "an object with an id", shown_value(image), advice)
         self._ids: list[Hashable] = list(dict.fromkeys(image["id"] for image in images))
         _check_distinct(images, ("file_name",), f"{self.name}: images")
         _check_distinct(content["annotations"], ("image_id", "caption"), f"{self.name}: annotations", equal=True)
@@ -67,14 +63,16 @@ class CaptionFile:
         name = shown_path(results) if is_path else "results"  # type: ignore[arg-type]
         content = read_json(results, name, f"Give {RESULTS}.") if is_path else results  # type: ignore[arg-type]
         if not isinstance(content, list):
-            raise ValueError(f"{name}: expected a list of captions, got {shown_value(content)}. Give {RESULTS}.")
+            raise InputError(name, "a list of captions", shown_value(content), f"Give {RESULTS}.")
         captions = _by_image(content, name, f"Give {RESULTS}.")
         known = set(self._ids)
         missing = [key for key in captions if key not in known]
         if missing:
-            raise ValueError(
-                f"{name}: expected images of {self.name}, got {len(missing)} others such as {shown_value(missing[0])}. "
-                "Give the annotations of these images; ids are compared with their types, 1 is not '1'."
+            raise InputError(
+                name,
+                f"images of {self.name}",
+                f"{len(missing)} others such as {shown_value(missing[0])}",
+                "Give the annotations of these images; ids are compared with their types, 1 is not '1'.",
             )
         images = [{"id": key} for key in self._ids if key in captions]
         return CaptionFile({"images": images, "annotations": content})
@@ -89,7 +87,7 @@ def _annotations_of(source: AnnotationSource, name: str, split: str | None, advi
     rows = rows_with_splits(content, name, split)
     if rows is None:
         if split is not None:
-            raise ValueError(f"--split: expected a file with splits, as dataset_coco.json, got {name}. Leave it out.")
+            raise InputError("--split", "a file with splits, as dataset_coco.json", name, "Leave it out.")
         return content
     captions = [(row.get("image_id", row.get("video_id")), text) for row in rows for text in captions_of(row)]
     return {"annotations": [{"image_id": key, "caption": text} for key, text in captions]}
@@ -104,9 +102,11 @@ def _check_distinct(entries: Sequence[Any], names: Sequence[str], where: str, eq
             values = [entry.get(name) for name in names]
             earlier, known = first.setdefault(key, (i, values))
             if earlier != i and (known == values) == equal:
-                raise ValueError(
-                    f"{where}[{i}]: expected each id once, got {shown_value(key)} as in {where.rpartition(': ')[2]}"
-                    f"[{earlier}]. Leave one of them out."
+                raise InputError(
+                    f"{where}[{i}]",
+                    "each id once",
+                    f"{shown_value(key)} as in {where.rpartition(': ')[2]}[{earlier}]",
+                    "Leave one of them out.",
                 )
 
 
@@ -115,9 +115,7 @@ def _by_image(entries: Sequence[Any], name: str, advice: str) -> "collections.de
     captions: collections.defaultdict[Hashable, list[Any]] = collections.defaultdict(list)
     for i, entry in enumerate(entries):
         if not (isinstance(entry, Mapping) and _is_id(entry.get("image_id")) and isinstance(entry.get("caption"), str)):
-            raise ValueError(
-                f"{name}[{i}]: expected an object with image_id and caption, got {shown_value(entry)}. {advice}"
-            )
+            raise InputError(f"{name}[{i}]", "an object with image_id and caption", shown_value(entry), advice)
         captions[entry["image_id"]].append(entry)
     return captions
 

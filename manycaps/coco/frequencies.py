@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-from manycaps.kit.base import open_regular_file, path_state, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, open_regular_file, path_state, reason_of, shown_path, shown_value
 from manycaps.kit.ngram_scores import Frequency, load_document_frequency
 
 # All that such a pickle may name; Python 2 called the module of `float` otherwise.
@@ -112,9 +112,11 @@ def _file_of(name: str) -> pathlib.Path:
     """The file that SCST code means by a name."""
     path = next((path for pattern in PLACES if (path := pathlib.Path(pattern.format(name))).is_file()), None)
     if path is None:
-        raise ValueError(
-            f"df: expected 'corpus' or the path of a file, got {shown_value(name)}, and neither it nor "
-            f"{PLACES[2].format(name)} is a file. Check the path."
+        raise InputError(
+            "df",
+            "'corpus' or the path of a file",
+            f"{shown_value(name)}, and neither it nor {PLACES[2].format(name)} is a file",
+            "Check the path.",
         )
     return path
 
@@ -130,9 +132,11 @@ def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
             content = io.BytesIO(file.read())
         counts, n_documents = _checked_counts(_Reader(content, encoding="latin1").load())
     except Exception as error:  # a damaged pickle raises whatever its reader meets
-        raise ValueError(
-            f"df: expected a pickle of {{'document_frequency': {{('a', 'dog'): 312}}, 'ref_len': 8092}} in "
-            f"{shown_path(path)}, got {reason_of(error)}. Make a table with `manycaps count-document-frequency`."
+        raise InputError(
+            "df",
+            f"a pickle of {{'document_frequency': {{('a', 'dog'): 312}}, 'ref_len': 8092}} in {shown_path(path)}",
+            reason_of(error),
+            "Make a table with `manycaps count-document-frequency`.",
         ) from None
     return Frequencies(lambda ngram: counts.get(ngram, 0.0), n_documents, counts)
 

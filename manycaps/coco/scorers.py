@@ -15,7 +15,15 @@ from tqdm import tqdm
 
 from manycaps.coco import guards
 from manycaps.coco.cider_counts import CiderScorer
-from manycaps.kit.base import Floats, Ints, check_no_written_list, looks_like_list, shown_value
+from manycaps.kit.base import (
+    Floats,
+    InputError,
+    InputTypeError,
+    Ints,
+    check_no_written_list,
+    looks_like_list,
+    shown_value,
+)
 from manycaps.kit.meteor15_scores import best_statistics, corpus_score, load_lexicon, scores
 from manycaps.kit.ngram_scores import BETA, NgramIndex, bleu_scores, bleu_statistics, cider_scores, rouge_l_scores
 from manycaps.kit.tokenization import tokenized_line
@@ -72,9 +80,7 @@ def _caption_of(caption: Any, where: str) -> str:
     except (TypeError, KeyError, IndexError):
         text = None
     if not isinstance(text, str):
-        raise TypeError(
-            f"{where}: expected {{'caption': 'A dog.'}}, got {shown_value(caption)}. Leave it out, or give its text."
-        )
+        raise InputTypeError(where, "{'caption': 'A dog.'}", shown_value(caption), "Leave it out, or give its text.")
     check_no_written_list(text, where)
     return _as_plain(text)
 
@@ -201,9 +207,11 @@ class CiderD(_Scorer):
         candidates: dict[Hashable, Any] = {i: entry["caption"] for i, entry in enumerate(res)}
         missing = [entry["image_id"] for entry in res if entry["image_id"] not in gts]
         if missing:
-            raise ValueError(
-                f"res: expected images of gts, got {len(missing)} others such as {shown_value(missing[0])}. Give the "
-                "references of all images."
+            raise InputError(
+                "res",
+                "images of gts",
+                f"{len(missing)} others such as {shown_value(missing[0])}",
+                "Give the references of all images.",
             )
         texts = _checked({i: gts[entry["image_id"]] for i, entry in enumerate(res)}, candidates)
         if self.cider_scorer.is_counted:
@@ -402,20 +410,23 @@ def _checked(gts: Captions, res: Captions) -> _Texts:
     """Candidates and references in the order of `gts`, checked and examined."""
     if gts.keys() != res.keys():
         missing = [key for key in gts if key not in res] or [key for key in res if key not in gts]
-        raise ValueError(
-            f"res: expected one candidate for each of the {len(gts)} images of gts, got {len(res)} images; "
-            f"{shown_value(missing[0])} is in one of them alone. Leave out images without a candidate: "
-            "coco_eval.params['image_id'] = coco_result.getImgIds()."
+        raise InputError(
+            "res",
+            f"one candidate for each of the {len(gts)} images of gts",
+            f"{len(res)} images; {shown_value(missing[0])} is in one of them alone",
+            "Leave out images without a candidate: coco_eval.params['image_id'] = coco_result.getImgIds().",
         )
     if not gts:
-        raise ValueError("gts: expected at least one image, got none. Give captions by the id of their image.")
+        raise InputError("gts", "at least one image", "none", "Give captions by the id of their image.")
     for key, own in gts.items():
         _check_texts("gts", key, own)
         _check_texts("res", key, res[key])
         if len(res[key]) != 1:
-            raise ValueError(
-                f"res[{shown_value(key)}]: expected a list of one candidate, got {len(res[key])}. Score several "
-                "candidates of an image by the module coco_caption."
+            raise InputError(
+                f"res[{shown_value(key)}]",
+                "a list of one candidate",
+                len(res[key]),
+                "Score several candidates of an image by the module coco_caption.",
             )
     # Of candidates, which a model in training samples, some may look as they like.
     columns = {"gts": gts} | ({"res": res} if all(looks_like_list(own[0]) for own in res.values()) else {})
@@ -432,12 +443,14 @@ def _checked(gts: Captions, res: Captions) -> _Texts:
 def _check_texts(name: str, key: Hashable, texts: object) -> None:
     """Raise unless this is a list of at least one string."""
     if not isinstance(texts, list | tuple) or not all(issubclass(kind, str) for kind in {type(text) for text in texts}):
-        raise TypeError(
-            f"{name}[{shown_value(key)}]: expected a list of strings, got {shown_value(texts)}. Give tokens joined by "
-            "spaces, as PTBTokenizer().tokenize returns them."
+        raise InputTypeError(
+            f"{name}[{shown_value(key)}]",
+            "a list of strings",
+            shown_value(texts),
+            "Give tokens joined by spaces, as PTBTokenizer().tokenize returns them.",
         )
     if not texts:
-        raise ValueError(f"{name}[{shown_value(key)}]: expected at least one caption, got none. Leave the image out.")
+        raise InputError(f"{name}[{shown_value(key)}]", "at least one caption", "none", "Leave the image out.")
 
 
 def _without_progress(steps: Any, **_about: Any) -> Any:

@@ -52,6 +52,7 @@ import sys
 
 from manycaps.command_options import add_format, add_options, options_of, print_json
 from manycaps.comparison import CompareOptions
+from manycaps.kit.base import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,9 +74,11 @@ def check_no_figures(folder: pathlib.Path) -> None:
     """Raise a ValueError if a folder has figures already."""
     there = sorted(path.name for path in folder.glob("*") if path.suffix in (".svg", ".pdf"))
     if there:
-        raise ValueError(
-            f"--figures: expected a folder without figures, got {folder}, which has {there[0]}. Choose another, or "
-            "give --overwrite."
+        raise InputError(
+            "--figures",
+            "a folder without figures",
+            f"{folder}, which has {there[0]}",
+            "Choose another, or give --overwrite.",
         )
 
 
@@ -95,9 +98,11 @@ def run(arguments: argparse.Namespace) -> None:
         for path in outputs:
             check_can_be_written(path)
             if path.exists() and not arguments.overwrite:
-                raise ValueError(
-                    f"--output: expected a folder without a report, got {arguments.output}, which has {path.name}. "
-                    "Choose another, or give --overwrite."
+                raise InputError(
+                    "--output",
+                    "a folder without a report",
+                    f"{arguments.output}, which has {path.name}",
+                    "Choose another, or give --overwrite.",
                 )
         if arguments.figures is not None and not arguments.overwrite:
             check_no_figures(arguments.figures)

@@ -75,6 +75,7 @@ import pathlib
 from manycaps.command_options import add_format, add_options, options_of, print_json
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.correlation_options import CorrelationOptions, RatingOptions
+from manycaps.kit.base import InputError
 
 # What both kinds of comparison have; the command has these once.
 SHARED = ("metric", "metrics", "references", "limit", "seed", "benchmark", "ratings")
@@ -117,14 +118,14 @@ def run(arguments: argparse.Namespace) -> None:
     for name in (*of_other, *(["format"] if used == "benchmark" else [])):
         if given[name] not in (None, False, [], "{}", "text"):
             shown = "systems" if name == "systems" else f"--{name.replace('_', '-')}"
-            raise ValueError(f"{shown}: expected none with --{used}, got {given[name]!r}. It belongs to --{other}.")
+            raise InputError(shown, f"none with --{used}", f"{given[name]!r}", f"It belongs to --{other}.")
     if used == "ratings":
         _run_ratings(arguments)
         return
     from manycaps.human_correlation.protocols import correlate, load_options
 
     if arguments.metric is None:
-        raise ValueError("--metric: expected a metric for the benchmark, got none. Name it.")
+        raise InputError("--metric", "a metric for the benchmark", "none", "Name it.")
     loaded = {name: load_options(given[name], f"--{name.replace('_', '-')}") for name in ("options", "against_options")}
     options = options_of(arguments, CorrelationOptions, references=_number(arguments.references), **loaded)
     print(correlate(options).table)
@@ -147,7 +148,5 @@ def _number(given: list[str] | None) -> int | None:
     if given is None:
         return None
     if len(given) > 1 or not given[0].isdecimal():
-        raise ValueError(
-            f"--references: expected a whole number with --benchmark, got {' '.join(given)[:80]!r}. Give one."
-        )
+        raise InputError("--references", "a whole number with --benchmark", f"{' '.join(given)[:80]!r}", "Give one.")
     return int(given[0])

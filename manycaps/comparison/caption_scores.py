@@ -14,6 +14,7 @@ from manycaps.catalog import COMPARED_MODULES, MODULES, SET_MODULES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
 from manycaps.installed_modules import advice_for, load
+from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, text_counts
 from manycaps.kit.embeddings import without_warning_of_unread
 from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
@@ -49,9 +50,11 @@ def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> l
         of_sets = [module for module in modules if module in SET_MODULES]
         modules = [*(["coco_caption"] if of_sets else []), *(module for module in modules if module not in of_sets)]
     if not modules:
-        raise ValueError(
-            "systems: expected references, images or videos to compare captions by, got captions alone. Add -r, "
-            "--images or --videos."
+        raise InputError(
+            "systems",
+            "references, images or videos to compare captions by",
+            "captions alone",
+            "Add -r, --images or --videos.",
         )
     return modules
 
@@ -63,14 +66,16 @@ def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
         if module not in COMPARED_MODULES:
             known = ", ".join(COMPARED_MODULES)
             advice = MODULES[module].not_compared if module in MODULES else advice_for(module)
-            raise ValueError(f"--metrics: expected some of {known}, got {module!r}. {advice}")
+            raise InputError("--metrics", f"some of {known}", f"{module!r}", advice)
         for needed in _needed_columns(module):
             if needed not in there:
                 how = "-r" if needed == "references" else f"--{needed}"
                 lacking = next((row.id for row in rows if _value(row, needed) is None), "")
-                raise ValueError(
-                    f"{module}: expected {needed} of every row, got none for the id {lacking!r}. Add {how}, or leave "
-                    f"{module} out of --metrics."
+                raise InputError(
+                    module,
+                    f"{needed} of every row",
+                    f"none for the id {lacking!r}",
+                    f"Add {how}, or leave {module} out of --metrics.",
                 )
 
 
@@ -123,24 +128,23 @@ class CaptionScores:
         for name, module in self._modules.items():
             has_table = self._options.get(name, {}).get("document_frequency") is not None
             if MODULES[name].counts_documents and not has_table and len(self._rows) < 2:
-                raise ValueError(
-                    f"{name}: expected at least 2 rows to count document frequencies in, got 1. Add rows, or leave "
-                    f"{name} out: -m."
+                raise InputError(
+                    name, "at least 2 rows to count document frequencies in", "1", f"Add rows, or leave {name} out: -m."
                 )
             if name not in SET_MODULES:
                 continue
             sizes = text_counts(predictions, [row.references or [] for row in self._rows])
             try:
                 module.check_sizes(sizes, CAPTION_COLUMNS, module.call_options(self._test_options(sizes)))
-            except ValueError as error:
+            except InputError as error:
                 # What is to be done with a module in Python is no option of a command.
-                where, _, fact = str(error).partition(": expected ")
-                expected, _, got = fact.partition(", got ")
-                row = re.match(r"\w+\[(\d+)\]", where)
+                row = re.match(r"\w+\[(\d+)\]", error.where)
                 place = "" if row is None else f", id {self._rows[int(row[1])].id!r}"
-                raise ValueError(
-                    f"{name}, {system}{place}: expected {expected}, got {got.partition('. ')[0]}. Change these rows, "
-                    f"or leave {name} out: -m."
+                raise InputError(
+                    f"{name}, {system}{place}",
+                    error.expected,
+                    error.got,
+                    f"Change these rows, or leave {name} out: -m.",
                 ) from None
 
     def systems(self, progress: Callable[[], object]) -> list[ScoredSystem]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from manycaps.catalog import modules_with
 from manycaps.command_options import TREATMENTS, Columns, Option, SplitName, check_options
+from manycaps.kit.base import InputTypeError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +81,7 @@ class CompareOptions:
         for name in ("systems", "references", "metrics", "names"):
             given = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(text, str) for text in given or ()):
-                raise TypeError(f'{name}: expected a list of strings, got {shown_value(given)}. Give ["a", "b"].')
+                raise InputTypeError(name, "a list of strings", shown_value(given), 'Give ["a", "b"].')
         check_options(self)
         check_distance_name(self.distance)
         if self.margin is not None:

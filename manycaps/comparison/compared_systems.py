@@ -23,6 +23,7 @@ from manycaps.comparison.paired_tests import (
 )
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
+from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import cluster_numbers, clustered_test, mean_interval, mean_of_rows
 from manycaps.saved_files import made_folder, write_text_atomically
 
@@ -252,14 +253,18 @@ def compared_systems(
     if not has_equal_sizes:
         metrics = [metric for metric in metrics if metric.is_per_candidate]
     if not metrics and not has_equal_sizes and parity is None:
-        raise ValueError(
-            f"{systems[0].name}: expected all systems to give equally many captions of a row, got different numbers. "
-            "The values of sets depend on them: draw equally many, or add a metric of single captions."
+        raise InputError(
+            systems[0].name,
+            "all systems to give equally many captions of a row",
+            "different numbers",
+            "The values of sets depend on them: draw equally many, or add a metric of single captions.",
         )
     if not metrics and parity is None:
-        raise ValueError(
-            f"{systems[0].name}: expected a metric that all systems were scored by, got none. Score them by the same "
-            "metrics; human_parity takes two references or more in every row."
+        raise InputError(
+            systems[0].name,
+            "a metric that all systems were scored by",
+            "none",
+            "Score them by the same metrics; human_parity takes two references or more in every row.",
         )
     places = cluster_numbers(clusters if clusters is not None else range(len(rows)))
     compared = _compared_metrics(metrics, systems, places, n_resamples, seed) if metrics else []

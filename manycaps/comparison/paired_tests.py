@@ -7,7 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from manycaps.kit.base import Floats, TokenRows, as_finite, check_confidence_level, check_whole_number, plain_arguments
+from manycaps.kit.base import (
+    Floats,
+    InputError,
+    InputTypeError,
+    TokenRows,
+    as_finite,
+    check_confidence_level,
+    check_whole_number,
+    plain_arguments,
+)
 from manycaps.kit.caption_sets import TIE_TOLERANCE, as_p_values, check_clusters, cluster_numbers, clustered_mean
 from manycaps.kit.ngram_scores import bleu_rows, bleu_scores
 from manycaps.kit.parity_tests import sums_of_clusters
@@ -166,15 +175,15 @@ def paired_test(
     """
     mine, theirs = as_finite(first, "first"), as_finite(second, "second")
     if mine.ndim != 1 or not mine.size:
-        raise ValueError(f"first: expected an array of shape (n_rows,), got {mine.shape}. Give one value per row.")
+        raise InputError("first", "an array of shape (n_rows,)", mine.shape, "Give one value per row.")
     if theirs.shape != mine.shape:
-        raise ValueError(
-            f"second: expected shape {mine.shape}, that of first, got {theirs.shape}. Give both systems the same rows."
+        raise InputError(
+            "second", f"shape {mine.shape}, that of first", theirs.shape, "Give both systems the same rows."
         )
     if clusters is not None:
         check_clusters(clusters, len(mine))
     if confidence_level is None:
-        raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
+        raise InputTypeError("confidence_level", "a number", "None", "Give a float such as 0.95.")
     check_confidence_level(confidence_level)
     check_whole_number("n_resamples", n_resamples, 1)
     check_whole_number("seed", seed, 0)

@@ -15,7 +15,7 @@ from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, NoDistances, ParityRows
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import is_installed, load, progress_bars
-from manycaps.kit.base import shown_value
+from manycaps.kit.base import InputError, shown_value
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     coded_texts,
@@ -62,9 +62,8 @@ LETTERS, WORDS = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
 def check_distance_name(distance: str | None) -> None:
     """Raise unless a distance is None or one of `PARITY_DISTANCES`."""
     if distance is not None and distance not in PARITY_DISTANCES:
-        raise ValueError(
-            f"--distance: expected one of {', '.join(PARITY_DISTANCES)}, got {shown_value(distance)}. Check the "
-            "spelling."
+        raise InputError(
+            "--distance", f"one of {', '.join(PARITY_DISTANCES)}", shown_value(distance), "Check the spelling."
         )
 
 

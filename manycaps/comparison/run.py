@@ -24,7 +24,7 @@ from manycaps.comparison.parity_scores import (
 )
 from manycaps.comparison.systems import Exchange, SystemRow, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.installed_modules import load, module_class, progress_bars
-from manycaps.kit.base import signature
+from manycaps.kit.base import InputError, signature
 from manycaps.kit.embeddings import warn_of_unread, without_warning_of_unread
 from manycaps.sampling.captions_file import sampling_settings
 
@@ -91,9 +91,11 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
 
     for name in OF_CAPTIONS:
         if getattr(options, name):
-            raise ValueError(
-                f"{_flag(name)}: expected none with folders of scores, got {getattr(options, name)!r}. Leave it out: "
-                "their captions are scored already."
+            raise InputError(
+                _flag(name),
+                "none with folders of scores",
+                f"{getattr(options, name)!r}",
+                "Leave it out: their captions are scored already.",
             )
     systems, rows = read_score_folders(folders, options.metrics)
     if options.with_captions:
@@ -128,7 +130,7 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
 def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemComparison:
     """Read files of captions, score them, and compare the scores."""
     if options.with_captions:
-        raise ValueError("--with-captions: expected folders of scores, got captions. Leave it out: they are read.")
+        raise InputError("--with-captions", "folders of scores", "captions", "Leave it out: they are read.")
     columns = as_columns(options.columns)
     folders = {"images": options.images, "videos": options.videos}
     media = {name for name, folder in folders.items() if folder} | set(needed_media(options.metrics or ()))
@@ -163,7 +165,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     if distance:
         note = note or note_of_language(rows, distance, options.encoder)
         if distance == "cider" and len(rows) < 2:
-            raise ValueError("--distance cider: expected 2 rows to count words in, got 1. Add rows, or take another.")
+            raise InputError("--distance cider", "2 rows to count words in", "1", "Add rows, or take another.")
         with without_warning_of_unread():
             given = {"distance": distance, "clusters": clusters} | of_parity_module(options, distance)
             parity_scores = parity_of_captions(rows, given)
@@ -240,13 +242,17 @@ def check_used(options: CompareOptions, modules: Sequence[str], distance: str) -
     used |= of_parity_module(options, distance).keys()
     for name in _given(options).keys() - used:
         if name in OF_PARITY and distance:
-            raise ValueError(
-                f"{_flag(name)}: expected a distance or a metric that takes it, got --distance {distance} and "
-                f"{', '.join(modules) or 'no metric'}. Give others, or leave the option out."
+            raise InputError(
+                _flag(name),
+                "a distance or a metric that takes it",
+                f"--distance {distance} and {', '.join(modules) or 'no metric'}",
+                "Give others, or leave the option out.",
             )
-        raise ValueError(
-            f"{_flag(name)}: expected one of {modules_with(name)} among the metrics, got "
-            f"{', '.join(modules) or 'none'}. Add it to -m, or leave the option out."
+        raise InputError(
+            _flag(name),
+            f"one of {modules_with(name)} among the metrics",
+            ", ".join(modules) or "none",
+            "Add it to -m, or leave the option out.",
         )
 
 

@@ -18,7 +18,7 @@ from manycaps.comparison.compared_systems import row_test_key
 from manycaps.comparison.parity import COLUMNS
 from manycaps.comparison.parity import MODULE as PARITY
 from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
-from manycaps.kit.base import reason_of, shown_value
+from manycaps.kit.base import InputError, reason_of, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import KeptDistances
 from manycaps.kit.parity_tests import OF_PAIRS
@@ -80,9 +80,11 @@ def _read_folder(path: str) -> ScoreFolder:
     summary = pathlib.Path(path) / "summary.json"
     files = sorted((pathlib.Path(path) / "rows").glob("*.parquet"))
     if not summary.is_file() or not files:
-        raise ValueError(
-            f"{path}: expected a finished run, got no {'rows' if summary.is_file() else summary.name}. Give the same "
-            "`manycaps score` command again."
+        raise InputError(
+            path,
+            "a finished run",
+            f"no {('rows' if summary.is_file() else summary.name)}",
+            "Give the same `manycaps score` command again.",
         )
     run = RunFolder(path)
     for part in range(len(files)):
@@ -92,21 +94,23 @@ def _read_folder(path: str) -> ScoreFolder:
     if not isinstance(results, dict) or not all(
         isinstance(result, dict) and "signature" in result for result in results.values()
     ):
-        raise ValueError(f"{summary}: expected the values of metrics, got {shown_value(results)}. {SCORE_AGAIN}")
+        raise InputError(summary, "the values of metrics", shown_value(results), SCORE_AGAIN)
     try:
         # Metrics that no row of a part has may have another type there.
         rows = pa.concat_tables([pq.read_table(file) for file in files], promote_options="permissive")
         rows.select(["id", "n_candidates"])
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise ValueError(
-            f"{path}: expected rows with their scores, got {type(error).__name__} ({reason_of(error)}). {SCORE_AGAIN}"
+        raise InputError(
+            path, "rows with their scores", f"{type(error).__name__} ({reason_of(error)})", SCORE_AGAIN
         ) from error
     ids = rows.column("id").to_pylist()
     twice = next((row_id for row_id, n in collections.Counter(ids).items() if n > 1), None)
     if twice is not None:
-        raise ValueError(
-            f"{path}, id {twice!r}: expected every id once, got it twice. Give the rows ids of their own, and score "
-            "them again."
+        raise InputError(
+            f"{path}, id {twice!r}",
+            "every id once",
+            "it twice",
+            "Give the rows ids of their own, and score them again.",
         )
     return ScoreFolder(path, ids, rows, results)
 
@@ -116,12 +120,14 @@ def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Seq
     for module in modules:
         if module not in folder.results:
             known = ", ".join(folder.results)
-            raise ValueError(f"{folder.path}: expected scores of {module}, got those of {known}. Score it by {module}.")
+            raise InputError(folder.path, f"scores of {module}", f"those of {known}", f"Score it by {module}.")
         expected, got = (system.results[module]["signature"] for system in (baseline, folder))
         if got != expected:
-            raise ValueError(
-                f"{folder.path}: expected {module} as in {baseline.path}, {expected}, got {got}. "
-                "Score both with the same options and versions."
+            raise InputError(
+                folder.path,
+                f"{module} as in {baseline.path}, {expected}",
+                got,
+                "Score both with the same options and versions.",
             )
 
 
@@ -133,9 +139,11 @@ def _values(folder: ScoreFolder, keys: Sequence[str], order: np.ndarray) -> dict
         bad = np.flatnonzero(~np.isfinite(column) & (key not in OF_PAIRS))
         if bad.size:
             row_id = folder.ids[order[bad[0]]]
-            raise ValueError(
-                f"{folder.path}: {key}[{bad[0]}] (id {row_id!r}): expected a finite number, got {column[bad[0]]} "
-                f"({bad.size} such rows in all). See rejected.jsonl; fix the rows, or leave them out of all systems."
+            raise InputError(
+                f"{folder.path}: {key}[{bad[0]}] (id {row_id!r})",
+                "a finite number",
+                f"{column[bad[0]]} ({bad.size} such rows in all)",
+                "See rejected.jsonl; fix the rows, or leave them out of all systems.",
             )
         values[key] = column
     return values
@@ -144,7 +152,7 @@ def _values(folder: ScoreFolder, keys: Sequence[str], order: np.ndarray) -> dict
 def _distances(folder: ScoreFolder, order: np.ndarray) -> KeptDistances:
     """Distances of the rows' texts in the order of their places."""
     if DISTANCE_COLUMN not in folder.rows.column_names:
-        raise ValueError(f"{folder.path}: expected distances of all rows for {PARITY}, got none. {SCORE_AGAIN}")
+        raise InputError(folder.path, f"distances of all rows for {PARITY}", "none", SCORE_AGAIN)
     kept = KeptDistances(len(order))
     for block in stored_blocks(folder.rows.select(["n_candidates", DISTANCE_COLUMN]), np.argsort(order)):
         kept.add(block.distances, block.n_candidates, block.rows.tolist())
@@ -161,7 +169,7 @@ def _wording(folder: ScoreFolder, order: np.ndarray) -> tuple[WordingRows | None
     phrases = json.loads(stored.pop("phrases", np.frombuffer(b"[]", dtype=np.uint8)).tobytes())
     rows = WordingRows(**stored)
     if len(rows.sizes) != len(order):
-        raise ValueError(f"{path}: expected {len(order)} rows, got {len(rows.sizes)}. {SCORE_AGAIN}")
+        raise InputError(path, f"{len(order)} rows", len(rows.sizes), SCORE_AGAIN)
     return rows.part(order.tolist()), [Phrase(**phrase) for phrase in phrases]
 
 
@@ -175,7 +183,7 @@ def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRo
     for name, rows in read.items():
         lacking = next((row_id for row_id in ids if row_id not in rows), None)
         if lacking is not None:
-            raise ValueError(f"{folders[name]}: expected captions of the id {lacking!r}, got none. {REMEDY}")
+            raise InputError(folders[name], f"captions of the id {lacking!r}", "none", REMEDY)
     references = next(iter(read.values()))
     return [
         SystemRow(
@@ -204,7 +212,7 @@ def _opened(folder: str) -> CaptionSource:
         state = _state(path)
         if state != (n_bytes, modified):
             got = "none" if state is None else "another one"
-            raise ValueError(f"{folder}: expected the file {path} that it was scored from, got {got}. {REMEDY}")
+            raise InputError(folder, f"the file {path} that it was scored from", got, REMEDY)
     if sides:
         n_main = sides["predictions"]["files"]
         of_files = [sides["predictions" if i < n_main else "references"]["columns"] for i in range(len(files))]
@@ -213,7 +221,7 @@ def _opened(folder: str) -> CaptionSource:
         source = open_source(*sources, columns, limit=inputs.get("limit"), split=inputs.get("split"))
         if source.description() == sides:
             return source
-    raise ValueError(f"{folder}: expected a record of how its files were read, got none that fits them. {REMEDY}")
+    raise InputError(folder, "a record of how its files were read", "none that fits them", REMEDY)
 
 
 def _state(path: str) -> tuple[int, int | None] | None:

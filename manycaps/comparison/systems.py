@@ -16,7 +16,7 @@ from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns,
 from manycaps.caption_tables.files import source_name
 from manycaps.caption_tables.json_records import parsed_once
 from manycaps.caption_tables.rows import random_key
-from manycaps.kit.base import shown_value
+from manycaps.kit.base import InputError, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import KeptDistances
 
@@ -89,23 +89,25 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
     {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
     """
     if not 1 <= len(sources) <= MOST_SYSTEMS:
-        raise ValueError(f"systems: expected 1 to {MOST_SYSTEMS}, got {len(sources)}. Give as many at a time.")
+        raise InputError("systems", f"1 to {MOST_SYSTEMS}", len(sources), "Give as many at a time.")
     chosen = list(names) if names else [source_name(source) for source in sources]
     if len(chosen) != len(sources):
-        raise ValueError(f"--names: expected one name per system ({len(sources)}), got {len(chosen)}. Give as many.")
+        raise InputError("--names", f"one name per system ({len(sources)})", len(chosen), "Give as many.")
     for name in chosen:
         if not name.strip() or not name.isprintable():
-            raise ValueError(f"--names: expected names that can be printed, got {shown_value(name)}. Write others.")
+            raise InputError("--names", "names that can be printed", shown_value(name), "Write others.")
         if name.strip().casefold() == PEOPLE:
-            raise ValueError(
-                f"--names: expected names of systems, got {shown_value(name)}, which stands for the human captions in "
-                "the answer. Give the system another name with --names."
+            raise InputError(
+                "--names",
+                "names of systems",
+                f"{shown_value(name)}, which stands for the human captions in the answer",
+                "Give the system another name with --names.",
             )
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"--names: expected different names, got {chosen}. Give each system its own with --names.")
+        raise InputError("--names", "different names", chosen, "Give each system its own with --names.")
     systems = dict(zip(chosen, sources, strict=True))
     if baseline is not None and baseline not in systems:
-        raise ValueError(f"--baseline: expected one of {', '.join(chosen)}, got {baseline!r}. Check the spelling.")
+        raise InputError("--baseline", f"one of {', '.join(chosen)}", f"{baseline!r}", "Check the spelling.")
     first = baseline or chosen[0]
     return {first: systems[first], **systems}
 
@@ -115,9 +117,8 @@ def are_score_folders(sources: Mapping[str, str]) -> bool:
     scored = [source for source in sources.values() if is_score_folder(source)]
     others = [source for source in sources.values() if source not in scored]
     if scored and others:
-        raise ValueError(
-            f"systems: expected captions or folders of scores, got {others[0]} and {scored[0]}. Score all of them, or "
-            "none."
+        raise InputError(
+            "systems", "captions or folders of scores", f"{others[0]} and {scored[0]}", "Score all of them, or none."
         )
     return bool(scored)
 
@@ -168,9 +169,9 @@ def read_systems(
                 ids |= dict.fromkeys(row.id for row in rows if row.id is not None)
                 whole = [row for row in rows if not (common_rows and isinstance(row, BadRow) and row.is_incomplete)]
                 systems[name] = _by_id(file, good_rows(map(_named_option, whole)))
-            except ValueError as error:
+            except InputError as error:
                 # A wrong reference may concern one of the systems only.
-                raise error if str(error).startswith(file) else ValueError(f"{file}: {error}") from None
+                raise error if error.where.startswith(file) else error.within(file) from None
     baseline, *others = systems
     if common_rows:
         notes += _keep_common_rows(systems, len(ids))
@@ -229,7 +230,7 @@ def _keep_common_rows(systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) 
     """Drop the rows that one of the systems lacks, and say how many of all there are."""
     common = set.intersection(*(set(rows) for rows in systems.values()))
     if not common:
-        raise ValueError("--common-rows: expected ids that all files have, got none. Check the ids of the files.")
+        raise InputError("--common-rows", "ids that all files have", "none", "Check the ids of the files.")
     for rows in systems.values():
         for name in [name for name in rows if name not in common]:
             del rows[name]
@@ -242,10 +243,10 @@ def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
     row_of_id: dict[str, CaptionRow] = {}
     for row in rows:
         if not row.predictions:
-            raise ValueError(f"{file}, id {row.id!r}: expected captions, got none. Leave the row out of all systems.")
+            raise InputError(f"{file}, id {row.id!r}", "captions", "none", "Leave the row out of all systems.")
         row_of_id[row.id] = row
     if not row_of_id:
-        raise ValueError(f"{file}: expected at least one row, got none. Give a file with captions.")
+        raise InputError(file, "at least one row", "none", "Give a file with captions.")
     return row_of_id
 
 
@@ -254,9 +255,11 @@ def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Seque
     for what, some, others in (("none with", expected, set(ids)), ("one more, with", ids, set(expected))):
         different = [row_id for row_id in some if row_id not in others]
         if different:
-            raise ValueError(
-                f"{name}: expected the rows of {baseline}, got {what} the id {different[0]!r} ({len(different)} such "
-                "rows in all). Give all systems the same rows, or compare those that all have: --common-rows."
+            raise InputError(
+                name,
+                f"the rows of {baseline}",
+                f"{what} the id {different[0]!r} ({len(different)} such rows in all)",
+                "Give all systems the same rows, or compare those that all have: --common-rows.",
             )
 
 
@@ -265,9 +268,11 @@ def _check_same_references(
 ) -> None:
     different = [key for key, row in expected.items() if rows[key].references != row.references]
     if different:
-        raise ValueError(
-            f"{name}, id {different[0]!r}: expected the references of {baseline}, got others ({len(different)} such "
-            "rows in all). Give the references once, with -r."
+        raise InputError(
+            f"{name}, id {different[0]!r}",
+            f"the references of {baseline}",
+            f"others ({len(different)} such rows in all)",
+            "Give the references once, with -r.",
         )
 
 
@@ -287,11 +292,11 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
     try:
         expression = re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"--clusters: expected a regular expression, got {pattern!r} ({error}). Fix it.") from None
+        raise InputError("--clusters", "a regular expression", f"{pattern!r} ({error})", "Fix it.") from None
     labels = []
     for row in rows:
         found = expression.search(row.id)
         if found is None:
-            raise ValueError(f"--clusters: expected {pattern!r} in every id, got {row.id!r}. Fix the expression.")
+            raise InputError("--clusters", f"{pattern!r} in every id", f"{row.id!r}", "Fix the expression.")
         labels.append(found.group())
     return labels

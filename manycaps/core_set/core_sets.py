@@ -13,7 +13,7 @@ from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.core_set.core_set_options import CoreSetOptions
 from manycaps.core_set.covers import ReachedRows, greedy_cover, reached_rows
-from manycaps.kit.base import is_regular_file, shown_path
+from manycaps.kit.base import InputError, is_regular_file, shown_path
 from manycaps.kit.ngram_scores import CrossBleu, CrossCider
 from manycaps.kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
@@ -96,7 +96,7 @@ def read_rows(
     source = open_source(sources, columns=columns, limit=limit, either=True, split=split, tokenizer=tokenizer)
     rows = [(row.id, row.people) for row in good_rows(source.rows())]
     if not rows:
-        raise ValueError(f"{shown_path(sources[0])}: expected at least one row, got none. Give a file with captions.")
+        raise InputError(shown_path(sources[0]), "at least one row", "none", "Give a file with captions.")
     return rows
 
 
@@ -117,7 +117,7 @@ def checked_thresholds(thresholds: Sequence[float], family: str | None) -> list[
     """
     ordered = sorted(set(thresholds))
     if not 1 <= len(ordered) <= MOST_THRESHOLDS:
-        raise ValueError(f"--thresholds: expected 1 to {MOST_THRESHOLDS} numbers, got {len(ordered)}. Give fewer.")
+        raise InputError("--thresholds", f"1 to {MOST_THRESHOLDS} numbers", len(ordered), "Give fewer.")
     least, most = (-np.inf, np.inf) if family is None else RANGES[family]
     for threshold in ordered:
         if not np.isfinite(threshold) or not least <= threshold <= most:
@@ -126,7 +126,7 @@ def checked_thresholds(thresholds: Sequence[float], family: str | None) -> list[
                 "bleu": "A caption without a common n-gram has a BLEU of up to 0.032 in the COCO caption code.",
                 "cider": "CIDEr-D of a long caption with itself is 10.",
             }.get(family or "", "Leave it out.")
-            raise ValueError(f"--thresholds: expected {expected}, got {threshold}. {reason}")
+            raise InputError("--thresholds", expected, threshold, reason)
     return ordered
 
 
@@ -138,22 +138,25 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # NumPy parses the head of the file as Python does, and raises what that raises
         # NumPy takes any file for a pickle that is no array; its advice to open it anyway is not repeated.
-        raise ValueError(
-            f"--scores: expected an array of numbers in a file of NumPy (.npy), got {shown_path(path)}. Write it with "
-            "numpy.save."
+        raise InputError(
+            "--scores", "an array of numbers in a file of NumPy (.npy)", shown_path(path), "Write it with numpy.save."
         ) from error
     shape = getattr(matrix, "shape", None)
     if shape != (n_candidates, n_rows) or matrix.dtype.kind not in "fiu":
-        raise ValueError(
-            f"--scores: expected shape {(n_candidates, n_rows)}, the distinct captions and the rows, got {shape}. "
-            "Write one line for each distinct caption, in the order of their first rows."
+        raise InputError(
+            "--scores",
+            f"shape {(n_candidates, n_rows)}, the distinct captions and the rows",
+            shape,
+            "Write one line for each distinct caption, in the order of their first rows.",
         )
     if matrix.dtype.kind == "f":
         for row in range(n_candidates):
             if not np.isfinite(matrix[row]).all():
-                raise ValueError(
-                    f"--scores: expected finite numbers, got {matrix[row][~np.isfinite(matrix[row])][0]} in line {row}."
-                    " Use a small score for pairs that have none."
+                raise InputError(
+                    "--scores",
+                    "finite numbers",
+                    f"{matrix[row][~np.isfinite(matrix[row])][0]} in line {row}",
+                    "Use a small score for pairs that have none.",
                 )
     return matrix
 
@@ -174,9 +177,11 @@ def _reached(
     if options.metric != "cider_d":
         return reached_rows(CrossBleu(tokens, rows, int(options.metric[-1])).scores, *sizes, thresholds, _progress)
     if len(rows) < FEWEST_DOCUMENTS:
-        raise ValueError(
-            f"--test: expected at least {FEWEST_DOCUMENTS} rows for cider_d, which weighs n-grams by the rows that "
-            f"have them, got {len(rows)}. Give more rows, or another metric."
+        raise InputError(
+            "--test",
+            f"at least {FEWEST_DOCUMENTS} rows for cider_d, which weighs n-grams by the rows that have them",
+            len(rows),
+            "Give more rows, or another metric.",
         )
     cider = CrossCider(tokens, rows)
     return reached_rows(cider.scores, *sizes, thresholds, _progress).reordered(cider.order)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from manycaps.command_options import Option, Seed, check_options
+from manycaps.kit.base import InputError
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.sample_options import SampleOptions
 
@@ -46,12 +47,14 @@ class DecodingOptions:
         check_distance_name(self.distance)
         names = [setting.name for setting in self.settings] or list(self.files)
         if len(names) < 2 or len(set(names)) < len(names):
-            raise ValueError(
-                f"settings: expected two or more that differ, got {', '.join(names) or 'none'}. Give files of samples, "
-                "or values such as --temperature 0.7,1."
+            raise InputError(
+                "settings",
+                "two or more that differ",
+                ", ".join(names) or "none",
+                "Give files of samples, or values such as --temperature 0.7,1.",
             )
         if self.sample is not None:
             for setting in self.settings:
                 self.sample.check_setting(setting)
         if self.budget is not None and self.sample is None:
-            raise ValueError("--budget: expected a model to sample, got files of samples. Leave it out.")
+            raise InputError("--budget", "a model to sample", "files of samples", "Leave it out.")

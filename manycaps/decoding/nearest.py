@@ -15,6 +15,7 @@ import numpy as np
 from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.parity import ROWS, ParityRows, SystemParity, systems_beside_people
 from manycaps.comparison.parity_pairs import ParityPair, compared_pairs
+from manycaps.kit.base import InputError
 from manycaps.kit.parity_tails import KeptDistances, corpus_tails
 from manycaps.kit.parity_tests import parity_result, parity_wording
 
@@ -136,9 +137,11 @@ def check_two_captions(rows: Mapping[str, ParityRows]) -> None:
     for name, of_setting in rows.items():
         is_single = np.isnan(of_setting.columns[ENERGY])
         if is_single.any():
-            raise ValueError(
-                f"{name}: expected two captions or more of every row, got one in row {int(is_single.argmax())}. Sample "
-                "with -n 2 or more."
+            raise InputError(
+                name,
+                "two captions or more of every row",
+                f"one in row {int(is_single.argmax())}",
+                "Sample with -n 2 or more.",
             )
 
 
@@ -196,7 +199,9 @@ def nearest_setting(
 def check_enough_rows(n_least: int, n_rows: int) -> None:
     """Raise unless there are enough rows to choose on some and test on others."""
     if n_least < LEAST_ROWS:
-        raise ValueError(
-            f"rows: expected {2 * LEAST_ROWS} or more with references, half of them to choose and half to test, got "
-            f"{n_rows}. Give more."
+        raise InputError(
+            "rows",
+            f"{2 * LEAST_ROWS} or more with references, half of them to choose and half to test",
+            n_rows,
+            "Give more.",
         )

@@ -32,6 +32,7 @@ from manycaps.decoding.nearest import (
     nearest_setting,
     paired_with_best,
 )
+from manycaps.kit.base import InputError
 from manycaps.kit.tokenization import tokenize_rows
 from manycaps.rows.ordered import token_metric
 from manycaps.sampling.captions_file import SETTINGS, sampling_settings
@@ -158,9 +159,8 @@ def _setting_beside(name: str, given: Mapping[str, Any]) -> Setting:
     try:
         return options_of(given, Setting)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name}{SETTINGS}: expected settings of `manycaps sample`, got others ({error}) Delete the file, or "
-            "sample again."
+        raise InputError(
+            f"{name}{SETTINGS}", "settings of `manycaps sample`", f"others ({error}) Delete the file, or sample again"
         ) from error
 
 
@@ -168,11 +168,13 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
     """Read samples and references."""
     names = [source_name(file) for file in options.files]
     if len(set(names)) < len(names):
-        raise ValueError(f"settings: expected files of different names, got {', '.join(names)}. Rename one.")
+        raise InputError("settings", "files of different names", ", ".join(names), "Rename one.")
     if PEOPLE in [name.strip().casefold() for name in names]:
-        raise ValueError(
-            f"settings: expected names other than {PEOPLE!r}, which stands for human captions, got a file of this "
-            "name. Rename it."
+        raise InputError(
+            "settings",
+            f"names other than {PEOPLE!r}, which stands for human captions",
+            "a file of this name",
+            "Rename it.",
         )
     files = dict(zip(names, options.files, strict=True))
     with _reference_split():
@@ -187,8 +189,8 @@ def _reference_split() -> Iterator[None]:
     """Let messages name the option of this command: its --split is that of the rows to sample for."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(str(error).replace("--split", "--reference-split")) from error
+    except InputError as error:
+        raise error.replaced("--split", "--reference-split") from error
 
 
 class Samples:
@@ -204,9 +206,11 @@ class Samples:
         items = items_of(self._sample)
         self.items: list[Item] = [item for item in items if len(self._references(item.id)) > 1]
         if not self.items:
-            raise ValueError(
-                f"--references: expected two captions or more with ids such as {items[0].id!r}, got none. Name the "
-                "same images; --stems leaves out the endings of files."
+            raise InputError(
+                "--references",
+                f"two captions or more with ids such as {items[0].id!r}",
+                "none",
+                "Name the same images; --stems leaves out the endings of files.",
             )
         check_enough_rows(len(self.items) // 2, len(self.items))
         self.settings = {setting.name: setting for setting in options.settings}
@@ -250,9 +254,8 @@ def plan_of(n_items: int, n_settings: int, budget: int, seed: int) -> Plan:
     n_a_round = int(budget * (1 - TEST_SHARE)) // n_rounds
     least = math.ceil(n_rounds * n_settings * LEAST_ROWS / (1 - TEST_SHARE)) + 1
     if n_a_round < n_settings * LEAST_ROWS or budget * TEST_SHARE < LEAST_ROWS:
-        raise ValueError(
-            f"--budget: expected at least {least} rows for {n_settings} settings, got {budget}. Give more, or fewer "
-            "settings."
+        raise InputError(
+            "--budget", f"at least {least} rows for {n_settings} settings", budget, "Give more, or fewer settings."
         )
     order = np.random.default_rng(seed).permutation(n_items).tolist()
     n_testing = min(int(budget * TEST_SHARE), n_items // 2)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from manycaps.command_options import EncoderName, LongTexts, Option, check_options
+from manycaps.kit.base import InputError
 
 # The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
@@ -59,9 +60,9 @@ def check_names(
             for name, column in zip(chosen, columns, strict=True)
         ]
     if len(chosen) != len(sources):
-        raise ValueError(f"--names: expected one name per source ({len(sources)}), got {len(chosen)}. Give as many.")
+        raise InputError("--names", f"one name per source ({len(sources)})", len(chosen), "Give as many.")
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"--names: expected different names, got {chosen}. Give each source its own with --names.")
+        raise InputError("--names", "different names", chosen, "Give each source its own with --names.")
     return chosen
 
 
@@ -74,5 +75,5 @@ def for_each_source(values: Sequence[str] | None, n_sources: int, option: str) -
     values = list(values or ["-"])
     values = values * n_sources if len(values) == 1 else values
     if len(values) != n_sources:
-        raise ValueError(f"{option}: expected 1 or {n_sources} names, got {len(values)}. Give - where there is none.")
+        raise InputError(option, f"1 or {n_sources} names", len(values), "Give - where there is none.")
     return [None if value == "-" else value for value in values]

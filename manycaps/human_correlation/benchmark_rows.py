@@ -15,7 +15,7 @@ from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.flickr8k_release import CROWD_NAME, JUDGEMENTS_NAME, crowd_rows, expert_rows
 from manycaps.human_correlation.video_benchmarks import is_vatex_eval, vatex_eval_rows
-from manycaps.kit.base import is_in_house_form, is_regular_file, no_such_path, reason_of, shown_value
+from manycaps.kit.base import InputError, is_regular_file, no_such_path, reason_of, shown_value
 
 # A column of images as bytes or paths.
 UNDECODED = datasets.Image(decode=False)
@@ -32,11 +32,9 @@ def load_rows(name: str, data: pathlib.Path | None, limit: int | None) -> list[d
     """Load a benchmark's first rows, or all, images undecoded; what a row lacks is None."""
     benchmark = BENCHMARKS[name]
     if data is not None and not data.exists():
-        raise ValueError(f"--data: expected a folder or a file, got {no_such_path(str(data))}")
+        raise InputError("--data", "a folder or a file", *no_such_path(str(data)))
     if data is None and not benchmark.hub:
-        raise ValueError(
-            f"--data: expected a folder or file for {name}, which has no public copy, got none. See --help."
-        )
+        raise InputError("--data", f"a folder or file for {name}, which has no public copy", "none", "See --help.")
     released = None
     try:
         if data is None:
@@ -48,19 +46,21 @@ def load_rows(name: str, data: pathlib.Path | None, limit: int | None) -> list[d
             released = _released_rows(name, data)
             rows = list(itertools.islice(_local_rows(data) if released is None else released, limit))
     except Exception as error:  # datasets, huggingface_hub, pandas, pyarrow and gzip each raise their own
-        if is_in_house_form(error):
+        if isinstance(error, InputError):
             raise
         cause = error.__cause__ or error
-        raise ValueError(
-            f"--data: expected rows of {name}, got {type(cause).__name__} ({reason_of(cause)}). Check the files, or "
-            "the connection to the Hub."
+        raise InputError(
+            "--data",
+            f"rows of {name}",
+            f"{type(cause).__name__} ({reason_of(cause)})",
+            "Check the files, or the connection to the Hub.",
         ) from error
     if not rows:
-        raise ValueError("--data: expected at least one row, got none. Give the rows of the benchmark.")
+        raise InputError("--data", "at least one row", "none", "Give the rows of the benchmark.")
     names = dict.fromkeys(column for row in rows for column in row)
     needed = NEEDED_COLUMNS[benchmark.kind]
     if released is None and not names.keys() >= set(needed):
-        raise ValueError(f"--data: expected the columns {', '.join(needed)}, got {', '.join(names)}. Rename them.")
+        raise InputError("--data", f"the columns {', '.join(needed)}", ", ".join(names), "Rename them.")
     rows = [dict.fromkeys(names) | row for row in rows]
     for i, row in enumerate(rows):
         _check_row(row, i)
@@ -83,14 +83,15 @@ def check_references(rows: Sequence[Mapping[str, Any]], n_references: int | None
     for i, row in enumerate(rows):
         n = len(row.get("refs") or [])
         if n_references is not None and n < n_references:
-            raise ValueError(
-                f"--references: expected at most {n}, the references of row {i}, got {n_references}. Give a smaller "
-                "number."
+            raise InputError(
+                "--references", f"at most {n}, the references of row {i}", n_references, "Give a smaller number."
             )
         if not row.get("refs"):
-            raise ValueError(
-                f"refs[{i}]: expected at least one reference for this metric, got {shown_value(row.get('refs'))}. "
-                "Write them, leave the row out, or give a metric without references."
+            raise InputError(
+                f"refs[{i}]",
+                "at least one reference for this metric",
+                shown_value(row.get("refs")),
+                "Write them, leave the row out, or give a metric without references.",
             )
 
 
@@ -113,9 +114,11 @@ def without_judged_references(rows: Sequence[Mapping[str, Any]]) -> list[dict[st
             else:
                 references.append(text)
         if not references:
-            raise ValueError(
-                f"refs[{i}]: expected a reference that is not a judged caption of the image, got none of "
-                f"{len(row['refs'])}. Give more references, or leave the rows of this image out."
+            raise InputError(
+                f"refs[{i}]",
+                "a reference that is not a judged caption of the image",
+                f"none of {len(row['refs'])}",
+                "Give more references, or leave the rows of this image out.",
             )
         kept.append({**row, "refs": references})
     return kept
@@ -144,22 +147,22 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
     """Raise unless the captions of a row are text, and its judgements numbers."""
     for name in ("cand", "better", "worse"):
         if name in row and not isinstance(row[name], str):
-            raise ValueError(
-                f"{name}[{i}]: expected a caption, got {shown_value(row[name])}. Write it, or leave the row out."
-            )
+            raise InputError(f"{name}[{i}]", "a caption", shown_value(row[name]), "Write it, or leave the row out.")
     references = row.get("refs")
     if references is not None and (
         not isinstance(references, list) or not all(isinstance(text, str) for text in references)
     ):
-        raise ValueError(
-            f"refs[{i}]: expected a list of captions, got {shown_value(references)}. Write them, or leave the row out."
+        raise InputError(
+            f"refs[{i}]", "a list of captions", shown_value(references), "Write them, or leave the row out."
         )
     if "human_score" in row:
         judgements = row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]]
         if not all(value is None or isinstance(value, int | float) for value in judgements):
-            raise ValueError(
-                f"human_score[{i}]: expected a number or a list of numbers, got {shown_value(row['human_score'])}. "
-                "Write numbers, or leave the row out."
+            raise InputError(
+                f"human_score[{i}]",
+                "a number or a list of numbers",
+                shown_value(row["human_score"]),
+                "Write numbers, or leave the row out.",
             )
 
 
@@ -169,7 +172,7 @@ def _local_rows(data: pathlib.Path) -> Iterator[dict[str, Any]]:
     found = data.rglob("*") if data.is_dir() else [data]
     files = [data] if is_saved else sorted(path for path in found if path.suffix in (".jsonl", ".parquet"))
     if not files:
-        raise ValueError(f"--data: expected .jsonl or .parquet files in {data}, got none. See --help.")
+        raise InputError("--data", f".jsonl or .parquet files in {data}", "none", "See --help.")
     folder = data if data.is_dir() else data.parent
     for row in (record for file in files for record in table_records(file)):
         media = {name: str(folder / row[name]) for name in ("img", "video") if isinstance(row.get(name), str)}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from manycaps.caption_tables import BadRow, good_rows, open_source
-from manycaps.kit.base import read_json, shown_path
+from manycaps.kit.base import InputError, read_json, shown_path
 
 # Folder of the images beside the files.
 IMAGES_NAME = "images"
@@ -27,17 +27,21 @@ def system_rows(folder: pathlib.Path) -> dict[str, list[dict[str, Any]]]:
     annotations = [path for path, content in contents.items() if isinstance(content, Mapping)]
     systems = [path for path, content in contents.items() if isinstance(content, list)]
     if len(annotations) != 1 or not systems:
-        raise ValueError(
-            f"--data: expected one file of annotations and at least one list of captions in {shown_path(folder)}, got "
-            f"{len(annotations)} and {len(systems)}. {ADVICE}"
+        raise InputError(
+            "--data",
+            f"one file of annotations and at least one list of captions in {shown_path(folder)}",
+            f"{len(annotations)} and {len(systems)}",
+            ADVICE,
         )
     rows = {path: _rows_by_image(path, annotations[0]) for path in systems}
     images = list(rows[systems[0]])
     for path in systems:
         if set(rows[path]) != set(images):
-            raise ValueError(
-                f"{shown_path(path)}: expected captions of the {len(images)} images of {systems[0].name}, got "
-                f"{len(rows[path])} others or fewer. Give all systems the same images."
+            raise InputError(
+                shown_path(path),
+                f"captions of the {len(images)} images of {systems[0].name}",
+                f"{len(rows[path])} others or fewer",
+                "Give all systems the same images.",
             )
     return {path.stem: [rows[path][image] for image in images] for path in systems}
 
@@ -49,9 +53,7 @@ def _rows_by_image(path: pathlib.Path, annotations: pathlib.Path) -> dict[str, d
     captioned = (row for row in read if not (isinstance(row, BadRow) and row.is_incomplete and row.file != str(path)))
     for row in good_rows(captioned):
         if len(row.predictions or []) != 1:
-            raise ValueError(
-                f"{shown_path(path)}: expected one caption of each image, got several of the image {row.id}. {ADVICE}"
-            )
+            raise InputError(shown_path(path), "one caption of each image", f"several of the image {row.id}", ADVICE)
         of_image[row.id] = {
             "img": str(path.parent / IMAGES_NAME / str(row.image or f"{row.id}.jpg")),
             "cand": (row.predictions or [""])[0],

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from manycaps.kit.base import is_regular_file, reason_of
+from manycaps.kit.base import InputError, is_regular_file, reason_of
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
 # id, then three ratings; or the share of "yes", and the numbers of "yes" and "no"; separated by tabs).
@@ -51,9 +51,11 @@ def _judged_rows(
     for where, (image, caption_id, *fields) in _fields(folder / name, 5):
         ratings = ratings_of(fields)
         if image not in references or caption_id not in captions or not ratings:
-            raise ValueError(
-                f"{where}: expected an image and a caption of {CAPTIONS_NAME} and {what}, got "
-                f"{' '.join((image, caption_id, *fields))[:100]!r}. Take the files as they were released."
+            raise InputError(
+                where,
+                f"an image and a caption of {CAPTIONS_NAME} and {what}",
+                f"{' '.join((image, caption_id, *fields))[:100]!r}",
+                "Take the files as they were released.",
             )
         judged = {"img": str(images / image), "cand": captions[caption_id], "refs": references[image]}
         rows.append({**judged, "human_score": ratings})
@@ -75,7 +77,7 @@ def read_captions(folder: pathlib.Path) -> dict[str, str]:
     """Return the captions by caption id, "image.jpg#k"."""
     path = next((folder / name for name in (CAPTIONS_NAME, f"{CAPTIONS_NAME}.gz") if (folder / name).is_file()), None)
     if path is None:
-        raise ValueError(f"{folder}: expected {CAPTIONS_NAME} or {CAPTIONS_NAME}.gz, got neither. Put one there.")
+        raise InputError(folder, f"{CAPTIONS_NAME} or {CAPTIONS_NAME}.gz", "neither", "Put one there.")
     # One id has an image name with ".1" behind it that is in no other file of the release.
     return {caption_id.replace(".jpg.1#", ".jpg#"): caption for _, (caption_id, caption) in _fields(path, 2)}
 
@@ -83,20 +85,21 @@ def read_captions(folder: pathlib.Path) -> dict[str, str]:
 def _fields(path: pathlib.Path, n_fields: int) -> Iterator[tuple[str, list[str]]]:
     """Yield the location of each line, and its fields."""
     if not is_regular_file(path):
-        raise ValueError(f"{path}: expected a file of the release, got none of that name. Put it there.")
+        raise InputError(path, "a file of the release", "none of that name", "Put it there.")
     open_text = gzip.open if path.suffix == ".gz" else open
     try:
         with open_text(path, "rt", encoding="utf-8") as lines:
             for i, line in enumerate(lines, start=1):
                 fields = line.rstrip("\n").split("\t")
                 if len(fields) != n_fields:
-                    raise ValueError(
-                        f"{path}, line {i}: expected {n_fields} fields with tabs between them, got {len(fields)}. Take "
-                        "the file as it was released."
+                    raise InputError(
+                        f"{path}, line {i}",
+                        f"{n_fields} fields with tabs between them",
+                        len(fields),
+                        "Take the file as it was released.",
                     )
                 yield f"{path}, line {i}", fields
     except (UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
-        raise ValueError(
-            f"{path}: expected lines of UTF-8, got {type(error).__name__} ({reason_of(error)}). Take the file as it "
-            "was released."
+        raise InputError(
+            path, "lines of UTF-8", f"{type(error).__name__} ({reason_of(error)})", "Take the file as it was released."
         ) from error

@@ -10,7 +10,7 @@ import scipy.stats
 from manycaps.human_correlation.agreement import Agreement, kendall, mean_coefficient, spearman
 from manycaps.human_correlation.benchmark_rows import row_image
 from manycaps.human_correlation.published_values import PUBLISHED_SYSTEMS
-from manycaps.kit.base import shown_value
+from manycaps.kit.base import InputError, shown_value
 from manycaps.tables import align_columns
 
 # Decimals to which the authors of VATEX-EVAL round scores before they rank them (emscore, utils.py).
@@ -32,9 +32,11 @@ def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
     for i, judgements in enumerate(numbers):
         expected = max(len(numbers[0]), 1)
         if len(judgements) != expected or any(value is None or math.isnan(value) for value in judgements):
-            raise ValueError(
-                f"human_score[{i}]: expected {expected} judgements as in row 0, got {shown_value(judgements)}. Each "
-                "judge is compared with the scores alone."
+            raise InputError(
+                f"human_score[{i}]",
+                f"{expected} judgements as in row 0",
+                shown_value(judgements),
+                "Each judge is compared with the scores alone.",
             )
     judges = np.array(numbers, dtype=np.float64).T  # (n_judges, n_rows)
     scores = np.asarray(np.round(score(rows, [row["cand"] for row in rows]), SCORE_DECIMALS), dtype=np.float64)

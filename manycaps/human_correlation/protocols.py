@@ -33,7 +33,7 @@ from manycaps.human_correlation.protocol_figures import (
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
 from manycaps.installed_modules import advice_for, load, module_folders
-from manycaps.kit.base import is_in_house_form, no_such_path, reason_of, shown_value
+from manycaps.kit.base import InputError, no_such_path, reason_of, shown_value
 from manycaps.tables import align_columns
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
@@ -61,9 +61,11 @@ def scorer_of(module: Any, key: str | None, sign: float, n_references: int | Non
         for column, name in (("images", "img"), ("videos", "video")):
             if column in columns:
                 if any(name not in row for row in rows):
-                    raise ValueError(
-                        f"--data: expected the column {name} for a metric of {column}, got rows without it. Give a "
-                        "table with it."
+                    raise InputError(
+                        "--data",
+                        f"the column {name} for a metric of {column}",
+                        "rows without it",
+                        "Give a table with it.",
                     )
                 given[column] = [
                     row[name] if name == "img" else video_value(row[name], row.get("part")) for row in rows
@@ -87,14 +89,14 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
         for name in of_candidates:
             rows.setdefault(name, [value for (value,) in result[f"{name}{PER_CANDIDATE}"]])
         if (key or module.name) not in rows:
-            raise ValueError(f"--key: expected one of {', '.join(rows)}, got {shown_value(key)}. Check the spelling.")
+            raise InputError("--key", f"one of {', '.join(rows)}", shown_value(key), "Check the spelling.")
         return rows[key or module.name]
     scores = []
     for values in zip(*given.values(), strict=True):
         result = module.compute(**{name: [value] for name, value in zip(given, values, strict=True)})
         numbers = {name: value for name, value in result.items() if isinstance(value, int | float | np.number)}
         if (key and key not in numbers) or not numbers:
-            raise ValueError(f"--key: expected one of {', '.join(numbers)}, got {key!r}. Check the spelling.")
+            raise InputError("--key", f"one of {', '.join(numbers)}", f"{key!r}", "Check the spelling.")
         scores.append(float(numbers[key] if key else next(iter(numbers.values()))))
     return scores
 
@@ -106,9 +108,8 @@ def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agree
     judgements = [[float(value) for value in of_row if value is not None and not math.isnan(value)] for of_row in given]
     n_judgements = sum(map(len, judgements))
     if not n_judgements:
-        raise ValueError(
-            f"human_score: expected a number in one of the rows, got none in {len(kept)}. Give judgements, or another "
-            "--limit."
+        raise InputError(
+            "human_score", "a number in one of the rows", f"none in {len(kept)}", "Give judgements, or another --limit."
         )
     if benchmark.averages_judgements:
         judgements = [[float(np.mean(judged))] if judged else [] for judged in judgements]
@@ -231,9 +232,11 @@ def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         options, reason = text, f" ({reason_of(error)})"
     if not isinstance(options, dict):
-        raise ValueError(
-            f"{argument}: expected an object in JSON, got {shown_value(options)}{reason}. Write for example "
-            """'{"device": "cuda"}'."""
+        raise InputError(
+            argument,
+            "an object in JSON",
+            f"{shown_value(options)}{reason}",
+            'Write for example \'{"device": "cuda"}\'.',
         )
     return options
 
@@ -243,11 +246,13 @@ def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> An
     try:
         return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
     except Exception as error:  # whatever a module of somebody else raises
-        if isinstance(error, ImportError) or is_in_house_form(error):
+        if isinstance(error, ImportError | InputError):
             raise
-        raise ValueError(
-            f"--metric: expected the name or the path of an evaluate module, got {shown_value(name)} "
-            f"({type(error).__name__}: {reason_of(error)}). {advice_for(name)} Check --config and --options, too."
+        raise InputError(
+            "--metric",
+            "the name or the path of an evaluate module",
+            f"{shown_value(name)} ({type(error).__name__}: {reason_of(error)})",
+            f"{advice_for(name)} Check --config and --options, too.",
         ) from error
 
 
@@ -283,7 +288,7 @@ def loaded_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
         )
         if chosen is None:
             if config or given or key or is_reversed:
-                raise ValueError("--against: expected a metric for the other options of --against, got none. Name it.")
+                raise InputError("--against", "a metric for the other options of --against", "none", "Name it.")
             continue
         module = load_metric(chosen, config, given)
         name = published_key(module.name, config, key)
@@ -303,20 +308,24 @@ def correlate(options: CorrelationOptions) -> Correlation:
     """
     benchmark = BENCHMARKS[options.benchmark]
     if options.references is not None and benchmark.kind == "paragraphs":
-        raise ValueError(
-            f"--references: expected none for {options.benchmark}, whose sentences have the references of their time, "
-            f"got {options.references}. Leave it out."
+        raise InputError(
+            "--references",
+            f"none for {options.benchmark}, whose sentences have the references of their time",
+            options.references,
+            "Leave it out.",
         )
     metrics = loaded_metrics(options)
     first = metrics[0]
     take_references = any("references" in metric.columns for metric in metrics)
     if options.references is not None and not take_references:
-        raise ValueError(f"--references: expected a metric that takes some, got {first.title}. Leave it out.")
+        raise InputError("--references", "a metric that takes some", first.title, "Leave it out.")
     if benchmark.kind == "systems":
         if len(metrics) > 1:
-            raise ValueError(
-                f"--against: expected a benchmark of judged captions, got {options.benchmark}, which has too few "
-                "systems for a test. Leave it out."
+            raise InputError(
+                "--against",
+                "a benchmark of judged captions",
+                f"{options.benchmark}, which has too few systems for a test",
+                "Leave it out.",
             )
         systems = {system: rows[: options.limit] for system, rows in system_rows(_folder(options.data)).items()}
         for of_system in systems.values():
@@ -404,5 +413,5 @@ def _folder(data: pathlib.Path | None) -> pathlib.Path:
     """Return the folder of a benchmark that is read from one; raise a ValueError if there is none."""
     if data is None or not data.is_dir():
         got = "none" if data is None else no_such_path(str(data)) if not data.exists() else "a file"
-        raise ValueError(f"--data: expected the folder of the benchmark's files, got {got}. See --help.")
+        raise InputError("--data", "the folder of the benchmark's files", got, "See --help.")
     return data

@@ -23,7 +23,7 @@ from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
-from manycaps.kit.base import is_in_house_form, no_such_path, read_json, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, no_such_path, read_json, reason_of, shown_path, shown_value
 
 if TYPE_CHECKING:
     from manycaps.tables import Table
@@ -142,21 +142,23 @@ def rated_systems(options: RatingOptions) -> RatedSystems:
 def read_ratings(path: pathlib.Path, scales: Sequence[str] | None = None) -> Ratings:
     """Read a table of ratings, one or several of a system or of a caption: CSV, JSON Lines or Parquet."""
     if not path.is_file():
-        raise ValueError(f"--ratings: expected a file, got {no_such_path(str(path))}")
+        raise InputError("--ratings", "a file", *no_such_path(str(path)))
     try:
         records = list(table_records(path))
     except Exception as error:  # pandas, pyarrow and gzip each raise their own
-        if is_in_house_form(error):
+        if isinstance(error, InputError):
             raise
-        raise ValueError(f"--ratings: expected a table, got {type(error).__name__} ({reason_of(error)}).") from error
+        raise InputError("--ratings", "a table", f"{type(error).__name__} ({reason_of(error)})") from error
     names = list(dict.fromkeys(str(name) for record in records for name in record))
     system, row = (next((n for n in known if n in names), None) for known in (SYSTEM_COLUMNS, ROW_COLUMNS))
     chosen = list(scales) if scales else [name for name in names if name not in (system, row)]
     missing = [name for name in chosen if name not in names]
     if system is None or not chosen or missing:
-        raise ValueError(
-            f"{shown_path(path)}: expected the columns system and {', '.join(missing) or 'one or more of numbers'}, "
-            f"got {', '.join(map(shown_value, names)) or 'no row'}. Name them so, and the row of a rated caption id."
+        raise InputError(
+            shown_path(path),
+            f"the columns system and {', '.join(missing) or 'one or more of numbers'}",
+            ", ".join(map(shown_value, names)) or "no row",
+            "Name them so, and the row of a rated caption id.",
         )
     rated: dict[tuple[str, str], list[list[float]]] = {}
     first: dict[tuple[str, str], int] = {}
@@ -176,7 +178,7 @@ def _name(record: Mapping[str, Any], column: str, i: int) -> str:
     if isinstance(value, float) and value.is_integer():  # whole numbers of a column in which some are missing
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise ValueError(f"{column}[{i}]: expected a name, got {shown_value(value)}. Write it, or leave the row out.")
+        raise InputError(f"{column}[{i}]", "a name", shown_value(value), "Write it, or leave the row out.")
     return str(value)
 
 
@@ -189,9 +191,11 @@ def _rating(value: Any, scale: str, i: int) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.inf
     if math.isinf(number):
-        raise ValueError(
-            f"{scale}[{i}]: expected a number, got {shown_value(value)}. Correct it, leave the cell empty, or name the "
-            "columns of ratings with --scales."
+        raise InputError(
+            f"{scale}[{i}]",
+            "a number",
+            shown_value(value),
+            "Correct it, leave the cell empty, or name the columns of ratings with --scales.",
         )
     return number
 
@@ -207,23 +211,25 @@ def system_numbers(options: RatingOptions) -> tuple[list[str], dict[str, SystemN
     reports = [source for source in options.systems if (pathlib.Path(source) / REPORT).is_file()]
     if not options.systems or (reports and len(options.systems) > 1):
         got = "none" if not options.systems else f"{reports[0]} and others"
-        raise ValueError(
-            f"systems: expected captions, folders of scores, or one report of compare, got {got}. See --help."
-        )
+        raise InputError("systems", "captions, folders of scores, or one report of compare", got, "See --help.")
     if reports:
         used = [name for name in OF_COMPARE if getattr(options, name)]
         if used:
-            raise ValueError(
-                f"--{used[0].replace('_', '-')}: expected none with a report, got {getattr(options, used[0])!r}. Give "
-                "it to `manycaps compare`."
+            raise InputError(
+                f"--{used[0].replace('_', '-')}",
+                "none with a report",
+                f"{getattr(options, used[0])!r}",
+                "Give it to `manycaps compare`.",
             )
         path = pathlib.Path(reports[0]) / REPORT
         try:
             return numbers_of(read_json(path, "systems", "Run `manycaps compare` again."))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise ValueError(
-                f"{shown_path(path)}: expected a report of `manycaps compare`, got {type(error).__name__} "
-                f"({reason_of(error)}). Run it again."
+            raise InputError(
+                shown_path(path),
+                "a report of `manycaps compare`",
+                f"{type(error).__name__} ({reason_of(error)})",
+                "Run it again.",
             ) from error
     from manycaps.comparison import CompareOptions, compare
 
@@ -294,18 +300,19 @@ def check_rated(ratings: Ratings, systems: Collection[str], ids: Collection[str]
         unknown = {key[side]: i for key, i in reversed(ratings.records.items()) if key[side] not in known}
         if unknown:
             name, i = list(unknown.items())[-1]
-            raise ValueError(
-                f"{what}[{i}] of --ratings: expected {expected[what]}, got {shown_value(name)} ({len(unknown)} such in "
-                f"all). {advice}"
+            raise InputError(
+                f"{what}[{i}] of --ratings", expected[what], f"{shown_value(name)} ({len(unknown)} such in all)", advice
             )
     n_systems, n_captions = len({system for system, _ in ratings.means}), len(ratings.means)
     if not ratings.has_rows and n_systems < LEAST_SYSTEMS:
-        raise ValueError(
-            f"--ratings: expected ratings of {LEAST_SYSTEMS} systems or more, got {n_systems}, whose order agrees with "
-            "any other one by chance too often. Give ratings of captions, with a column id."
+        raise InputError(
+            "--ratings",
+            f"ratings of {LEAST_SYSTEMS} systems or more",
+            f"{n_systems}, whose order agrees with any other one by chance too often",
+            "Give ratings of captions, with a column id.",
         )
     if ratings.has_rows and n_captions < LEAST_CAPTIONS:
-        raise ValueError(f"--ratings: expected {LEAST_CAPTIONS} rated captions or more, got {n_captions}. Give more.")
+        raise InputError("--ratings", f"{LEAST_CAPTIONS} rated captions or more", n_captions, "Give more.")
 
 
 def compare_with_ratings(

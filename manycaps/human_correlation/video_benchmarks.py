@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base import read_json, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, read_json, reason_of, shown_path, shown_value
 
 # Folder beside a benchmark's files, and the endings under which a video is looked for.
 VIDEOS_NAME = "videos"
@@ -57,14 +57,18 @@ def video_value(path: str, part: tuple[float, float] | None = None) -> Any:
     try:
         features = np.load(path, allow_pickle=False)
     except Exception as error:  # numpy raises many kinds
-        raise ValueError(
-            f"{shown_path(path)}: expected an array of frame features, got {type(error).__name__} "
-            f"({reason_of(error)}). Save it with numpy.save."
+        raise InputError(
+            shown_path(path),
+            "an array of frame features",
+            f"{type(error).__name__} ({reason_of(error)})",
+            "Save it with numpy.save.",
         ) from error
     if features.ndim != 2 or not features.size or not np.issubdtype(features.dtype, np.floating):
-        raise ValueError(
-            f"{shown_path(path)}: expected a floating-point array of shape (n_frames, d), got {features.dtype} of "
-            f"shape {features.shape}. Save one row for each frame."
+        raise InputError(
+            shown_path(path),
+            "a floating-point array of shape (n_frames, d)",
+            f"{features.dtype} of shape {features.shape}",
+            "Save one row for each frame.",
         )
     if part is not None:
         start, end = (int(share * len(features)) for share in part)
@@ -82,15 +86,19 @@ def vatex_eval_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     n_rows = len(candidates)
     shapes = [array.shape for array in (candidates, references, videos)]
     if candidates.ndim != 1 or references.ndim != 2 or videos.shape != (n_rows,) or len(references) != n_rows:
-        raise ValueError(
-            f"{shown_path(folder)}: expected n captions, n lists of references and n names of videos, got the shapes "
-            f"{', '.join(map(str, shapes))}. Take the files as they were released."
+        raise InputError(
+            shown_path(folder),
+            "n captions, n lists of references and n names of videos",
+            f"the shapes {', '.join(map(str, shapes))}",
+            "Take the files as they were released.",
         )
     is_real = scores.dtype.kind in "fiu"
     if scores.size != N_JUDGES * n_rows or not is_real or not np.isfinite(scores).all():
-        raise ValueError(
-            f"{shown_path(folder / 'human_scores.npy')}: expected {N_JUDGES} finite numbers for each of the {n_rows} "
-            f"captions, got {scores.size} of {scores.dtype}. Take the files as they were released."
+        raise InputError(
+            shown_path(folder / "human_scores.npy"),
+            f"{N_JUDGES} finite numbers for each of the {n_rows} captions",
+            f"{scores.size} of {scores.dtype}",
+            "Take the files as they were released.",
         )
     # The judgements of the first judge, then those of the second, and so on.
     by_caption = scores.reshape(N_JUDGES, n_rows).T.astype(np.float64)
@@ -115,14 +123,13 @@ def _array(folder: pathlib.Path, name: str) -> np.ndarray:
     path = folder / f"{name}.npy"
     if not path.is_file():
         got = f"{name}.pkl, which can run code" if (folder / f"{name}.pkl").is_file() else "no such file"
-        raise ValueError(f"{shown_path(path)}: expected an array without objects, got {got}. {HOW_TO_CONVERT}")
+        raise InputError(shown_path(path), "an array without objects", got, HOW_TO_CONVERT)
     try:
         array: np.ndarray = np.load(path, allow_pickle=False)
         array.tolist()  # invalid characters show when they become text
     except Exception as error:  # numpy raises many kinds
-        raise ValueError(
-            f"{shown_path(path)}: expected an array without objects, got {type(error).__name__} ({reason_of(error)}). "
-            f"{HOW_TO_CONVERT}"
+        raise InputError(
+            shown_path(path), "an array without objects", f"{type(error).__name__} ({reason_of(error)})", HOW_TO_CONVERT
         ) from error
     return array
 
@@ -142,14 +149,15 @@ def activitynet_foil_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
         try:
             rows.append(_row(folder, video, right[video], foil[video], first[video], second[video]))
         except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
-            raise ValueError(
-                f"{where}: expected a right and a foil paragraph, times and references, got {type(error).__name__} "
-                f"({error}). {ADVICE}"
+            raise InputError(
+                where, "a right and a foil paragraph, times and references", f"{type(error).__name__} ({error})", ADVICE
             ) from error
         if len(rows[-1]["better"]) != len(rows[-1]["worse"]):
-            raise ValueError(
-                f"{where}: expected as many foil sentences as right ones ({len(rows[-1]['better'])}), got "
-                f"{len(rows[-1]['worse'])}. {ADVICE}"
+            raise InputError(
+                where,
+                f"as many foil sentences as right ones ({len(rows[-1]['better'])})",
+                len(rows[-1]["worse"]),
+                ADVICE,
             )
     return rows
 
@@ -205,12 +213,12 @@ def _text(value: object) -> str:
 def _mapping(path: pathlib.Path) -> Mapping[str, Any]:
     content = read_json(path, "--data", ADVICE)
     if not isinstance(content, Mapping):
-        raise ValueError(f"{shown_path(path)}: expected videos by name, got {shown_value(content)}. {ADVICE}")
+        raise InputError(shown_path(path), "videos by name", shown_value(content), ADVICE)
     return content
 
 
 def _results(path: pathlib.Path) -> Mapping[str, Any]:
     content = _mapping(path).get("results")
     if not isinstance(content, Mapping) or not content:
-        raise ValueError(f"{shown_path(path)}: expected videos under 'results', got {shown_value(content)}. {ADVICE}")
+        raise InputError(shown_path(path), "videos under 'results'", shown_value(content), ADVICE)
     return content

@@ -6,6 +6,8 @@ A framework is imported when its function is called; none is needed to import th
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from manycaps.kit.base import InputError
+
 
 def as_log(result: Mapping[str, Any], **columns: Sequence[Any]) -> tuple[dict[str, float], list[dict[str, Any]]]:
     """Split a result into numbers for curves, and rows for a table.
@@ -29,7 +31,5 @@ def as_log(result: Mapping[str, Any], **columns: Sequence[Any]) -> tuple[dict[st
     n_rows = result.get("n_rows", max(lengths.values(), default=0))
     wrong = next((name for name, length in lengths.items() if length != n_rows), None)
     if wrong is not None:
-        raise ValueError(
-            f"{wrong}: expected {n_rows} values, one for each row, got {lengths[wrong]}. Give those that were scored."
-        )
+        raise InputError(wrong, f"{n_rows} values, one for each row", lengths[wrong], "Give those that were scored.")
     return scalars, [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]

@@ -108,14 +108,77 @@ def first_names(names: Iterable[str]) -> str:
     return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
 
 
-def is_in_house_form(error: BaseException) -> bool:
-    """Return whether an error is one of this project, in the form `expected X, got Y`.
+class InputError(ValueError):
+    """What a user gave cannot be used, and what to give instead; any other exception is a fault of the program.
 
-    >>> is_in_house_form(ValueError("seed: expected a number, got None.")), is_in_house_form(ValueError("a"))
-    (True, False)
+    The text is `<where>: expected <expected>, got <got>. <fix>`. Faults that callers may want to catch by a built-in
+    class are of a subclass that is both.
+
+    Args:
+        where: The column, row and item, the option, or the path, e.g. "predictions[3][0]" or "--output".
+        expected: What can be used there.
+        got: What was given, shortened.
+        fix: What to do, as sentences; "" where `expected` says it.
+
+    >>> error = InputError("seed", "a whole number", "1.5", "Give 1.")
+    >>> print(error)
+    seed: expected a whole number, got 1.5. Give 1.
+    >>> error.where, error.fix
+    ('seed', 'Give 1.')
     """
-    text = str(error)
-    return ": expected " in text and ", got " in text
+
+    def __init__(self, where: object, expected: object, got: object, fix: object = "") -> None:
+        self.where, self.expected, self.got, self.fix = map(str, (where, expected, got, fix))
+        super().__init__(self.where, self.expected, self.got, self.fix)  # `args`, of which pickle makes the copy
+
+    def __str__(self) -> str:
+        return f"{self.where}: expected {self.expected}, got {self.got}. {self.fix}".rstrip()
+
+    @classmethod
+    def read(cls, text: str) -> "ValueError":
+        """Return the error of a text that was kept, in a table of bad rows or by another process.
+
+        >>> InputError.read("a.csv: expected rows, got none. Write some.").expected
+        'rows'
+        """
+        parts = re.fullmatch(r"(.*?): expected (.*?), got (.*?)(?:(?<!\.)\. (.*)|\.)", text, re.DOTALL)
+        if parts is None:
+            return ValueError(text)
+        where, expected, got, fix = parts.groups(default="")
+        return cls(where, expected, got, fix)
+
+    def replaced(self, old: str, new: str) -> "InputError":
+        """Return the same error with another text, e.g. the name of a file as its owner knows it."""
+        where, expected, got, fix = (part.replace(old, new, 1) for part in self.args)
+        return type(self)(where, expected, got, fix)
+
+    def within(self, place: str) -> "InputError":
+        """Return the same error with what its place is in, e.g. a file, before the place."""
+        return type(self)(f"{place}: {self.where}", self.expected, self.got, self.fix)
+
+    def advised(self, advice: str) -> "InputError":
+        """Return the same error with one more remedy."""
+        return type(self)(self.where, self.expected, self.got, f"{self.fix} {advice}".strip())
+
+
+class InputTypeError(InputError, TypeError):
+    """A value of a type that cannot be used."""
+
+
+class InputOSError(InputError, OSError):
+    """A file, folder, network or process that cannot be used."""
+
+    __str__ = InputError.__str__
+
+
+class InputImportError(InputError, ModuleNotFoundError):
+    """A package, or what it needs, that is missing."""
+
+    __str__ = InputError.__str__
+
+
+class InputLookupError(InputError, LookupError):
+    """Data that is not installed."""
 
 
 def reason_of(error: BaseException) -> str:
@@ -135,7 +198,9 @@ def check_installed(packages: Iterable[str], wanted_by: str, advice: str) -> Non
     """Raise unless optional packages are installed; nothing is imported."""
     for name in packages:
         if importlib.util.find_spec(name) is None:
-            raise ModuleNotFoundError(f"{wanted_by}: expected the package {name}, got none. {advice}", name=name)
+            error = InputImportError(wanted_by, f"the package {name}", "none", advice)
+            error.name = name
+            raise error
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -273,9 +338,11 @@ def inline_bytes(text: str, where: str) -> bytes | None:
             raise ValueError("no ;base64 in its head")
         return base64.b64decode("".join(content.split()), validate=True)
     except ValueError as error:
-        raise ValueError(
-            f"{where}: expected base64, got {shown_value(text)} ({reason_of(error)}). Encode the file's bytes with "
-            "base64.b64encode, or give a path."
+        raise InputError(
+            where,
+            "base64",
+            f"{shown_value(text)} ({reason_of(error)})",
+            "Encode the file's bytes with base64.b64encode, or give a path.",
         ) from error
 
 
@@ -348,9 +415,7 @@ def read_json(
             return json.loads(file.read().decode("utf-8-sig"), object_pairs_hook=as_object or unique_keys)
     except (OSError, ValueError, RecursionError) as error:
         start = where if isinstance(where, str) else shown_path(where)
-        raise ValueError(
-            f"{start}: expected a JSON file, got {shown_path(path)} ({reason_of(error)}). {advice}"
-        ) from error
+        raise InputError(start, "a JSON file", f"{shown_path(path)} ({reason_of(error)})", advice) from error
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -373,11 +438,9 @@ def check_count_table(source: object, where: str, also: str, advice: str) -> Non
     if isinstance(source, Mapping):
         return
     if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            f"{where}: expected {also}a path to a JSON file or a mapping, got {type(source).__name__}. {advice}"
-        )
+        raise InputTypeError(where, f"{also}a path to a JSON file or a mapping", type(source).__name__, advice)
     if not is_regular_file(source):
-        raise ValueError(f"{where}: expected a JSON file, got no file at {shown_path(source)}. {advice}")
+        raise InputError(where, "a JSON file", f"no file at {shown_path(source)}", advice)
 
 
 def read_count_table(
@@ -391,12 +454,14 @@ def read_count_table(
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
     n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
     if not isinstance(counts, Mapping) or not is_count(n_documents, least, MOST_DOCUMENTS):
-        raise ValueError(f"{where}: expected the layout {layout}, got {shown_value(table)}. {advice}")
+        raise InputError(where, f"the layout {layout}", shown_value(table), advice)
     for entry, count in counts.items():
         if not isinstance(entry, str) or not is_count(count, 1, n_documents):
-            raise ValueError(
-                f"{where}[{shown_value(entry)}]: expected a whole number from 1 to {n_documents=}, got "
-                f"{shown_value(count)}. {advice}"
+            raise InputError(
+                f"{where}[{shown_value(entry)}]",
+                f"a whole number from 1 to n_documents={n_documents!r}",
+                shown_value(count),
+                advice,
             )
     return counts, n_documents
 
@@ -492,9 +557,11 @@ def check_loaded_tensors(info: Mapping[str, Iterable[Any]], where: str) -> None:
         if names := [name for name in names if not HARMLESS_TENSORS.search(name)]:
             got.append(f"{len(names)} {kind}: {first_names(names)}")
     if got:
-        raise ValueError(
-            f"{where}: expected files with exactly the tensors that config.json asks for, got {'; '.join(got)}. Fetch "
-            "the model again, or save it with save_pretrained."
+        raise InputError(
+            where,
+            "files with exactly the tensors that config.json asks for",
+            "; ".join(got),
+            "Fetch the model again, or save it with save_pretrained.",
         )
 
 
@@ -524,20 +591,20 @@ def local_path(name: str | os.PathLike[str]) -> pathlib.Path:
         return path
 
 
-def no_such_path(name: str) -> str:
-    """Return the end of a message: the path does not exist, and where relative paths start; or what it is instead.
+def no_such_path(name: str) -> tuple[str, str]:
+    """Return what a path is that cannot be used, and what to do: `got` and `fix` of an `InputError`.
 
     >>> no_such_path("/no/such/folder")
-    "'/no/such/folder': no such folder or file. Check the path."
+    ("'/no/such/folder': no such folder or file", 'Check the path.')
     >>> no_such_path("/")
-    "'/', which is a folder. Name a file in it."
+    ("'/', which is a folder", 'Name a file in it.')
     """
     path = local_path(name)
     if is_folder(path):
-        return f"{shown_path(name)}, which is a folder. Name a file in it."
+        return f"{shown_path(name)}, which is a folder", "Name a file in it."
     if os.path.exists(path):
         kind, other = ("a file", "a folder") if is_regular_file(path) else ("neither a file nor a folder", "another")
-        return f"{shown_path(name)}, which is {kind}. Name {other}."
+        return f"{shown_path(name)}, which is {kind}", f"Name {other}."
     absolute = name.startswith("~") or pathlib.PurePath(name).is_absolute()
     start = "" if absolute else f", relative paths start at {pathlib.Path.cwd()}"
     # A name that looks like a path only by its folder may still be a name on the Hub.
@@ -546,7 +613,7 @@ def no_such_path(name: str) -> str:
         if name.split("/")[0] in MODEL_FOLDERS
         else ""
     )
-    return f"{shown_path(name)}: no such folder or file{start}. Check the path{advice}."
+    return f"{shown_path(name)}: no such folder or file{start}", f"Check the path{advice}."
 
 
 def _check_regular(status: os.stat_result, largest: int) -> None:
@@ -601,12 +668,10 @@ def as_caption_rows(rows: object, column: str, *, sampled: bool = False) -> list
     """
     check_no_table(rows, column, "a list of rows, each a list of captions")
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
-        raise TypeError(
-            f"{column}: expected a list of rows, each a list of captions, got {_kind(rows)}. Give one list per row."
-        )
+        raise InputTypeError(column, "a list of rows, each a list of captions", _kind(rows), "Give one list per row.")
     listed = as_list(rows, column, "a list of rows, each a list of captions")
     if not listed:
-        raise ValueError(f"{column}: expected at least one row, got none. Add rows before computing.")
+        raise InputError(column, "at least one row", "none", "Add rows before computing.")
     are_strings = isinstance(listed[0], str)
     checked = [_as_captions(row, f"{column}[{i}]", are_strings, sampled) for i, row in enumerate(listed)]
     if sampled and all(looks_like_list(caption) for row in checked for caption in row):
@@ -640,9 +705,7 @@ def check_no_written_list(text: str, where: str) -> None:
     """Raise if a text is a list that became text, as in a column that went through CSV, and say how to turn it back."""
     if not looks_like_list(text):
         return
-    raise ValueError(
-        f"{where}: expected a caption, got a list that became text, {shown_value(text)}. {_way_back(text)}"
-    )
+    raise InputError(where, "a caption", f"a list that became text, {shown_value(text)}", _way_back(text))
 
 
 def _way_back(text: str) -> str:
@@ -664,9 +727,11 @@ def check_no_table(values: object, column: str, expected: str) -> None:
     """Raise if a whole table is given as a column or a row: iterating over it yields column names or dicts."""
     names = getattr(values, "column_names", getattr(values, "columns", None))
     if names is not None:
-        raise TypeError(
-            f"{column}: expected {expected}, got a table ({type(values).__name__}) with the columns "
-            f"{shown_value([str(name) for name in names])}. Give one column of it, for example table['captions']."
+        raise InputTypeError(
+            column,
+            expected,
+            f"a table ({type(values).__name__}) with the columns {shown_value([str(name) for name in names])}",
+            "Give one column of it, for example table['captions'].",
         )
 
 
@@ -678,7 +743,7 @@ def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
     try:
         return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
     except TypeError as error:
-        raise TypeError(f"{where}: expected {expected}, got {_kind(values)}. Give a list.") from error
+        raise InputTypeError(where, expected, _kind(values), "Give a list.") from error
 
 
 def without_torch(values: Any) -> Any:
@@ -711,7 +776,7 @@ def as_finite(values: npt.ArrayLike, name: str) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
         index = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
-        raise ValueError(f"{name}{index}: expected a finite number, got NaN or infinity. Leave this row out.")
+        raise InputError(f"{name}{index}", "a finite number", "NaN or infinity", "Leave this row out.")
     return array
 
 
@@ -719,9 +784,8 @@ def as_rows(values: npt.ArrayLike, name: str) -> Floats:
     """Values as float64, shape (n_rows, n_texts, anything), all finite."""
     array = as_finite(values, name)
     if array.ndim != 3 or not array.size:
-        raise ValueError(
-            f"{name}: expected an array of three dimensions, rows first, got shape {array.shape}. Write array[None] "
-            "for one row."
+        raise InputError(
+            name, "an array of three dimensions, rows first", f"shape {array.shape}", "Write array[None] for one row."
         )
     return array
 
@@ -730,7 +794,7 @@ def as_pairs(values: npt.ArrayLike, name: str) -> tuple[Floats, npt.NDArray[np.b
     """Values of all pairs of a row as float64, shape (n_rows, n, n), and which rows are not symmetric."""
     rows = as_rows(values, name)
     if rows.shape[1] != rows.shape[2]:
-        raise ValueError(f"{name}: expected shape (n_rows, n, n), got {rows.shape}. Give those of all pairs of texts.")
+        raise InputError(name, "shape (n_rows, n, n)", rows.shape, "Give those of all pairs of texts.")
     differences = np.abs(rows - rows.swapaxes(1, 2)).max(axis=(1, 2))
     return rows, differences > 1e-9 * np.abs(rows).max(axis=(1, 2))
 
@@ -743,12 +807,14 @@ def joint_vectors(candidates: npt.ArrayLike, references: npt.ArrayLike, least: i
     sides = [as_rows(candidates, "candidates"), as_rows(references, "references")]
     for name, side in zip(("candidates", "references"), sides, strict=True):
         if side.shape[1] < least:
-            raise ValueError(f"{name}: expected at least {least} vectors in every row, got {side.shape[1]}. Add more.")
+            raise InputError(name, f"at least {least} vectors in every row", side.shape[1], "Add more.")
     (n_rows, _, d), shape = sides[0].shape, sides[1].shape
     if (n_rows, d) != (shape[0], shape[2]):
-        raise ValueError(
-            f"references: expected shape ({n_rows}, n, {d}), as candidates have, got {shape}. Give the same rows, and "
-            "vectors of the same encoder."
+        raise InputError(
+            "references",
+            f"shape ({n_rows}, n, {d}), as candidates have",
+            shape,
+            "Give the same rows, and vectors of the same encoder.",
         )
     return np.concatenate(sides, axis=1), sides[0].shape[1]
 
@@ -757,9 +823,8 @@ def check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
     """Raise unless both sets have at least `least` texts."""
     check_whole_number("n_candidates", n_candidates, least)
     if n_candidates > n_texts - least:
-        raise ValueError(
-            f"n_candidates: expected at most {n_texts - least} of {n_texts} texts, got {n_candidates}. The others are "
-            "references."
+        raise InputError(
+            "n_candidates", f"at most {n_texts - least} of {n_texts} texts", n_candidates, "The others are references."
         )
 
 
@@ -768,20 +833,22 @@ def as_token_rows(rows: Iterable[Any], name: str) -> list[list[TokenList]]:
     listed = as_list(rows, name, "rows of lists of tokens")
     for i, row in enumerate(listed):
         if isinstance(row, str) or not len(row):
-            raise ValueError(f"{name}[{i}]: expected one or more lists of tokens, got {row!r:.80}. Leave this row out.")
+            raise InputError(f"{name}[{i}]", "one or more lists of tokens", f"{row!r:.80}", "Leave this row out.")
         listed[i] = as_list(row, f"{name}[{i}]", "lists of tokens")
         for j, text in enumerate(listed[i]):
             if isinstance(text, str):
-                raise TypeError(f"{name}[{i}][{j}]: expected a list of tokens, got str. Call ptb_tokenize first.")
+                raise InputTypeError(f"{name}[{i}][{j}]", "a list of tokens", "str", "Call ptb_tokenize first.")
     return listed
 
 
 def as_both_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[TokenList]], list[list[TokenList]]]:
     """Return the rows of both columns as lists, also of Arrow columns; raise for the first that is wrong."""
     if len(candidates) != len(references):
-        raise ValueError(
-            f"references: expected {len(candidates)} rows, as many as candidates, got {len(references)}. Give one list "
-            "of references per list of candidates."
+        raise InputError(
+            "references",
+            f"{len(candidates)} rows, as many as candidates",
+            len(references),
+            "Give one list of references per list of candidates.",
         )
     return as_token_rows(candidates, "candidates"), as_token_rows(references, "references")
 
@@ -789,9 +856,11 @@ def as_both_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[lis
 def check_row_counts(n_predictions: int, n_references: int) -> None:
     """Raise unless both columns have the same number of rows."""
     if n_predictions != n_references:
-        raise ValueError(
-            f"references: expected one row for each of the {n_predictions} rows of predictions, got {n_references}. "
-            "Row i of both columns belongs to one image or video."
+        raise InputError(
+            "references",
+            f"one row for each of the {n_predictions} rows of predictions",
+            n_references,
+            "Row i of both columns belongs to one image or video.",
         )
 
 
@@ -799,25 +868,23 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
     """One row as a list of valid strings; all rows are strings if the first one is."""
     if isinstance(row, str) and not are_strings:
         check_no_written_list(row, where)
-        raise TypeError(
-            f"{where}: expected a list of captions as in row 0, got a string. Wrap it in a list: [{row[:40]!r}]."
-        )
+        raise InputTypeError(where, "a list of captions as in row 0", "a string", f"Wrap it in a list: [{row[:40]!r}].")
     if are_strings:
         if not isinstance(row, str):
-            raise TypeError(
-                f"{where}: expected a caption (a string) as in row 0, got {_kind(row)}. Give a list in every row, or a "
-                "string in every row."
+            raise InputTypeError(
+                where,
+                "a caption (a string) as in row 0",
+                _kind(row),
+                "Give a list in every row, or a string in every row.",
             )
         row = [row]
     if isinstance(row, NOT_ROWS) or not isinstance(row, Iterable):
-        raise TypeError(f"{where}: expected a list of captions, got {_kind(row)}. Give this row as a list of strings.")
+        raise InputTypeError(where, "a list of captions", _kind(row), "Give this row as a list of strings.")
     if not isinstance(row, list | tuple):
         check_no_table(row, where, "a list of captions")
     captions = as_list(row, where, "a list of captions")
     if not captions:
-        raise ValueError(
-            f"{where}: expected at least one caption, got an empty list. Leave the row out of both columns."
-        )
+        raise InputError(where, "at least one caption", "an empty list", "Leave the row out of both columns.")
     for j, caption in enumerate(captions):
         check_caption(caption, f"{where}[{j}]")
         if not sampled:
@@ -829,10 +896,10 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
 def check_caption(caption: object, where: str) -> None:
     """Raise unless a caption is a string of a sensible length in valid Unicode."""
     if not isinstance(caption, str):
-        raise TypeError(f"{where}: expected a caption (a string), got {_kind(caption)}. Decode or drop this caption.")
+        raise InputTypeError(where, "a caption (a string)", _kind(caption), "Decode or drop this caption.")
     if len(caption) > LONGEST_CAPTION:
-        raise ValueError(
-            f"{where}: expected at most {LONGEST_CAPTION:,} characters, got {len(caption):,}. Drop it or truncate it."
+        raise InputError(
+            where, f"at most {LONGEST_CAPTION:,} characters", f"{len(caption):,}", "Drop it or truncate it."
         )
     if not caption.isascii():
         _check_unicode(caption, where)
@@ -843,9 +910,11 @@ def _check_unicode(caption: str, where: str) -> None:
     try:
         caption.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(
-            f"{where}: expected valid Unicode, got the lone surrogate {caption[error.start]!a} at character "
-            f"{error.start}. Decode the text again with errors='replace'."
+        raise InputError(
+            where,
+            "valid Unicode",
+            f"the lone surrogate {caption[error.start]!a} at character {error.start}",
+            "Decode the text again with errors='replace'.",
         ) from None
 
 
@@ -1176,7 +1245,7 @@ class CollectionModule:
         self._check_effects(given, self.load_options)
         self._check_config_name(keywords.get("config_name"))
         if sys.flags.optimize > 1:
-            raise ValueError("docstrings: expected those that evaluate adds to, got none. Start Python without -OO.")
+            raise InputError("docstrings", "those that evaluate adds to", "none", "Start Python without -OO.")
         # The columns of every `add_batch` since the last compute. Each is added, and all are cleared together, so
         # that no error and no ctrl-C leaves a part of them.
         self.added: list[dict[str, Any]] = []
@@ -1187,9 +1256,7 @@ class CollectionModule:
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle holds: options and added rows, without models and features."""
         if getattr(self, "writer", None) is not None:
-            raise TypeError(
-                f"module: expected no rows in files of evaluate to make a copy, got {len(self)}. Compute first."
-            )
+            raise InputTypeError("module", "no rows in files of evaluate to make a copy", len(self), "Compute first.")
         left = NOT_COPIED | self.CACHED | {"lock"}
         return {name: value for name, value in vars(self).items() if name not in left}
 
@@ -1250,7 +1317,7 @@ class CollectionModule:
             options = self.call_options(given)
             has_rows = any(columns.get(name) is not None for name in names)
             if not has_rows and not len(self):
-                raise ValueError(f"{names[0]}: expected at least one row, got none. Add rows before computing.")
+                raise InputError(names[0], "at least one row", "none", "Add rows before computing.")
             checked = [self._checked(columns, options)] if has_rows else []
             if self.num_process > 1:
                 # evaluate gathers the rows of all processes in files.
@@ -1311,27 +1378,30 @@ class CollectionModule:
         given = {name: options[name] for name in names if name in self.EFFECTS}
         for name in given.keys() - self.effective_options({**options, **given}).keys():
             other, value, _ = self.EFFECTS[name]
-            raise ValueError(
-                f"{name}: expected {other}={value} beside it, got {other}={shown_value(options[other])}, with which "
-                f"{name} has no effect. Leave {name} out, or give {other}={value}."
+            raise InputError(
+                name,
+                f"{other}={value} beside it",
+                f"{other}={shown_value(options[other])}, with which {name} has no effect",
+                f"Leave {name} out, or give {other}={value}.",
             )
 
     def check_unused(self, given: Mapping[str, Any], names: Iterable[str], where: str) -> None:
         """Raise if one of some options is not the default; they are ignored where the columns are, as `where` says."""
         for name in names:
             if given.get(name) is not None and not is_default(given[name], self.DEFAULTS.get(name)):
-                raise ValueError(
-                    f"{name}: expected none {where}, got {shown_value(given[name])}, which would have no effect. "
-                    f"Leave {name} out."
+                raise InputError(
+                    name,
+                    f"none {where}",
+                    f"{shown_value(given[name])}, which would have no effect",
+                    f"Leave {name} out.",
                 )
 
     def _checked(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the module's own columns, or raise if a row is wrong or another column is given."""
         unknown, names = sorted(set(columns) - set(COLUMNS)), self._feature_names()
         if unknown:
-            raise TypeError(
-                f"add_batch: expected columns among {sorted(COLUMNS)}, got {unknown}. "
-                + spelling_advice(unknown[0], COLUMNS)
+            raise InputTypeError(
+                "add_batch", f"columns among {sorted(COLUMNS)}", unknown, spelling_advice(unknown[0], COLUMNS)
             )
         self._check_other_columns({name: column for name, column in columns.items() if name not in names})
         return self.checked_columns(options, **{name: columns.get(name) for name in names})
@@ -1344,9 +1414,11 @@ class CollectionModule:
                 advice = "Give the captions as data=" if name in ("predictions", "references") else "Leave it out"
             else:
                 advice = f'Load it with config_name="{of}"' if of else f"Leave it out, or take {COLUMNS[name]}"
-            raise TypeError(
-                f"{name}: expected no column but {' and '.join(own)}, got one that {self.name} does not read. {advice}"
-                ". With evaluate.combine, give columns to add_batch, which hands each module its own."
+            raise InputTypeError(
+                name,
+                f"no column but {' and '.join(own)}",
+                f"one that {self.name} does not read",
+                f"{advice}. With evaluate.combine, give columns to add_batch, which hands each module its own.",
             )
 
     def _check_config_name(self, name: object) -> None:
@@ -1359,9 +1431,11 @@ class CollectionModule:
             for option in self.DEFAULTS
             if self._takes(option, text) and not self._takes(option, "no such name")
         )
-        raise ValueError(
-            f"config_name: expected one of {', '.join(('default', *self.CONFIG_NAMES))}, got {shown_value(name)}. "
-            + (f"Give {takers} in its place." if takers else "Leave it out.")
+        raise InputError(
+            "config_name",
+            f"one of {', '.join(('default', *self.CONFIG_NAMES))}",
+            shown_value(name),
+            f"Give {takers} in its place." if takers else "Leave it out.",
         )
 
     def _takes(self, option: str, value: object) -> bool:
@@ -1416,9 +1490,8 @@ def _plain_option(value: Any, name: str) -> Any:
     try:
         return as_plain(value, name)
     except RecursionError:
-        raise ValueError(
-            f"{name}: expected a value, got a {type(value).__name__} that contains itself, or is nested too deeply. "
-            "Give another."
+        raise InputError(
+            name, "a value", f"a {type(value).__name__} that contains itself, or is nested too deeply", "Give another."
         ) from None
 
 
@@ -1470,29 +1543,23 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(
-            f"{name}: expected one of {expected}, got {shown_value(value)}. {spelling_advice(value, choices)}"
-        )
+        raise InputError(name, f"one of {expected}", shown_value(value), spelling_advice(value, choices))
 
 
 def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
     """Raise unless `value` is an int (not a bool) from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}: expected a whole number, got {type(value).__name__}. Give an int.")
+        raise InputTypeError(name, "a whole number", type(value).__name__, "Give an int.")
     if value < least:
-        raise ValueError(
-            f"{name}: expected a whole number of at least {least}, got {shown_value(value)}. Give a larger one."
-        )
+        raise InputError(name, f"a whole number of at least {least}", shown_value(value), "Give a larger one.")
     if most is not None and value > most:
-        raise ValueError(
-            f"{name}: expected a whole number of at most {most:,}, got {shown_value(value)}. Give a smaller one."
-        )
+        raise InputError(name, f"a whole number of at most {most:,}", shown_value(value), "Give a smaller one.")
 
 
 def check_is_number(name: str, value: object, hint: str) -> None:
     """Raise unless `value` is an int or a float (not a bool)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name}: expected a number, got {type(value).__name__}. {hint}")
+        raise InputTypeError(name, "a number", type(value).__name__, hint)
 
 
 def check_number(name: str, value: Any, above: float, below: float) -> None:
@@ -1500,24 +1567,20 @@ def check_number(name: str, value: Any, above: float, below: float) -> None:
     check_is_number(name, value, "Give a float.")
     if not above < value < below:
         limit = f"below {below:g}" if below < float("inf") else "finite"
-        raise ValueError(
-            f"{name}: expected a number above {above:g} and {limit}, got {shown_value(value)}. Choose another."
-        )
+        raise InputError(name, f"a number above {above:g} and {limit}", shown_value(value), "Choose another.")
 
 
 def check_share(name: str, share: Any) -> None:
     """Raise unless a share of the whole is above 0 and at most 1."""
     check_is_number(name, share, "Give a float such as 0.9.")
     if not 0 < share <= 1:
-        raise ValueError(
-            f"{name}: expected a share above 0 and at most 1, got {shown_value(share)}. Write 90 % as 0.9."
-        )
+        raise InputError(name, "a share above 0 and at most 1", shown_value(share), "Write 90 % as 0.9.")
 
 
 def check_flag(name: str, value: object) -> None:
     """Raise unless `value` is True or False."""
     if not isinstance(value, bool):
-        raise TypeError(f"{name}: expected True or False, got {shown_value(value)}. Give a bool.")
+        raise InputTypeError(name, "True or False", shown_value(value), "Give a bool.")
 
 
 def check_confidence_level(value: Any) -> None:
@@ -1526,9 +1589,7 @@ def check_confidence_level(value: Any) -> None:
         return
     check_is_number("confidence_level", value, "Give a float such as 0.95.")
     if not 0 < value < 1:
-        raise ValueError(
-            f"confidence_level: expected a number between 0 and 1, got {shown_value(value)}. Write 95 % as 0.95."
-        )
+        raise InputError("confidence_level", "a number between 0 and 1", shown_value(value), "Write 95 % as 0.95.")
 
 
 def checked_beside_rows(name: str, value: object) -> None:
@@ -1542,7 +1603,7 @@ def checked_together(name: str, value: object) -> None:
 def check_device(name: str, device: object) -> None:
     """Raise unless `device` is a string."""
     if not isinstance(device, str):
-        raise TypeError(f"{name}: expected a name, got {type(device).__name__}. Give for example 'cuda:0', or 'auto'.")
+        raise InputTypeError(name, "a name", type(device).__name__, "Give for example 'cuda:0', or 'auto'.")
 
 
 # Of most modules.
@@ -1564,7 +1625,7 @@ def _check_names(names: Collection[str], known: Mapping[str, Any], when: str) ->
     unknown = sorted(set(names) - set(known))
     if unknown:
         advice = spelling_advice(unknown[0], [*known, *(COLUMNS if when == "compute" else ())])
-        raise TypeError(f"{when}: expected options among {sorted(known)}, got {unknown}. {advice}")
+        raise InputTypeError(when, f"options among {sorted(known)}", unknown, advice)
 
 
 def signature(name: str, **parts: object) -> str:

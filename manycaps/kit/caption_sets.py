@@ -16,6 +16,8 @@ from .base import (
     CollectionModule,
     Effect,
     Floats,
+    InputError,
+    InputTypeError,
     Option,
     Value,
     as_finite,
@@ -71,10 +73,11 @@ def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, m
     n_texts = n_candidates + n_references
     n_splits = math.comb(n_texts, n_candidates)
     if n_splits > max_partitions:
-        raise ValueError(
-            f"p_value='exact': expected at most max_partitions={max_partitions} splits per row, got {n_splits} "
-            f"for {n_candidates} candidates and {n_references} references. Use p_value='permutation', or a larger "
-            "max_partitions."
+        raise InputError(
+            "p_value='exact'",
+            f"at most max_partitions={max_partitions} splits per row",
+            f"{n_splits} for {n_candidates} candidates and {n_references} references",
+            "Use p_value='permutation', or a larger max_partitions.",
         )
 
     if n_candidates == n_references and not mirrored:
@@ -234,11 +237,11 @@ def as_p_values(values: npt.ArrayLike, at_least_one: bool = False) -> Floats:
     array = as_finite(values, "p_values")
     if array.ndim != 1 or (at_least_one and not array.size):
         shape = "shape (n,), n at least 1" if at_least_one else "shape (n,)"
-        raise ValueError(f"p_values: expected an array of {shape}, got {array.shape}. Give one value per test.")
+        raise InputError("p_values", f"an array of {shape}", array.shape, "Give one value per test.")
     outside = np.flatnonzero((array < 0) | (array > 1) | (at_least_one & (array == 0)))
     if outside.size:
         limits = "above 0 and at most 1" if at_least_one else "from 0 to 1"
-        raise ValueError(f"p_values[{outside[0]}]: expected a number {limits}, got {array[outside[0]]}. Give p-values.")
+        raise InputError(f"p_values[{outside[0]}]", f"a number {limits}", array[outside[0]], "Give p-values.")
     return array
 
 
@@ -475,20 +478,23 @@ def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:
 def check_clusters(clusters: object, n_rows: int) -> None:
     """Raise unless there is a distinct label for every row."""
     if isinstance(clusters, str | bytes) or not isinstance(clusters, Sequence | np.ndarray):
-        raise TypeError(f"clusters: expected a label for each row, got {type(clusters).__name__}. Give a list.")
+        raise InputTypeError("clusters", "a label for each row", type(clusters).__name__, "Give a list.")
     if np.asarray(clusters, dtype=object).ndim != 1:  # objects: lists of different lengths make no other array
-        raise TypeError(f"clusters: expected a label for each row, got {type(clusters).__name__}. Give a list.")
+        raise InputTypeError("clusters", "a label for each row", type(clusters).__name__, "Give a list.")
     if len(clusters) != n_rows:
-        raise ValueError(
-            f"clusters: expected as many labels as rows ({n_rows}), got {len(clusters)}. Give a label for each row."
-        )
+        raise InputError("clusters", f"as many labels as rows ({n_rows})", len(clusters), "Give a label for each row.")
     for i, label in enumerate(clusters):
         if not isinstance(label, Hashable):
-            raise TypeError(f"clusters[{i}]: expected a string or a number, got {type(label).__name__}. Give a label.")
+            raise InputTypeError(f"clusters[{i}]", "a string or a number", type(label).__name__, "Give a label.")
         if label is None or label != label:
-            raise ValueError(
-                f"clusters[{i}]: expected a string or a number, got {label}. Two missing labels say neither that the "
-                "rows belong together nor that they do not: give every row one."
+            raise InputError(
+                f"clusters[{i}]",
+                "a string or a number",
+                label,
+                (
+                    "Two missing labels say neither that the rows belong together nor that they do not: give every row "
+                    "one."
+                ),
             )
 
 
@@ -859,10 +865,11 @@ class DistributionModule(CollectionModule):
         short = [i for i, size in enumerate(sizes) if sum(size) < self.LEAST_TEXTS]
         if short:
             i = short[0]
-            raise ValueError(
-                f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at least {self.LEAST_TEXTS} captions in all, got "
-                f"{sizes[i][0]} candidate and {sizes[i][1]} reference ({len(short)} such rows in all). Sample more "
-                "candidates, or leave the row out."
+            raise InputError(
+                f"{columns[0]}[{i}], {columns[1]}[{i}]",
+                f"at least {self.LEAST_TEXTS} captions in all",
+                f"{sizes[i][0]} candidate and {sizes[i][1]} reference ({len(short)} such rows in all)",
+                "Sample more candidates, or leave the row out.",
             )
 
     def check_sizes(
@@ -873,9 +880,8 @@ class DistributionModule(CollectionModule):
         if options["clusters"] is not None:
             check_clusters(options["clusters"], len(sizes))
         if options["confidence_level"] is not None and len(sizes) < 2:
-            raise ValueError(
-                "confidence_level: expected at least 2 rows for an interval, got 1. Leave confidence_level out for one "
-                "row."
+            raise InputError(
+                "confidence_level", "at least 2 rows for an interval", "1", "Leave confidence_level out for one row."
             )
         if options["p_value"] != "none":
             for size in dict.fromkeys(sizes):
@@ -904,11 +910,9 @@ class DistributionModule(CollectionModule):
         row = as_plain(row)
         check_whole_number("row", row, 0)
         if row >= len(sizes):
-            raise ValueError(f"row: expected a whole number below {len(sizes)}, got {row}. Rows are counted from 0.")
+            raise InputError("row", f"a whole number below {len(sizes)}", row, "Rows are counted from 0.")
         if options["p_value"] == "none":
-            raise ValueError(
-                "p_value: expected 'exact' or 'permutation' to examine a row, got 'none'. Choose one of them."
-            )
+            raise InputError("p_value", "'exact' or 'permutation' to examine a row", "'none'", "Choose one of them.")
         self.check_sizes(sizes[row : row + 1], CAPTION_COLUMNS, {**options, "confidence_level": None, "clusters": None})
         compared = self.compare_one(**columns, options=options, row=row)
         nulls = np.concatenate(list(compared.null_values(slice(1), splits_of(sizes[row], options))), axis=1)[0]

@@ -15,6 +15,7 @@ import scipy.special
 
 from .base import (
     Floats,
+    InputError,
     Ints,
     TokenRows,
     as_both_rows,
@@ -111,15 +112,16 @@ def load_language_model(source: str | os.PathLike[str] | Mapping[str, Any] | Non
         (table.get("trigrams"), table.get("n_captions")) if isinstance(table, Mapping) else (None, None)
     )
     if not isinstance(trigrams, Mapping) or not trigrams or not is_count(n_captions, 1, 2**53):
-        raise ValueError(
-            f"language_model: expected the layout {LANGUAGE_MODEL_LAYOUT}, got {shown_value(table)}. "
-            f"{HOW_TO_MAKE_A_MODEL}"
+        raise InputError(
+            "language_model", f"the layout {LANGUAGE_MODEL_LAYOUT}", shown_value(table), HOW_TO_MAKE_A_MODEL
         )
     for trigram, count in trigrams.items():
         if not isinstance(trigram, str) or trigram.count(" ") != 2 or not is_count(count, 1, 2**53):
-            raise ValueError(
-                f"language_model[{shown_value(trigram)}]: expected three tokens joined by blanks and a whole number "
-                f"from 1 on, got {shown_value(count)}. {HOW_TO_MAKE_A_MODEL}"
+            raise InputError(
+                f"language_model[{shown_value(trigram)}]",
+                "three tokens joined by blanks and a whole number from 1 on",
+                shown_value(count),
+                HOW_TO_MAKE_A_MODEL,
             )
     return LanguageModel(trigrams, n_captions)
 

@@ -16,6 +16,8 @@ from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
 from .base import (
     HUB_PREFIX,
+    InputError,
+    InputTypeError,
     file_sha256,
     is_folder,
     is_path,
@@ -103,15 +105,14 @@ def variant_name(variant: str | None, option: str = "variant") -> str:
     if variant is None:
         return DEFAULT_VARIANT
     if not isinstance(variant, str):
-        raise TypeError(f"{option}: expected a name, got {type(variant).__name__}. Give for example 'clip-vit-b-32'.")
+        raise InputTypeError(option, "a name", type(variant).__name__, "Give for example 'clip-vit-b-32'.")
     if variant == "default":
         return DEFAULT_VARIANT
     for name in (variant, f"pac-{variant}"):
         if name in VARIANTS:
             return str(name)
-    raise ValueError(
-        f"{option}: expected one of {', '.join(VARIANTS)}, got {shown_value(variant)}. For weights of your own "
-        "give checkpoint=."
+    raise InputError(
+        option, f"one of {', '.join(VARIANTS)}", shown_value(variant), "For weights of your own give checkpoint=."
     )
 
 
@@ -119,9 +120,11 @@ def as_treatment(facts: Mapping[str, Any], path: pathlib.Path) -> Treatment:
     """Check the settings of pixels and activations."""
     activation = facts["activation"]
     if activation not in ACTIVATIONS:
-        raise ValueError(
-            f"checkpoint: expected the activation {' or '.join(ACTIVATIONS)} for {path.name}, got "
-            f"{shown_value(activation)}. Convert the original file again with `manycaps convert-checkpoint`."
+        raise InputError(
+            "checkpoint",
+            f"the activation {' or '.join(ACTIVATIONS)} for {path.name}",
+            shown_value(activation),
+            "Convert the original file again with `manycaps convert-checkpoint`.",
         )
     for name in ("mean", "std"):
         numbers = facts[name]
@@ -137,9 +140,11 @@ def _is_finite(value: object) -> bool:
 
 
 def _pixels_error(path: pathlib.Path, name: str, expected: str, got: object) -> ValueError:
-    return ValueError(
-        f"checkpoint: expected {expected} as {name} for {path.name}, got {shown_value(got)}. Write those that the "
-        "model was trained with, one for each colour."
+    return InputError(
+        "checkpoint",
+        f"{expected} as {name} for {path.name}",
+        shown_value(got),
+        "Write those that the model was trained with, one for each colour.",
     )
 
 
@@ -152,14 +157,10 @@ def config_treatment(path: pathlib.Path) -> dict[str, Any]:
     model = config.get("model_cfg") if isinstance(config, dict) else None
     pixels = config.get("preprocess_cfg", {}) if isinstance(config, dict) else None
     if not isinstance(model, dict) or not isinstance(pixels, dict):
-        raise ValueError(
-            f"checkpoint: expected model_cfg and preprocess_cfg in {path.name}, got {shown_value(config)}. {advice}"
-        )
+        raise InputError("checkpoint", f"model_cfg and preprocess_cfg in {path.name}", shown_value(config), advice)
     quick = model.get("quick_gelu", False)
     if not isinstance(quick, bool):
-        raise ValueError(
-            f"checkpoint: expected true or false as quick_gelu in {path.name}, got {shown_value(quick)}. {advice}"
-        )
+        raise InputError("checkpoint", f"true or false as quick_gelu in {path.name}", shown_value(quick), advice)
     treatment = {"activation": ACTIVATIONS[0 if quick else 1]}
     return treatment | {key: pixels[key] for key in ("mean", "std") if key in pixels}
 
@@ -175,8 +176,8 @@ def read_facts(path: pathlib.Path) -> dict[str, Any]:
         with safe_open(path, "np") as file:
             facts = (file.metadata() or {}).get("manycaps")
     except Exception as error:  # safetensors raises its own kinds, and OSError
-        raise ValueError(
-            f"checkpoint: expected a safetensors file, got {path.name}, which is not whole ({error}). Copy it again."
+        raise InputError(
+            "checkpoint", "a safetensors file", f"{path.name}, which is not whole ({error})", "Copy it again."
         ) from error
     try:
         noted = json.loads(facts) if facts else {}
@@ -188,9 +189,11 @@ def read_facts(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _facts_error(path: pathlib.Path, got: str) -> ValueError:
-    return ValueError(
-        f"checkpoint: expected an object in JSON as the note `manycaps` of {path.name}, got {got}. Convert the "
-        "original file again with `manycaps convert-checkpoint`."
+    return InputError(
+        "checkpoint",
+        f"an object in JSON as the note `manycaps` of {path.name}",
+        got,
+        "Convert the original file again with `manycaps convert-checkpoint`.",
     )
 
 
@@ -222,21 +225,25 @@ def check_model(options: Mapping[str, Any]) -> None:
     """Raise unless the options model and processor have legal values, and no other option names weights as well."""
     model, processor = options.get("model"), options.get("processor")
     if model is not None and not isinstance(model, str | os.PathLike) and not is_model(model):
-        raise TypeError(
-            f"model: expected a transformers.CLIPModel or the folder of one, got {type(model).__name__}. For weights "
-            "of open_clip give checkpoint=."
+        raise InputTypeError(
+            "model",
+            "a transformers.CLIPModel or the folder of one",
+            type(model).__name__,
+            "For weights of open_clip give checkpoint=.",
         )
     named = [name for name in ("checkpoint", "variant") if options.get(name) is not None]
     if model is not None and named:
-        raise ValueError(f"model: expected no {named[0]} beside it, got both. Leave one of them out.")
+        raise InputError("model", f"no {named[0]} beside it", "both", "Leave one of them out.")
     if processor is not None and not hasattr(processor, "to_json_string"):
-        raise TypeError(
-            f"processor: expected a transformers.AutoProcessor, got {type(processor).__name__}. Leave it out for the "
-            "pixels of OpenAI's models."
+        raise InputTypeError(
+            "processor",
+            "a transformers.AutoProcessor",
+            type(processor).__name__,
+            "Leave it out for the pixels of OpenAI's models.",
         )
     if processor is not None and not is_model(model):
-        raise ValueError(
-            "processor: expected a model in memory beside it, got none. Leave it out: a folder has its own files."
+        raise InputError(
+            "processor", "a model in memory beside it", "none", "Leave it out: a folder has its own files."
         )
 
 
@@ -264,9 +271,11 @@ def folder_weights(folder: pathlib.Path) -> pathlib.Path:
     """Return the file with the weights of a model's folder; ValueError if there are none as safetensors in one file."""
     path = folder / WEIGHTS_FILE
     if not is_regular_file(path):
-        raise ValueError(
-            f"checkpoint: expected {WEIGHTS_FILE} in the folder {folder}, got none; pickled weights are not read, as "
-            "they can run code. Save the model again with CLIPModel.save_pretrained."
+        raise InputError(
+            "checkpoint",
+            f"{WEIGHTS_FILE} in the folder {folder}",
+            "none; pickled weights are not read, as they can run code",
+            "Save the model again with CLIPModel.save_pretrained.",
         )
     return path
 
@@ -298,9 +307,11 @@ def _json_of(described: Any, path: pathlib.Path) -> Any:
     try:
         return json.loads(described.to_json_string())
     except Exception as error:  # whatever a stand-in for a configuration raises
-        raise ValueError(
-            f"model: expected a configuration of transformers for {path.name}, got {type(described).__name__} "
-            f"({reason_of(error)}). Load it with transformers.CLIPModel.from_pretrained."
+        raise InputError(
+            "model",
+            f"a configuration of transformers for {path.name}",
+            f"{type(described).__name__} ({reason_of(error)})",
+            "Load it with transformers.CLIPModel.from_pretrained.",
         ) from error
 
 
@@ -353,9 +364,11 @@ def _check_sizes(size: Any, patch: Any, pixels: Any, path: pathlib.Path) -> None
 
 
 def _refusal(path: pathlib.Path, expected: str, got: object) -> ValueError:
-    return ValueError(
-        f"checkpoint: expected {expected} for {path.name}, got {shown_value(got)}. Give a CLIPModel of transformers, "
-        "as those of OpenAI and LAION are, with its own processor."
+    return InputError(
+        "checkpoint",
+        f"{expected} for {path.name}",
+        shown_value(got),
+        "Give a CLIPModel of transformers, as those of OpenAI and LAION are, with its own processor.",
     )
 
 
@@ -433,11 +446,13 @@ def local_checkpoint(
         if not is_path(given):
             return None
     elif {given, f"pac-{given}"} & VARIANTS.keys():
-        raise ValueError(
-            f"{option}: expected a file, a folder or a Hub repository, got {given!r}, the name of published weights. "
-            f"Give variant={given!r} and no {option}."
+        raise InputError(
+            option,
+            "a file, a folder or a Hub repository",
+            f"{given!r}, the name of published weights",
+            f"Give variant={given!r} and no {option}.",
         )
-    raise ValueError(f"{option}: expected a file, a folder or a Hub repository, got {no_such_path(given)}")
+    raise InputError(option, "a file, a folder or a Hub repository", *no_such_path(given))
 
 
 def _local(path: pathlib.Path, name: str) -> Checkpoint:
@@ -472,9 +487,11 @@ def _from_hub(repository: str, name: str, variant: Variant, option: str = "check
     if path is None and refusal is not None:
         raise _hub_error(repository, refusal, option) from refusal
     if path is None:
-        raise ValueError(
-            f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository {repository}, got none. Upload the folder "
-            "that `manycaps convert-checkpoint` writes."
+        raise InputError(
+            "checkpoint",
+            f"{WEIGHTS_NAME} in the Hub repository {repository}",
+            "none",
+            "Upload the folder that `manycaps convert-checkpoint` writes.",
         )
     treatment, heads = _settings_of(path, config, variant)
     return Checkpoint(path, name, repository, file_sha256(path), treatment, heads)
@@ -516,10 +533,11 @@ def _hub_error(repository: str, cause: Exception, option: str) -> ValueError:
     by_hand = f"its {WEIGHTS_NAME} by hand and give checkpoint='path/to/{WEIGHTS_NAME}'"
     if option == "model":
         by_hand = f"its {CONFIG_FILE} and {WEIGHTS_FILE} by hand and give model='path/to/their/folder'"
-    return ValueError(
-        f"{option}: expected the Hub repository {repository}, got none, the Hub did not return it "
-        f"({type(cause).__name__}: {first_line}). Check name and network, or download {by_hand}; "
-        f"relative paths start at {pathlib.Path.cwd()}."
+    return InputError(
+        option,
+        f"the Hub repository {repository}",
+        f"none, the Hub did not return it ({type(cause).__name__}: {first_line})",
+        f"Check name and network, or download {by_hand}; relative paths start at {pathlib.Path.cwd()}.",
     )
 
 
@@ -537,9 +555,11 @@ def _weights_of(folder: pathlib.Path) -> pathlib.Path:
     if not path.is_file() and is_transformers_folder(folder):
         return folder_weights(folder)
     if not path.is_file():
-        raise ValueError(
-            f"checkpoint: expected {WEIGHTS_NAME} in the folder {folder}, got none. Give the path of a file, or a "
-            "folder that `manycaps convert-checkpoint` wrote."
+        raise InputError(
+            "checkpoint",
+            f"{WEIGHTS_NAME} in the folder {folder}",
+            "none",
+            "Give the path of a file, or a folder that `manycaps convert-checkpoint` wrote.",
         )
     return path
 
@@ -633,4 +653,4 @@ def _check_answer(name: str, content_type: str, first: bytes) -> None:
 
 
 def _download_error(name: str, got: str, advice: str = IN_A_BROWSER) -> ValueError:
-    return ValueError(f"checkpoint: expected the file of {name} from {VARIANTS[name].source}, got {got}. {advice}")
+    return InputError("checkpoint", f"the file of {name} from {VARIANTS[name].source}", got, advice)

@@ -17,6 +17,8 @@ import numpy as np
 import PIL.Image
 
 from .base import (
+    InputError,
+    InputTypeError,
     Option,
     by_value,
     check_device,
@@ -103,16 +105,18 @@ def chosen_variant(variant: str | None, config_name: str | None) -> str:
         return variant_name(variant)
     short = variant_name(config_name)
     if variant is not None and variant_name(variant) != short:
-        raise ValueError(f"variant: expected one choice of weights, got {variant!r} and {config_name!r}. Give one.")
+        raise InputError("variant", "one choice of weights", f"{variant!r} and {config_name!r}", "Give one.")
     return short
 
 
 def check_checkpoint(name: str, checkpoint: object) -> None:
     """Raise unless `checkpoint` is a path."""
     if not isinstance(checkpoint, str | os.PathLike):
-        raise TypeError(
-            f"{name}: expected a path or a Hub repository, got {type(checkpoint).__name__}. Save the weights with "
-            "torch.save or safetensors and give the path."
+        raise InputTypeError(
+            name,
+            "a path or a Hub repository",
+            type(checkpoint).__name__,
+            "Save the weights with torch.save or safetensors and give the path.",
         )
 
 
@@ -204,7 +208,7 @@ def long_captions_name(options: Mapping[str, Any]) -> str | None:
 def check_prompt(prompt: object) -> None:
     """Raise unless `prompt` is a string."""
     if not isinstance(prompt, str):
-        raise TypeError(f"prompt: expected a string, got {type(prompt).__name__}. Give '' for no prompt.")
+        raise InputTypeError("prompt", "a string", type(prompt).__name__, "Give '' for no prompt.")
 
 
 def with_prompt(prompt: str, captions: Iterable[str]) -> list[str]:
@@ -603,14 +607,18 @@ def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
     array = as_numpy(image, where) if is_vector(image) else None
     if array is None or not np.issubdtype(array.dtype, np.floating):
         kind = type(image).__name__ if array is None else f"{array.dtype} of shape {array.shape}"
-        raise TypeError(
-            f"{where}: expected features of an image, floats of shape (d,), got {kind}. Captions as embeddings go with "
-            "images as features of the same model, and pictures with captions as words."
+        raise InputTypeError(
+            where,
+            "features of an image, floats of shape (d,)",
+            kind,
+            (
+                "Captions as embeddings go with images as features of the same model, and pictures with captions "
+                "as words."
+            ),
         )
     if array.shape != (d,):
-        raise ValueError(
-            f"{where}: expected {d} features per image, as {whose}, got {len(array)}. Encode the image with the same "
-            "checkpoint."
+        raise InputError(
+            where, f"{d} features per image, as {whose}", len(array), "Encode the image with the same checkpoint."
         )
     return as_features(array[None], lambda _: where, "image")[0]
 
@@ -623,16 +631,20 @@ def check_image_column(images: object, column: str, *, ready: bool = False) -> N
     if (is_one_image(images) and not is_table) or not isinstance(images, Iterable):
         shape = getattr(images, "shape", None)
         kind = type(images).__name__ if shape is None else f"array of shape {tuple(shape)}"
-        raise TypeError(f"{column}: expected a list of images, got one {kind}. Give one image per row, in a list.")
+        raise InputTypeError(column, "a list of images", f"one {kind}", "Give one image per row, in a list.")
 
 
 def check_item_count(n_predictions: int, n_items: int, item: str) -> None:
     """Raise unless there are as many items, images or videos, as rows of captions."""
     if n_predictions != n_items:
-        raise ValueError(
-            f"{item}s: expected one {item} for each of the {n_predictions} rows of predictions, got {n_items}. "
-            f"Row i of both columns belongs together; several captions of {'an' if item == 'image' else 'a'} {item} go "
-            "into one list."
+        raise InputError(
+            f"{item}s",
+            f"one {item} for each of the {n_predictions} rows of predictions",
+            n_items,
+            (
+                f"Row i of both columns belongs together; several captions of {('an' if item == 'image' else 'a')} "
+                f"{item} go into one list."
+            ),
         )
 
 
@@ -865,16 +877,18 @@ def check_video_column(videos: object, column: str) -> None:
     check_no_table(videos, column, "a list of videos")
     kinds = (str, bytes, bytearray, os.PathLike, Mapping, set, frozenset, PIL.Image.Image, io.IOBase)
     if isinstance(videos, kinds) or getattr(videos, "ndim", None) in (0, 2) or not isinstance(videos, Iterable):
-        raise TypeError(
-            f"{column}: expected a list of videos, got one {type(videos).__name__}. Give one video per row, in a list."
+        raise InputTypeError(
+            column, "a list of videos", f"one {type(videos).__name__}", "Give one video per row, in a list."
         )
 
 
 def _ready(d: int, features: np.ndarray, frames: int | str, where: str) -> np.ndarray:
     """Return the chosen frames of features that the user computed."""
     if features.shape[1] != d:
-        raise ValueError(
-            f"{where}: expected {d} features per frame, as this checkpoint has, got {features.shape[1]}. Encode "
-            "the frames with the same checkpoint."
+        raise InputError(
+            where,
+            f"{d} features per frame, as this checkpoint has",
+            features.shape[1],
+            "Encode the frames with the same checkpoint.",
         )
     return features[frame_places(len(features), frames)]

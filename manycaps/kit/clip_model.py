@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .base import first_names, reason_of, shown_value
+from .base import InputError, first_names, reason_of, shown_value
 
 # --------------------------------------------------------------------------------------------------------------------
 # Weights of a CLIP: read without running code, low-rank updates merged, names and shapes checked, written.
@@ -99,16 +99,22 @@ def read_weights(path: pathlib.Path) -> Weights:
     except ImportError:  # a library of ours that is missing: says so itself
         raise
     except Exception as error:  # torch, pickle, zip and safetensors each raise their own
-        raise ValueError(
-            f"checkpoint: expected a file of tensors, got {path.name}, which is {_unreadable_kind(path)} "
-            f"({type(error).__name__}). It was not run. Download the file again, or convert it on the machine that "
-            "made it: torch.save({'state_dict': model.state_dict()}, path)."
+        raise InputError(
+            "checkpoint",
+            "a file of tensors",
+            f"{path.name}, which is {_unreadable_kind(path)} ({type(error).__name__})",
+            (
+                "It was not run. Download the file again, or convert it on the machine that made it: "
+                "torch.save({'state_dict': model.state_dict()}, path)."
+            ),
         ) from error
     weights = content.get("state_dict", content) if isinstance(content, Mapping) else content
     if not isinstance(weights, Mapping) or not all(_is_weight(*item) for item in weights.items()):
-        raise ValueError(
-            f"checkpoint: expected a dict of tensors, bare or under the key 'state_dict', got {path.name} with "
-            f"{_describe_content(content)}. Save model.state_dict() and give that file."
+        raise InputError(
+            "checkpoint",
+            "a dict of tensors, bare or under the key 'state_dict'",
+            f"{path.name} with {_describe_content(content)}",
+            "Save model.state_dict() and give that file.",
         )
     return dict(weights)
 
@@ -152,9 +158,7 @@ def merge_lora(weights: Weights) -> Weights:
         partner = stem + ("lora_B" if factor == "lora_A" else "lora_A")
         if target not in weights or partner not in weights:
             missing = target if target not in weights else partner
-            raise ValueError(
-                f"checkpoint: expected {missing} beside {name}, got no such tensor. Use the file as published."
-            )
+            raise InputError("checkpoint", f"{missing} beside {name}", "no such tensor", "Use the file as published.")
         if factor == "lora_A" and ".mlp." not in name:
             merged[target] = _lora_sum(weights, target, name, partner)
     return merged
@@ -197,9 +201,11 @@ def join_positions(weights: Weights) -> Weights:
     is_pair = first is not None and first.ndim == 2 and first.shape == second.shape and second.is_floating_point()
     if first is None or not is_pair or len(first) <= KEPT_POSITIONS:
         got = "none" if first is None else f"{tuple(first.shape)}"
-        raise ValueError(
-            f"checkpoint: expected positional_embedding and {STRETCHED_KEY} of one shape with more than "
-            f"{KEPT_POSITIONS} rows, got {got} and {tuple(second.shape)} of {second.dtype}. Use the file as published."
+        raise InputError(
+            "checkpoint",
+            f"positional_embedding and {STRETCHED_KEY} of one shape with more than {KEPT_POSITIONS} rows",
+            f"{got} and {tuple(second.shape)} of {second.dtype}",
+            "Use the file as published.",
         )
     joined = torch.cat((first[:KEPT_POSITIONS].float(), second[KEPT_POSITIONS:].float()))
     rest = {name: tensor for name, tensor in weights.items() if name != STRETCHED_KEY}
@@ -244,9 +250,7 @@ def check_architecture(weights: Weights, n_layers: Sequence[int], heads: tuple[i
     }
     for demand, (is_met, got) in demands.items():
         if not is_met:
-            raise ValueError(
-                f"checkpoint: expected {demand}, got {got}. Give the state dict of a CLIP vision transformer."
-            )
+            raise InputError("checkpoint", demand, got, "Give the state dict of a CLIP vision transformer.")
 
 
 def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -264,25 +268,31 @@ def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> No
         raise _weights_error(missing, unknown, misshapen)
     bad = [name for name, tensor in weights.items() if not torch.isfinite(tensor).all()]
     if bad:
-        raise ValueError(
-            f"checkpoint: expected finite weights, got NaN or infinity in {first_names(bad)}. Its training diverged or "
-            "the file is damaged: use another one."
+        raise InputError(
+            "checkpoint",
+            "finite weights",
+            f"NaN or infinity in {first_names(bad)}",
+            "Its training diverged or the file is damaged: use another one.",
         )
 
 
 def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch.Tensor":
     weight, a, b = weights[target].float(), weights[name_a].float(), weights[name_b].float()
     if not (weight.ndim in (2, 4) and a.ndim == b.ndim == 2 and weight.numel() and a.numel() and b.numel()):
-        raise ValueError(
-            f"checkpoint: expected matrices {name_b} and {name_a} and a weight {target}, got the shapes "
-            f"{tuple(b.shape)}, {tuple(a.shape)} and {tuple(weight.shape)}. Use the file as published."
+        raise InputError(
+            "checkpoint",
+            f"matrices {name_b} and {name_a} and a weight {target}",
+            f"the shapes {tuple(b.shape)}, {tuple(a.shape)} and {tuple(weight.shape)}",
+            "Use the file as published.",
         )
     # A convolution's factors have r rows for each row of the kernel: (r k, in k) and (out k, r k).
     rank = len(a) // weight.shape[-1] if weight.ndim == 4 else len(a)
     if not rank or b.shape[1] != len(a) or b.shape[0] * a.shape[1] != weight.numel():
-        raise ValueError(
-            f"checkpoint: expected {name_b} times {name_a} to have {weight.numel()} values for {target}, got "
-            f"{tuple(b.shape)} times {tuple(a.shape)}. Use the file as published."
+        raise InputError(
+            "checkpoint",
+            f"{name_b} times {name_a} to have {weight.numel()} values for {target}",
+            f"{tuple(b.shape)} times {tuple(a.shape)}",
+            "Use the file as published.",
         )
     return weight + LORA_ALPHA / rank * (b @ a).reshape(weight.shape)
 
@@ -290,9 +300,11 @@ def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch
 def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Sequence[str]) -> ValueError:
     kinds = (("missing", missing), ("unknown", unknown), ("of another shape", misshapen))
     got = "; ".join(f"{len(names)} {kind}: {first_names(names)}" for kind, names in kinds if names)
-    return ValueError(
-        f"checkpoint: expected the weights of a CLIP vision transformer under OpenAI's names, got {got}. Give the "
-        "state dict of such a model; `manycaps convert-checkpoint` checks a file."
+    return InputError(
+        "checkpoint",
+        "the weights of a CLIP vision transformer under OpenAI's names",
+        got,
+        "Give the state dict of such a model; `manycaps convert-checkpoint` checks a file.",
     )
 
 
@@ -375,9 +387,11 @@ class FeatureError(ValueError):
 
     def named(self, where: str, checkpoint: str) -> ValueError:
         """Return the error with the input and the checkpoint in its message."""
-        return ValueError(
-            f"{where}: expected finite features that are not all 0, got {self.got} from the checkpoint {checkpoint}. "
-            "Use dtype='float32', or another checkpoint."
+        return InputError(
+            where,
+            "finite features that are not all 0",
+            f"{self.got} from the checkpoint {checkpoint}",
+            "Use dtype='float32', or another checkpoint.",
         )
 
 
@@ -587,9 +601,11 @@ def as_device(name: str) -> "torch.device":
         device = torch.device(name)
         torch.empty(1, device=device).cpu()  # numbers of the device "meta" cannot be had
     except (RuntimeError, AssertionError, NotImplementedError, TypeError, ImportError) as error:  # torch.hpu
-        raise ValueError(
-            f"device: expected 'auto' or a device of this machine, got {shown_value(name)} ({reason_of(error)}). "
-            "Use 'cpu' or 'auto'."
+        raise InputError(
+            "device",
+            "'auto' or a device of this machine",
+            f"{shown_value(name)} ({reason_of(error)})",
+            "Use 'cpu' or 'auto'.",
         ) from error
     return device
 

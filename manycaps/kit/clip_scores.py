@@ -18,6 +18,9 @@ from .base import (
     NOT_ROWS,
     CollectionModule,
     Floats,
+    InputError,
+    InputOSError,
+    InputTypeError,
     Ints,
     Option,
     as_caption_rows,
@@ -156,9 +159,7 @@ def check_weight(weight: Any) -> None:
     """Raise unless `weight` is a positive number."""
     check_is_number("weight", weight, "Give a float such as 2.0.")
     if not 0 < weight <= sys.float_info.max:
-        raise ValueError(
-            f"weight: expected a positive finite number, got {shown_value(weight)}. PAC-S has 2.0, CLIP-S 2.5."
-        )
+        raise InputError("weight", "a positive finite number", shown_value(weight), "PAC-S has 2.0, CLIP-S 2.5.")
 
 
 class TextPlaces(NamedTuple):
@@ -211,9 +212,11 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
     """
     scores, cosines = as_finite(pac_scores, "pac_scores"), as_finite(reference_cosines, "reference_cosines")
     if scores.shape != cosines.shape:
-        raise ValueError(
-            f"reference_cosines: expected shape {scores.shape}, that of pac_scores, got {cosines.shape}. Give one "
-            "cosine per score."
+        raise InputError(
+            "reference_cosines",
+            f"shape {scores.shape}, that of pac_scores",
+            cosines.shape,
+            "Give one cosine per score.",
         )
     likeness = np.clip(cosines, 0.0, 1.0)
     both = (scores > 0) & (likeness > 0)
@@ -294,9 +297,11 @@ class PacModule(CollectionModule):
             if column in self.own_columns():
                 ready[name] = arrays
             elif arrays is not None:
-                raise TypeError(
-                    f"{name}: expected only {ARRAY_COLUMNS[0]} and images, which {self.name} reads, got {name}, which "
-                    "it would ignore. Leave it out, or take ref_pac_score."
+                raise InputTypeError(
+                    name,
+                    f"only {ARRAY_COLUMNS[0]} and images, which {self.name} reads",
+                    f"{name}, which it would ignore",
+                    "Leave it out, or take ref_pac_score.",
                 )
         if all(arrays is None for arrays in ready.values()):
             return super().compute(**given)
@@ -363,15 +368,16 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
     (first, n), d = (next(iter(columns)), len(sides[0])), sides[0][0].shape[1]
     for name, side in zip(columns, sides, strict=True):
         if len(side) != n:
-            raise ValueError(
-                f"{name}: expected one array for each of the {n} rows of {first}, got {len(side)}. Row i of both "
-                "belongs together."
+            raise InputError(
+                name, f"one array for each of the {n} rows of {first}", len(side), "Row i of both belongs together."
             )
         odd = next((i for i, row in enumerate(side) if row.shape[1] != d), None)
         if odd is not None:
-            raise ValueError(
-                f"{name}[{odd}]: expected {d} features per caption, as {first}[0] has, got {side[odd].shape[1]}. "
-                "Encode all captions with the same checkpoint."
+            raise InputError(
+                f"{name}[{odd}]",
+                f"{d} features per caption, as {first}[0] has",
+                side[odd].shape[1],
+                "Encode all captions with the same checkpoint.",
             )
     return [
         [as_features(row, f"{name}[{i}][{{}}]".format, "caption") for i, row in enumerate(side)]
@@ -602,9 +608,11 @@ def inverse_document_frequency(frequency: TokenFrequency, start: int, end: int) 
     known |= {PADDING: 0.0, start: 0.0, end: 0.0}
     known[end] = math.fsum(known.values()) / len(known)
     if known[end] == 0:
-        raise ValueError(
-            f"idf: expected captions that differ in their words, got {n} with the same, which have weight 0. "
-            f"Give idf=False, or a table. {HOW_TO_MAKE_A_TABLE}"
+        raise InputError(
+            "idf",
+            "captions that differ in their words",
+            f"{n} with the same, which have weight 0",
+            f"Give idf=False, or a table. {HOW_TO_MAKE_A_TABLE}",
         )
     return TokenWeights(known, math.log(n + 1))
 
@@ -627,9 +635,11 @@ def load_token_frequency(
     counts, n_documents = read_count_table(source, "idf", 1, TABLE_LAYOUT, HOW_TO_MAKE_A_TABLE)
     for token in counts:
         if token not in vocabulary:
-            raise ValueError(
-                f"idf[{shown_value(token)}]: expected a token of CLIP's vocabulary, such as 'dog</w>', got none. "
-                f"{HOW_TO_MAKE_A_TABLE}"
+            raise InputError(
+                f"idf[{shown_value(token)}]",
+                "a token of CLIP's vocabulary, such as 'dog</w>'",
+                "none",
+                HOW_TO_MAKE_A_TABLE,
             )
     return TokenFrequency({vocabulary[token]: count for token, count in counts.items()}, n_documents)
 
@@ -710,9 +720,11 @@ def check_clip_windows(options: Mapping[str, Any]) -> None:
     """Raise if windows of the sentence encoder are asked for where a CLIP reads the captions."""
     encoder = options["encoder"]
     if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
-        raise ValueError(
-            f"long_texts: expected 'truncate' with encoder={CLIP!r}, got 'window'. Give long_captions='window', which "
-            "is the option of the CLIP."
+        raise InputError(
+            "long_texts",
+            f"'truncate' with encoder={CLIP!r}",
+            "'window'",
+            "Give long_captions='window', which is the option of the CLIP.",
         )
 
 
@@ -750,9 +762,11 @@ class ClipSetModule(EmbeddingModule):
     def check_encoded(self, options: Mapping[str, Any], what: str) -> None:
         """Raise unless "images" or "captions" may be encoded with these options."""
         if what == "images" and options["encoder"] not in (DEFAULT_ENCODER, CLIP):
-            raise ValueError(
-                f"encoder: expected {CLIP!r} beside images, got {shown_value(options['encoder'])}. Leave encoder out, "
-                "and say by variant or checkpoint which CLIP."
+            raise InputError(
+                "encoder",
+                f"{CLIP!r} beside images",
+                shown_value(options["encoder"]),
+                "Leave encoder out, and say by variant or checkpoint which CLIP.",
             )
         if what == "images" or self.uses_clip(options):
             check_choice("dtype", options["dtype"], DTYPES)
@@ -840,31 +854,36 @@ def check_one_of_each(
 ) -> None:
     """Raise unless each side has either images or captions, and nothing besides."""
     if n_added or any(rows is not None for rows in embeddings):
-        raise ValueError(
-            f"{IMAGE_COLUMNS[0]}: expected images in place of ready embeddings and of rows added before, got both. "
-            "Leave one of them out."
+        raise InputError(
+            IMAGE_COLUMNS[0],
+            "images in place of ready embeddings and of rows added before",
+            "both",
+            "Leave one of them out.",
         )
     for column, other, image, caption in zip(IMAGE_COLUMNS, CAPTION_COLUMNS, images, captions, strict=True):
         if image is not None and caption is not None:
-            raise ValueError(f"{column}: expected images in place of {other}, got both. Leave one of them out.")
+            raise InputError(column, f"images in place of {other}", "both", "Leave one of them out.")
         if image is None and caption is None:
-            raise ValueError(f"{column}: expected images, or captions as {other}, got neither. Give one of them.")
+            raise InputError(column, f"images, or captions as {other}", "neither", "Give one of them.")
 
 
 def check_set_counts(columns: Sequence[str], sizes: Sequence[Sequence[int]]) -> None:
     """Raise unless both sides have as many rows, and no row has more than `MOST_IN_ROW` images and captions."""
     first, second = sizes
     if len(first) != len(second):
-        raise ValueError(
-            f"{columns[1]}: expected one set for each of the {len(first)} rows of {columns[0]}, got {len(second)}. "
-            "Row i of both is compared; a list without lists in it is one row."
+        raise InputError(
+            columns[1],
+            f"one set for each of the {len(first)} rows of {columns[0]}",
+            len(second),
+            "Row i of both is compared; a list without lists in it is one row.",
         )
     large = [i for i, pair in enumerate(zip(first, second, strict=True)) if sum(pair) > MOST_IN_ROW]
     if large:
-        raise ValueError(
-            f"{columns[0]}[{large[0]}]: expected at most {MOST_IN_ROW:,} images and captions in a row, got "
-            f"{first[large[0]] + second[large[0]]:,}. Split both sides into equally many rows; values of all "
-            "rows together, such as CMMD, do not change."
+        raise InputError(
+            f"{columns[0]}[{large[0]}]",
+            f"at most {MOST_IN_ROW:,} images and captions in a row",
+            f"{first[large[0]] + second[large[0]]:,}",
+            "Split both sides into equally many rows; values of all rows together, such as CMMD, do not change.",
         )
 
 
@@ -877,13 +896,13 @@ def as_image_sets(images: object, column: str) -> ImageSets:
     """
     check_no_table(images, column, IMAGE_SETS)
     if not _is_set(images):
-        raise TypeError(f"{column}: expected {IMAGE_SETS}, got {_kind(images)}. Put the image into a list.")
+        raise InputTypeError(column, IMAGE_SETS, _kind(images), "Put the image into a list.")
     values: Iterable[Any] = images  # type: ignore[assignment]
     rows = values if isinstance(values, Iterator) else iter(decoded_values(values, column, "an image"))
     first = next(rows, None)
     if first is None:
         nothing = "an empty list" if isinstance(values, Sized) and not len(values) else "None"
-        raise ValueError(f"{column}: expected at least one image, got {nothing}. Give a list of images.")
+        raise InputError(column, "at least one image", nothing, "Give a list of images.")
     if not _is_set(first):
         whole = itertools.chain([first], values) if isinstance(values, Iterator) else values
         n = [len(whole)] if isinstance(whole, Sized) else None
@@ -922,12 +941,10 @@ def _is_set(value: object) -> bool:
 
 def _as_image_set(row: Any, where: str) -> list[Any]:
     if not _is_set(row):
-        raise TypeError(
-            f"{where}: expected a list of images as in the first row, got {_kind(row)}. Put the image into a list."
-        )
+        raise InputTypeError(where, "a list of images as in the first row", _kind(row), "Put the image into a list.")
     images = list(decoded_values(row, where, "an image"))
     if not images:
-        raise ValueError(f"{where}: expected at least one image, got an empty list. Leave the row out of both columns.")
+        raise InputError(where, "at least one image", "an empty list", "Leave the row out of both columns.")
     return images
 
 
@@ -945,13 +962,22 @@ KID_WEIGHTS = "pt_inception-2015-12-05-6726825d.pth"
 def check_features(preset: str | None, encoder: object, what: str) -> None:
     """Raise if the features of a preset differ from those of captions or images."""
     if preset == "kid":
-        raise OSError(
-            f"preset={preset!r}: expected ready features ({PRESETS[preset]}), got {what}. Make them with the weights "
-            f"{KID_WEIGHTS}, which are not run here, and give them as prediction_embeddings=... and "
-            "reference_embeddings=..."
+        raise InputOSError(
+            f"preset={preset!r}",
+            f"ready features ({PRESETS[preset]})",
+            what,
+            (
+                f"Make them with the weights {KID_WEIGHTS}, which are not run here, and give them as "
+                "prediction_embeddings=... and reference_embeddings=..."
+            ),
         )
     if preset == "cmmd" and not (isinstance(encoder, str) and encoder in (DEFAULT_ENCODER, CLIP)):
-        raise ValueError(
-            f"encoder: expected {CLIP!r} for preset='cmmd' of {what}, got {shown_value(encoder)}. Leave encoder out, "
-            "or give features of your own as prediction_embeddings=... and reference_embeddings=..."
+        raise InputError(
+            "encoder",
+            f"{CLIP!r} for preset='cmmd' of {what}",
+            shown_value(encoder),
+            (
+                "Leave encoder out, or give features of your own as prediction_embeddings=... and "
+                "reference_embeddings=..."
+            ),
         )

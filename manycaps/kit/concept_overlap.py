@@ -11,7 +11,16 @@ import numpy as np
 import scipy.sparse
 from nltk.stem.porter import PorterStemmer
 
-from .base import TokenList, TokenRows, open_regular_file, reason_of, shown_path, shown_value
+from .base import (
+    InputError,
+    InputTypeError,
+    TokenList,
+    TokenRows,
+    open_regular_file,
+    reason_of,
+    shown_path,
+    shown_value,
+)
 from .ngram_scores import CrossBleu
 from .tokenization import Tokenizer, tokenize_rows
 
@@ -33,32 +42,40 @@ LabelSource = str | os.PathLike[str] | Sequence[str]
 def check_labels(labels: object) -> None:
     """Raise unless `labels` map names to lists of texts or to paths; no file is opened."""
     if not isinstance(labels, Mapping):
-        raise TypeError(
-            f"labels: expected a mapping from names to lists of labels or to files, got {type(labels).__name__}. Give "
-            "for example {'coco': ['person', 'bicycle']}."
+        raise InputTypeError(
+            "labels",
+            "a mapping from names to lists of labels or to files",
+            type(labels).__name__,
+            "Give for example {'coco': ['person', 'bicycle']}.",
         )
     if not labels:
-        raise ValueError("labels: expected at least one list, got none. Give for example {'coco': ['person']}.")
+        raise InputError("labels", "at least one list", "none", "Give for example {'coco': ['person']}.")
     for name, source in labels.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(
-                f"labels: expected names of letters, digits and _, got {shown_value(name)}. Rename it: keys of the "
-                "result begin with it."
+            raise InputError(
+                "labels",
+                "names of letters, digits and _",
+                shown_value(name),
+                "Rename it: keys of the result begin with it.",
             )
         if name.endswith(LABELS_SUFFIX) and name.removesuffix(LABELS_SUFFIX) in labels:
-            raise ValueError(
-                f"labels: expected names whose keys differ, got {name!r} beside {name.removesuffix(LABELS_SUFFIX)!r}. "
-                "Rename one."
+            raise InputError(
+                "labels",
+                "names whose keys differ",
+                f"{name!r} beside {name.removesuffix(LABELS_SUFFIX)!r}",
+                "Rename one.",
             )
         if isinstance(source, str | os.PathLike):
             continue
         if not isinstance(source, list | tuple) or not all(isinstance(label, str) for label in source):
-            raise TypeError(
-                f"labels[{name!r}]: expected a list of texts, or the path of a file, got {shown_value(source)}. Write "
-                "one text for each label."
+            raise InputTypeError(
+                f"labels[{name!r}]",
+                "a list of texts, or the path of a file",
+                shown_value(source),
+                "Write one text for each label.",
             )
         if not any(label.strip() for label in source):
-            raise ValueError(f"labels[{name!r}]: expected at least one label, got none. Give texts that are not blank.")
+            raise InputError(f"labels[{name!r}]", "at least one label", "none", "Give texts that are not blank.")
 
 
 def load_labels(name: str, source: LabelSource) -> list[tuple[str, ...]]:
@@ -74,7 +91,7 @@ def load_labels(name: str, source: LabelSource) -> list[tuple[str, ...]]:
     lines = source if isinstance(source, list | tuple) else _lines(name, source)  # type: ignore[arg-type]
     labels = dict.fromkeys(filter(None, map(label_names, lines)))
     if not labels:
-        raise ValueError(f"labels[{name!r}]: expected at least one label, got none. Write one per line.")
+        raise InputError(f"labels[{name!r}]", "at least one label", "none", "Write one per line.")
     return list(labels)
 
 
@@ -100,9 +117,11 @@ def _lines(name: str, path: str | os.PathLike[str]) -> list[str]:
             # Not `splitlines`, which also splits at U+2028 and other signs within a line.
             return re.split(r"\r\n?|\n", file.read().decode("utf-8-sig"))
     except (OSError, ValueError) as error:
-        raise ValueError(
-            f"labels[{name!r}]: expected a text file, one label per line, got {shown_path(path)} ({reason_of(error)}"
-            "). Check the path, or give a list."
+        raise InputError(
+            f"labels[{name!r}]",
+            "a text file, one label per line",
+            f"{shown_path(path)} ({reason_of(error)})",
+            "Check the path, or give a list.",
         ) from error
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import check_share, check_whole_number
+from .base import InputError, InputTypeError, check_share, check_whole_number
 from .tokenization import Tagger, Tokenizer, check_tokenizer, load_spacy_tokenizer, tokenize_rows
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -752,9 +752,11 @@ def _unit_vectors(vectors: np.ndarray, texts: Sequence[str]) -> np.ndarray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     zeros = np.flatnonzero(lengths[:, 0] == 0)
     if zeros.size:
-        raise ValueError(
-            f"encoder: expected vectors that are not 0, got another for the caption {texts[zeros[0]][:40]!r} "
-            f"({zeros.size} such captions in all). Drop the caption, or fix the encoder."
+        raise InputError(
+            "encoder",
+            "vectors that are not 0",
+            f"another for the caption {texts[zeros[0]][:40]!r} ({zeros.size} such captions in all)",
+            "Drop the caption, or fix the encoder.",
         )
     return vectors / lengths
 
@@ -814,9 +816,7 @@ def check_caption_lengths(lengths: object) -> None:
 
 def _several(name: str, values: object, example: str) -> Sequence[Any]:
     if not isinstance(values, list | tuple):
-        raise TypeError(
-            f"{name}: expected a list or tuple of numbers, got {type(values).__name__}. Give for example {example}."
-        )
+        raise InputTypeError(name, "a list or tuple of numbers", type(values).__name__, f"Give for example {example}.")
     return values
 
 

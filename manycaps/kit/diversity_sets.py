@@ -13,6 +13,8 @@ import scipy.sparse.csgraph
 
 from .base import (
     Floats,
+    InputError,
+    InputTypeError,
     TokenRows,
     as_rows,
     as_token_rows,
@@ -103,21 +105,30 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
     try:
         matrix = np.asarray(without_torch(kernel), dtype=np.float64)
     except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
-        raise TypeError(
-            f"kernels: expected a matrix for the captions of {where}, got {type(kernel).__name__} "
-            f"({reason_of(error)}). Return a NumPy array of shape (n, n)."
+        raise InputTypeError(
+            "kernels",
+            f"a matrix for the captions of {where}",
+            f"{type(kernel).__name__} ({reason_of(error)})",
+            "Return a NumPy array of shape (n, n).",
         ) from error
     got = _kernel_fault(matrix, n_captions)
     if got:
-        raise ValueError(
-            f"kernels: expected a symmetric matrix of shape ({n_captions}, {n_captions}) with ones on its diagonal for "
-            f"the captions of {where}, got {got}. Divide k(x, y) by sqrt(k(x, x) k(y, y))."
+        raise InputError(
+            "kernels",
+            (
+                f"a symmetric matrix of shape ({n_captions}, {n_captions}) with ones on its diagonal for the "
+                f"captions of {where}"
+            ),
+            got,
+            "Divide k(x, y) by sqrt(k(x, x) k(y, y)).",
         )
     eigenvalues: np.ndarray = np.linalg.eigvalsh((matrix + matrix.T) / 2)
     if eigenvalues[0] < -KERNEL_TOLERANCE * eigenvalues[-1]:
-        raise ValueError(
-            f"kernels: expected a kernel without negative eigenvalues for the captions of {where}, got "
-            f"{eigenvalues[0]:.3g}. Give a positive semi-definite similarity, such as cosines of features."
+        raise InputError(
+            "kernels",
+            f"a kernel without negative eigenvalues for the captions of {where}",
+            f"{eigenvalues[0]:.3g}",
+            "Give a positive semi-definite similarity, such as cosines of features.",
         )
     return eigenvalues
 
@@ -393,9 +404,11 @@ def judged_texts(texts: Sequence[str], equivalent: Equivalence) -> np.ndarray:
     for i, j in itertools.combinations(range(len(distinct)), 2):
         answer = equivalent(distinct[i], distinct[j])
         if not isinstance(answer, bool | np.bool_):
-            raise TypeError(
-                f"equivalent: expected True or False of two texts, got {shown_value(answer)} for "
-                f"{shown_value(distinct[i])} and {shown_value(distinct[j])}. Return a bool."
+            raise InputTypeError(
+                "equivalent",
+                "True or False of two texts",
+                f"{shown_value(answer)} for {shown_value(distinct[i])} and {shown_value(distinct[j])}",
+                "Return a bool.",
             )
         answers[i, j] = answers[j, i] = answer
     of_texts = [place[text] for text in texts]
@@ -414,9 +427,11 @@ def chosen_k(k: int | None, sides: Mapping[str, Sequence[Sequence[str]]]) -> int
     for name, rows in sides.items():
         for i, row in enumerate(rows):
             if len(row) < k:
-                raise ValueError(
-                    f"{name}[{i}]: expected at least k={k} texts, got {len(row)}. Give a smaller k, or leave it out "
-                    "for the smallest number of all rows."
+                raise InputError(
+                    f"{name}[{i}]",
+                    f"at least k={k} texts",
+                    len(row),
+                    "Give a smaller k, or leave it out for the smallest number of all rows.",
                 )
     return k
 
@@ -427,9 +442,11 @@ def check_equivalent(equivalent: Any) -> None:
         return
     check_is_number("equivalent", equivalent, "Give a cosine distance such as 0.2, or a function of two texts.")
     if not 0 <= equivalent < 2:
-        raise ValueError(
-            f"equivalent: expected a cosine distance from 0 to below 2, got {shown_value(equivalent)}. Texts at most "
-            "so far apart say the same, for example 0.2."
+        raise InputError(
+            "equivalent",
+            "a cosine distance from 0 to below 2",
+            shown_value(equivalent),
+            "Texts at most so far apart say the same, for example 0.2.",
         )
 
 
@@ -484,7 +501,7 @@ def compression_ratio(captions: Sequence[str]) -> float:
     True
     """
     if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):
-        raise TypeError("captions: expected a list of strings, got something else. Give the texts of one set.")
+        raise InputTypeError("captions", "a list of strings", "something else", "Give the texts of one set.")
     return _compression_ratio(captions)
 
 
@@ -647,20 +664,21 @@ def set_result(candidates: Mapping[str, float], references: Mapping[str, float])
 def check_kernels(kernels: object) -> None:
     """Raise unless `kernels` are different names of `KERNELS` and at most one function."""
     if not isinstance(kernels, list | tuple):
-        raise TypeError(
-            f"kernels: expected a list, got {shown_value(kernels)}. Give for example ('ngram',), or a list with a "
-            "function."
+        raise InputTypeError(
+            "kernels", "a list", shown_value(kernels), "Give for example ('ngram',), or a list with a function."
         )
     for kernel in kernels:
         if not callable(kernel) and not (isinstance(kernel, str) and kernel in KERNELS):
-            raise ValueError(
-                f"kernels: expected 'ngram', 'embedding' or a function, got {shown_value(kernel)}. Check the spelling."
+            raise InputError(
+                "kernels", "'ngram', 'embedding' or a function", shown_value(kernel), "Check the spelling."
             )
     names = kernel_names(kernels)
     if len(set(names)) < len(names):
-        raise ValueError(
-            f"kernels: expected each kernel once and at most one function, got {shown_value(names)}. Compute twice for "
-            "two functions."
+        raise InputError(
+            "kernels",
+            "each kernel once and at most one function",
+            shown_value(names),
+            "Compute twice for two functions.",
         )
 
 
@@ -672,21 +690,20 @@ def kernel_names(kernels: Iterable[str | KernelFunction]) -> list[str]:
 def check_orders(orders: object) -> None:
     """Raise unless `orders` are different numbers from `SMALLEST_ORDER` to `LARGEST_ORDER`, or infinity."""
     if not isinstance(orders, list | tuple):
-        raise TypeError(
-            f"vendi_orders: expected a list of numbers, got {shown_value(orders)}. Give for example (1, 2)."
-        )
+        raise InputTypeError("vendi_orders", "a list of numbers", shown_value(orders), "Give for example (1, 2).")
     for order in orders:
         check_is_number("vendi_orders", order, "Write math.inf for infinity.")
         if not (SMALLEST_ORDER <= order <= LARGEST_ORDER or order == math.inf):
-            raise ValueError(
-                f"vendi_orders: expected numbers from {SMALLEST_ORDER} to {LARGEST_ORDER}, or infinity, got "
-                f"{shown_value(order)}. Usual ones are 1, 2 and math.inf."
+            raise InputError(
+                "vendi_orders",
+                f"numbers from {SMALLEST_ORDER} to {LARGEST_ORDER}, or infinity",
+                shown_value(order),
+                "Usual ones are 1, 2 and math.inf.",
             )
     names = [order_name(order) for order in orders]
     if not names or len(set(names)) < len(names):
-        raise ValueError(
-            f"vendi_orders: expected at least one order, and each once, got {shown_value(orders)}. Give for example "
-            "(1, 2)."
+        raise InputError(
+            "vendi_orders", "at least one order, and each once", shown_value(orders), "Give for example (1, 2)."
         )
 
 
@@ -720,9 +737,11 @@ def check_set_sizes(rows: Sequence[Sequence[str]], column: str) -> None:
     """Raise if a set has more than `MOST_CAPTIONS` captions."""
     large = [i for i, row in enumerate(rows) if len(row) > MOST_CAPTIONS]
     if large:
-        raise ValueError(
-            f"{column}[{large[0]}]: expected at most {MOST_CAPTIONS:,} captions in a set, got {len(rows[large[0]]):,} "
-            f"({len(large)} such rows in all). Give a sample of them; vdtk_diversity measures whole data sets."
+        raise InputError(
+            f"{column}[{large[0]}]",
+            f"at most {MOST_CAPTIONS:,} captions in a set",
+            f"{len(rows[large[0]]):,} ({len(large)} such rows in all)",
+            "Give a sample of them; vdtk_diversity measures whole data sets.",
         )
 
 

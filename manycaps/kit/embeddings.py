@@ -23,6 +23,9 @@ from .base import (
     NOT_ROWS,
     CollectionModule,
     Floats,
+    InputError,
+    InputOSError,
+    InputTypeError,
     Option,
     as_list,
     check_device,
@@ -33,7 +36,6 @@ from .base import (
     defaults_of,
     file_sha256,
     is_folder,
-    is_in_house_form,
     is_path,
     is_regular_file,
     local_path,
@@ -93,9 +95,11 @@ def as_features(array: np.ndarray, name_of: Callable[[int], str], what: str) -> 
     usable = np.isfinite(features).all(axis=1) & features.any(axis=1)
     if not usable.all():
         j = int(np.argmin(usable))
-        raise ValueError(
-            f"{name_of(j)}: expected finite features that are not all 0 as float32, got {array[j, :3].tolist()}, ... "
-            f"({int((~usable).sum())} of {len(features)} given together). Encode the {what} again, or leave it out."
+        raise InputError(
+            name_of(j),
+            "finite features that are not all 0 as float32",
+            f"{array[j, :3].tolist()}, ... ({int((~usable).sum())} of {len(features)} given together)",
+            f"Encode the {what} again, or leave it out.",
         )
     return features
 
@@ -267,9 +271,8 @@ def mean_direction(features: np.ndarray, option: str = "long_captions") -> np.nd
     wide = features.astype(np.float64)
     mean: np.ndarray = (wide / np.linalg.norm(wide, axis=1, keepdims=True)).mean(axis=0).astype(features.dtype)
     if not mean.any():
-        raise ValueError(
-            f"{option}: expected windows of a caption with a mean, got features that cancel out. Give "
-            f"{option}='truncate'."
+        raise InputError(
+            option, "windows of a caption with a mean", "features that cancel out", f"Give {option}='truncate'."
         )
     return mean
 
@@ -323,9 +326,11 @@ ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")
 def check_no_captions(captions: Sequence[object], n_added: int) -> None:
     """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts."""
     if n_added or any(column is not None for column in captions):
-        raise ValueError(
-            f"{ARRAY_COLUMNS[0]}: expected embeddings instead of captions, got both. Leave out predictions, "
-            "references and rows added before."
+        raise InputError(
+            ARRAY_COLUMNS[0],
+            "embeddings instead of captions",
+            "both",
+            "Leave out predictions, references and rows added before.",
         )
 
 
@@ -348,10 +353,10 @@ def listed_rows(rows: object, column: str, expected: str, advice: str) -> list[A
     check_no_table(rows, column, expected)
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
         kind = "None" if rows is None else type(rows).__name__
-        raise TypeError(f"{column}: expected {expected}, got {kind}. {advice}")
+        raise InputTypeError(column, expected, kind, advice)
     listed = as_list(rows, column, expected)
     if not listed:
-        raise ValueError(f"{column}: expected at least one row, got none. Give one array per row.")
+        raise InputError(column, "at least one row", "none", "Give one array per row.")
     return listed
 
 
@@ -364,14 +369,18 @@ def check_embeddings(array: np.ndarray, where: str) -> None:
             that is not 0 and has all numbers below `SMALLEST_NUMBER`.
     """
     if not np.issubdtype(array.dtype, np.floating):
-        raise TypeError(
-            f"{where}: expected floating-point numbers, got {array.dtype}. Convert counts or ids that are meant as "
-            "vectors with .astype(float)."
+        raise InputTypeError(
+            where,
+            "floating-point numbers",
+            array.dtype,
+            "Convert counts or ids that are meant as vectors with .astype(float).",
         )
     if array.ndim != 2 or not array.size:
-        raise ValueError(
-            f"{where}: expected an array of shape (n, d) with n and d at least 1, got shape {array.shape}. Give one "
-            "vector per text."
+        raise InputError(
+            where,
+            "an array of shape (n, d) with n and d at least 1",
+            f"shape {array.shape}",
+            "Give one vector per text.",
         )
     # Of each vector; wide enough for every type, also in comparisons.
     largest = np.maximum(array.max(axis=1), -array.min(axis=1)).astype(np.longdouble)  # (n,)
@@ -379,16 +388,20 @@ def check_embeddings(array: np.ndarray, where: str) -> None:
     if is_large.any():
         j = int(np.argmax(is_large))
         oddest = array[j][~(np.abs(array[j].astype(np.longdouble)) <= LARGEST_NUMBER)][0]
-        raise ValueError(
-            f"{where}[{j}]: expected finite numbers of size at most {LARGEST_NUMBER:g}, got {oddest} "
-            f"({int(is_large.sum())} such vectors in all). Check the encoder."
+        raise InputError(
+            f"{where}[{j}]",
+            f"finite numbers of size at most {LARGEST_NUMBER:g}",
+            f"{oddest} ({int(is_large.sum())} such vectors in all)",
+            "Check the encoder.",
         )
     is_small = (largest > 0) & (largest < SMALLEST_NUMBER)
     if is_small.any():
         j = int(np.argmax(is_small))
-        raise ValueError(
-            f"{where}[{j}]: expected zeros, or a number of size at least {SMALLEST_NUMBER:g}, got a vector up to "
-            f"{largest[j]:g} ({int(is_small.sum())} such vectors in all). Multiply all embeddings by one factor."
+        raise InputError(
+            f"{where}[{j}]",
+            f"zeros, or a number of size at least {SMALLEST_NUMBER:g}",
+            f"a vector up to {largest[j]:g} ({int(is_small.sum())} such vectors in all)",
+            "Multiply all embeddings by one factor.",
         )
 
 
@@ -407,9 +420,8 @@ def as_array(values: object, where: str, advice: str) -> np.ndarray:
             raise TypeError("a masked array")
         array = np.asarray(array)
     except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
-        raise TypeError(
-            f"{where}: expected a floating-point array of shape (n, d), got {type(values).__name__} "
-            f"({reason_of(error)}). {advice}"
+        raise InputTypeError(
+            where, "a floating-point array of shape (n, d)", f"{type(values).__name__} ({reason_of(error)})", advice
         ) from error
     check_embeddings(array, where)
     return array
@@ -427,9 +439,11 @@ def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
     """
     array = as_array(output, "encoder output", "Return a NumPy array of shape (n, d).")
     if len(array) != n_captions:
-        raise ValueError(
-            f"encoder output: expected one vector for each of the {n_captions} distinct captions, got {len(array)}. "
-            "Return an array of shape (n, d), in the order of the captions."
+        raise InputError(
+            "encoder output",
+            f"one vector for each of the {n_captions} distinct captions",
+            len(array),
+            "Return an array of shape (n, d), in the order of the captions.",
         )
     return array
 
@@ -503,7 +517,7 @@ def word_vectors_path(encoder: str) -> pathlib.Path:
     name = encoder.removeprefix(PREFIX)
     path = local_path(name)
     if not is_regular_file(path):
-        raise FileNotFoundError(f"encoder: expected a file of word vectors, got {no_such_path(name)}")
+        raise InputOSError("encoder", "a file of word vectors", *no_such_path(name))
     return path
 
 
@@ -545,17 +559,21 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
                 numbers = [batch.column(name).to_numpy() for name in names if name not in ("word", "end")]
                 blocks.append(np.ascontiguousarray(np.stack(numbers, axis=1)))
     except (pa.ArrowInvalid, EOFError) as error:
-        raise ValueError(
-            f"encoder: expected a word and its numbers in every line of {shown}, got an error ({reason_of(error)}). "
-            "Give a text file of GloVe or fastText."
+        raise InputError(
+            "encoder",
+            f"a word and its numbers in every line of {shown}",
+            f"an error ({reason_of(error)})",
+            "Give a text file of GloVe or fastText.",
         ) from error
     if n_odd["lines"] > MOST_ODD * (len(words) + n_odd["lines"]):
-        raise ValueError(
-            f"encoder: expected {n_columns} columns in every line of {shown} as in the first, got another number in "
-            f"{n_odd['lines']:,} of {len(words) + n_odd['lines']:,}. Download the file again."
+        raise InputError(
+            "encoder",
+            f"{n_columns} columns in every line of {shown} as in the first",
+            f"another number in {n_odd['lines']:,} of {len(words) + n_odd['lines']:,}",
+            "Download the file again.",
         )
     if not all(np.isfinite(block).all() for block in blocks):
-        raise ValueError(f"encoder: expected finite numbers in {shown}, got NaN or infinity. Download the file again.")
+        raise InputError("encoder", f"finite numbers in {shown}", "NaN or infinity", "Download the file again.")
     return WordVectors(words, blocks)
 
 
@@ -565,14 +583,16 @@ def _layout(path: str | os.PathLike[str], shown: str) -> tuple[int, list[str]]:
         with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
             lines = [file.readline(LONGEST_LINE).rstrip(b"\r\n") for _ in range(2)]
     except (gzip.BadGzipFile, EOFError) as error:
-        raise ValueError(f"encoder: expected a gzip file, got {shown} ({reason_of(error)}).") from error
+        raise InputError("encoder", "a gzip file", f"{shown} ({reason_of(error)})") from error
     has_header = len(lines[0].split()) == 2 and all(part.isdigit() for part in lines[0].split())
     columns = lines[has_header].split(b" ")
     n_numbers = len(columns) - 1 - (columns[-1] == b"")
     if n_numbers < 1:
-        raise ValueError(
-            f"encoder: expected a word and its numbers in every line of {shown}, got {shown_value(lines[has_header])}. "
-            "Give a text file of GloVe or fastText."
+        raise InputError(
+            "encoder",
+            f"a word and its numbers in every line of {shown}",
+            shown_value(lines[has_header]),
+            "Give a text file of GloVe or fastText.",
         )
     return int(has_header), ["word", *map(str, range(n_numbers)), *(["end"] if columns[-1] == b"" else [])]
 
@@ -640,9 +660,11 @@ logger = logging.getLogger(__name__)
 def check_encoder(name: str, encoder: object) -> None:
     """Raise unless `encoder` is a name, a path or a function."""
     if not isinstance(encoder, str | os.PathLike) and not callable(encoder):
-        raise TypeError(
-            f"{name}: expected a model's name or folder, or a function from captions to vectors, got "
-            f"{type(encoder).__name__}. Leave it out for {DEFAULT_ENCODER}."
+        raise InputTypeError(
+            name,
+            "a model's name or folder, or a function from captions to vectors",
+            type(encoder).__name__,
+            f"Leave it out for {DEFAULT_ENCODER}.",
         )
 
 
@@ -690,9 +712,8 @@ def check_long_texts(options: Mapping[str, Any]) -> None:
     encoder = options["encoder"]
     if options["long_texts"] == "window" and (callable(encoder) or is_word_vectors(encoder)):
         kind = "a function" if callable(encoder) else "word vectors"
-        raise ValueError(
-            f"long_texts: expected 'truncate' beside {kind} as encoder, got 'window'. Leave it out: texts are read "
-            "as a whole."
+        raise InputError(
+            "long_texts", f"'truncate' beside {kind} as encoder", "'window'", "Leave it out: texts are read as a whole."
         )
 
 
@@ -845,9 +866,11 @@ def _windows(shared: SharedModel[Any], texts: Sequence[str]) -> dict[str, list[s
     with shared.lock:
         long = unread_texts(shared.model, texts)
         if long is None:
-            raise ValueError(
-                "long_texts: expected 'truncate' for a model that does not say how much it reads, got 'window'. Leave "
-                "it out, or take a model with a tokenizer of transformers."
+            raise InputError(
+                "long_texts",
+                "'truncate' for a model that does not say how much it reads",
+                "'window'",
+                "Leave it out, or take a model with a tokenizer of transformers.",
             )
         windows = {}
         for text in long:
@@ -907,9 +930,11 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
     try:
         torch.empty(1, device=chosen).cpu()  # numbers of the device "meta" cannot be had
     except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:  # torch.hpu is imported
-        raise ValueError(
-            f"device: expected a device of this machine, got {shown_value(device)} ({reason_of(error)}). Give 'auto' "
-            "to have one chosen."
+        raise InputError(
+            "device",
+            "a device of this machine",
+            f"{shown_value(device)} ({reason_of(error)})",
+            "Give 'auto' to have one chosen.",
         ) from error
     try:
         model = SentenceTransformer(
@@ -921,11 +946,13 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
         )
         _check_tensors(model, folder)
     except Exception as error:  # safetensors, transformers and tokenizers each have errors of their own
-        if is_in_house_form(error):
-            raise OSError(str(error)) from error
-        raise OSError(
-            f"encoder: expected a readable sentence-transformers model in {folder}, got {type(error).__name__} "
-            f"({reason_of(error)}). Delete the folder and fetch the model again."
+        if isinstance(error, InputError):
+            raise
+        raise InputOSError(
+            "encoder",
+            f"a readable sentence-transformers model in {folder}",
+            f"{type(error).__name__} ({reason_of(error)})",
+            "Delete the folder and fetch the model again.",
         ) from error
     return model.to(getattr(torch, dtype))
 
@@ -953,9 +980,7 @@ def model_folder(encoder: str) -> pathlib.Path:
     if is_folder(folder):
         return _checked_folder(folder)
     if is_path(encoder):
-        raise FileNotFoundError(
-            f"encoder: expected a folder with a sentence-transformers model, got {no_such_path(encoder)}"
-        )
+        raise InputOSError("encoder", "a folder with a sentence-transformers model", *no_such_path(encoder))
     return _default_folder() if encoder == DEFAULT_ENCODER else _hub_folder(encoder.removeprefix(HUB_PREFIX), None)
 
 
@@ -999,10 +1024,14 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
             return _checked_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
         except Exception as error:  # the hub's errors are of many kinds, those of httpx are no OSErrors
             cause = error if cause is None or not only_cached else cause
-    raise OSError(
-        f"encoder: expected the sentence-transformers model {shown_value(name)} from huggingface.co or its cache, got "
-        f"{type(cause).__name__} ({reason_of(cause) if cause else ''}). Check the name and the connection, or give a "
-        f"folder (relative paths start at {pathlib.Path.cwd()}); HF_HUB_OFFLINE=1 allows the cache only."
+    raise InputOSError(
+        "encoder",
+        f"the sentence-transformers model {shown_value(name)} from huggingface.co or its cache",
+        f"{type(cause).__name__} ({(reason_of(cause) if cause else '')})",
+        (
+            f"Check the name and the connection, or give a folder (relative paths start at {pathlib.Path.cwd()}); "
+            "HF_HUB_OFFLINE=1 allows the cache only."
+        ),
     ) from cause
 
 
@@ -1010,23 +1039,29 @@ def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib
     """Return the folder if it is a complete sentence-transformers model without pickled weights and foreign classes."""
     missing = [name for name in ("modules.json", *needed) if not is_regular_file(folder / name)]
     if missing:
-        raise FileNotFoundError(
-            f"encoder: expected a sentence-transformers model in {folder}, got a folder without {', '.join(missing)}. "
-            "Save the model with SentenceTransformer.save_pretrained, or fetch it again."
+        raise InputOSError(
+            "encoder",
+            f"a sentence-transformers model in {folder}",
+            f"a folder without {', '.join(missing)}",
+            "Save the model with SentenceTransformer.save_pretrained, or fetch it again.",
         )
     for path in _module_paths(folder):
         part = folder / path
         try:
             is_pickled = any(part.glob("*.bin")) and not any(part.glob("*.safetensors"))
         except OSError as error:  # a name that no file system takes
-            raise OSError(
-                f"encoder: expected folders as paths in {shown_path(folder / 'modules.json')}, got {shown_value(path)}."
-                " Save the model again with SentenceTransformer.save_pretrained."
+            raise InputOSError(
+                "encoder",
+                f"folders as paths in {shown_path(folder / 'modules.json')}",
+                shown_value(path),
+                "Save the model again with SentenceTransformer.save_pretrained.",
             ) from error
         if is_pickled:
-            raise OSError(
-                f"encoder: expected weights as safetensors in {part}, got pickled ones, which can run code. Save the "
-                "model again with SentenceTransformer.save_pretrained."
+            raise InputOSError(
+                "encoder",
+                f"weights as safetensors in {part}",
+                "pickled ones, which can run code",
+                "Save the model again with SentenceTransformer.save_pretrained.",
             )
         _check_classes(part / "config.json", "activation_function", "types")
     return folder
@@ -1042,9 +1077,11 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
     if not isinstance(modules, list) or not all(
         isinstance(module, dict) and isinstance(module.get("path"), str) for module in modules
     ):
-        raise OSError(
-            f"encoder: expected a list of parts with their paths in {shown_path(folder / 'modules.json')}, got "
-            f"{shown_value(modules)}. {advice}"
+        raise InputOSError(
+            "encoder",
+            f"a list of parts with their paths in {shown_path(folder / 'modules.json')}",
+            shown_value(modules),
+            advice,
         )
     for module in modules:
         _check_class(module.get("type"), folder / "modules.json")
@@ -1066,9 +1103,11 @@ def _check_classes(path: pathlib.Path, *names: str) -> None:
 def _check_class(name: object, path: pathlib.Path) -> None:
     """Raise unless a name is one of a class of the libraries: versions before 6.0 import any other, and so run it."""
     if not str(name).startswith(LIBRARY_CLASSES):
-        raise OSError(
-            f"encoder: expected classes of sentence-transformers in {shown_path(path)}, got {shown_value(name)}, whose "
-            "code would be run. Models with code of their own are not loaded: give a function as encoder."
+        raise InputOSError(
+            "encoder",
+            f"classes of sentence-transformers in {shown_path(path)}",
+            f"{shown_value(name)}, whose code would be run",
+            "Models with code of their own are not loaded: give a function as encoder.",
         )
 
 
@@ -1076,9 +1115,10 @@ def _check_weights(path: pathlib.Path) -> None:
     """Raise OSError unless the file is the default model's weights."""
     digest = file_sha256(path)
     if digest != DEFAULT_SHA256:
-        raise OSError(
-            f"encoder: expected the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...), got "
-            f"{digest[:12]}... Delete the file and fetch the model again."
+        raise InputOSError(
+            "encoder",
+            f"the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...)",
+            f"{digest[:12]}... Delete the file and fetch the model again",
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-from .base import inline_bytes, open_regular_file, reason_of, shown_path, without_torch
+from .base import InputError, InputTypeError, inline_bytes, open_regular_file, reason_of, shown_path, without_torch
 
 # Channels of an image: grey; red, green and blue; and these with alpha.
 CHANNELS = (1, 3, 4)
@@ -70,9 +70,11 @@ def decoded_values(values: Iterable[object], column: str, what: str) -> Iterator
     except Exception as error:
         if inspect.isgenerator(values) or isinstance(error, ImportError):
             raise
-        raise ValueError(
-            f"{column}[{row}]: expected {what} that can be decoded, got {type(error).__name__} ({reason_of(error)}). "
-            "Fetch the file again, or leave the row out."
+        raise InputError(
+            f"{column}[{row}]",
+            f"{what} that can be decoded",
+            f"{type(error).__name__} ({reason_of(error)})",
+            "Fetch the file again, or leave the row out.",
         ) from error
 
 
@@ -110,9 +112,11 @@ def as_image_source(image: object, where: str) -> ImageSource:
         return image
     if is_array(image):
         return as_pixels(as_numpy(image, where), where)
-    raise TypeError(
-        f"{where}: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got "
-        f"{type(image).__name__}. Give the path of its file, or its pixels."
+    raise InputTypeError(
+        where,
+        "an image (path, bytes, io.BytesIO, PIL image, array or tensor)",
+        type(image).__name__,
+        "Give the path of its file, or its pixels.",
     )
 
 
@@ -129,16 +133,20 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
     image = _opened(source, where)
     limit = PIL.Image.MAX_IMAGE_PIXELS
     if limit is not None and image.width * image.height > limit:
-        raise ValueError(
-            f"{where}: expected at most {limit:,} pixels, got {image.width} x {image.height}. Scale the image down, or "
-            "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it."
+        raise InputError(
+            where,
+            f"at most {limit:,} pixels",
+            f"{image.width} x {image.height}",
+            "Scale the image down, or raise PIL.Image.MAX_IMAGE_PIXELS if you trust it.",
         )
     with _damage_named(image, where):
         has_more_frames = image.format not in LED_BY_THE_PHOTOGRAPH and getattr(image, "is_animated", False)
     if has_more_frames:
-        raise ValueError(
-            f"{where}: expected a still image, got {image.format} with several frames. Give one frame, for example "
-            "image.copy() after image.seek(0)."
+        raise InputError(
+            where,
+            "a still image",
+            f"{image.format} with several frames",
+            "Give one frame, for example image.copy() after image.seek(0).",
         )
     if isinstance(source, bytes):
         image = _opened(source, where)  # as if no other frame had been looked for
@@ -179,7 +187,7 @@ def scaler_name() -> str:
 def check_no_address(name: str, where: str) -> None:
     """Raise if a path is a web address, so that a data set cannot cause network requests."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
-        raise ValueError(f"{where}: expected a local path, got the address {shown_path(name)}. Download it first.")
+        raise InputError(where, "a local path", f"the address {shown_path(name)}", "Download it first.")
 
 
 def _file_bytes(path: str | bytes, where: str) -> bytes:
@@ -189,25 +197,29 @@ def _file_bytes(path: str | bytes, where: str) -> bytes:
         with open_regular_file(name, LARGEST_IMAGE_FILE) as file:
             return file.read()
     except OSError as error:
-        raise ValueError(
-            f"{where}: expected an image file, got {shown_path(name)} ({reason_of(error)}). Check the path; relative "
-            "paths start at the working directory."
+        raise InputError(
+            where,
+            "an image file",
+            f"{shown_path(name)} ({reason_of(error)})",
+            "Check the path; relative paths start at the working directory.",
         ) from error
 
 
 def _opened(source: ImageSource, where: str) -> PIL.Image.Image:
     if isinstance(source, PIL.Image.Image):
         if 0 in source.size:
-            raise ValueError(f"{where}: expected at least one pixel, got a PIL image of {source.size}. Leave it out.")
+            raise InputError(where, "at least one pixel", f"a PIL image of {source.size}", "Leave it out.")
         return source
     if isinstance(source, np.ndarray):
         return PIL.Image.fromarray(source)
     try:
         return PIL.Image.open(io.BytesIO(source), formats=FILE_FORMATS)
     except Exception as error:  # UnidentifiedImageError, DecompressionBombError, and what broken headers cause
-        raise ValueError(
-            f"{where}: expected an image, got {len(source):,} bytes that begin with {source[:8]!r} "
-            f"({type(error).__name__}). Give a file of one of the formats {', '.join(FILE_FORMATS)}."
+        raise InputError(
+            where,
+            "an image",
+            f"{len(source):,} bytes that begin with {source[:8]!r} ({type(error).__name__})",
+            f"Give a file of one of the formats {', '.join(FILE_FORMATS)}.",
         ) from error
 
 
@@ -217,9 +229,11 @@ def _damage_named(image: PIL.Image.Image, where: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise ValueError(
-            f"{where}: expected a whole image, got a damaged {image.format or 'image'} ({type(error).__name__}: "
-            f"{reason_of(error)}). Fetch the file again."
+        raise InputError(
+            where,
+            "a whole image",
+            f"a damaged {image.format or 'image'} ({type(error).__name__}: {reason_of(error)})",
+            "Fetch the file again.",
         ) from error
 
 
@@ -227,9 +241,7 @@ def _as_rgb(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
     if image.mode.startswith("I"):
         image = _as_eight_bits(image, where)
     elif image.mode in ("F", "LAB"):
-        raise ValueError(
-            f"{where}: expected 8-bit or 16-bit pixels, got Pillow's mode {image.mode}. Convert the image to RGB."
-        )
+        raise InputError(where, "8-bit or 16-bit pixels", f"Pillow's mode {image.mode}", "Convert the image to RGB.")
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
@@ -238,9 +250,7 @@ def _as_eight_bits(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
     values: np.ndarray[Any, Any] = np.asarray(image)
     low, high = int(values.min()), int(values.max())
     if low < 0 or high > 65535:
-        raise ValueError(
-            f"{where}: expected 16-bit pixels from 0 to 65535, got {low} to {high}. Convert the image to RGB."
-        )
+        raise InputError(where, "16-bit pixels from 0 to 65535", f"{low} to {high}", "Convert the image to RGB.")
     return PIL.Image.fromarray(np.rint(values / SIXTEEN_BIT_STEP).astype(np.uint8))
 
 
@@ -258,9 +268,11 @@ def as_numpy(value: Any, where: str) -> np.ndarray:
     try:
         return np.asanyarray(without_torch(value))
     except Exception as error:  # each library raises its own
-        raise TypeError(
-            f"{where}: expected an array of numbers, got {type(value).__name__}, which is not a NumPy array "
-            f"({reason_of(error)}). Convert it to a NumPy array."
+        raise InputTypeError(
+            where,
+            "an array of numbers",
+            f"{type(value).__name__}, which is not a NumPy array ({reason_of(error)})",
+            "Convert it to a NumPy array.",
         ) from error
 
 
@@ -277,17 +289,17 @@ def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
     """
     shape, is_float = array.shape, np.issubdtype(array.dtype, np.floating)
     if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(
-            f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it: image.filled(0)."
-        )
+        raise InputTypeError(where, "an array without a mask", type(array).__name__, "Fill it: image.filled(0).")
     has_channels = array.ndim == 3 and (shape[0] in CHANNELS or shape[2] in CHANNELS)
     if not (has_channels and is_float) and not (array.dtype == np.uint8 and (has_channels or array.ndim == 2)):
-        raise ValueError(
-            f"{where}: expected an image of uint8 or of floats from 0 to 1, got {array.dtype} of shape {shape}. Give "
-            "shape (height, width, 3) or (3, height, width), and levels from 0 to 255 as uint8."
+        raise InputError(
+            where,
+            "an image of uint8 or of floats from 0 to 1",
+            f"{array.dtype} of shape {shape}",
+            "Give shape (height, width, 3) or (3, height, width), and levels from 0 to 255 as uint8.",
         )
     if array.size == 0:
-        raise ValueError(f"{where}: expected at least one pixel, got an array of shape {shape}. Leave the row out.")
+        raise InputError(where, "at least one pixel", f"an array of shape {shape}", "Leave the row out.")
     if has_channels:
         array = _channels_last(array, where)
     if is_float:
@@ -298,9 +310,11 @@ def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
 def _channels_last(array: np.ndarray, where: str) -> np.ndarray:
     shape = array.shape
     if shape[0] in CHANNELS and shape[2] in CHANNELS:
-        raise ValueError(
-            f"{where}: expected channels at one end of the shape, got {shape}, with either end possible. Give a PIL "
-            "image: PIL.Image.fromarray of a uint8 NumPy array of shape (height, width, 3)."
+        raise InputError(
+            where,
+            "channels at one end of the shape",
+            f"{shape}, with either end possible",
+            "Give a PIL image: PIL.Image.fromarray of a uint8 NumPy array of shape (height, width, 3).",
         )
     return array if shape[2] in CHANNELS else array.transpose(1, 2, 0)
 
@@ -309,8 +323,13 @@ def _as_levels(array: np.ndarray, where: str) -> np.ndarray:
     """Floats from 0 to 1 as levels from 0 to 255."""
     low, high = array.min(), array.max()
     if not (low >= 0 and high <= 1):  # or NaN
-        raise ValueError(
-            f"{where}: expected floats from 0 to 1, got {low:g} to {high:g}. Give levels from 0 to 255 as uint8; undo "
-            "a normalisation by mean and deviation; clip what a filter left outside."
+        raise InputError(
+            where,
+            "floats from 0 to 1",
+            f"{low:g} to {high:g}",
+            (
+                "Give levels from 0 to 255 as uint8; undo a normalisation by mean and deviation; clip what a "
+                "filter left outside."
+            ),
         )
     return np.rint(array.astype(np.float64) * 255).astype(np.uint8)

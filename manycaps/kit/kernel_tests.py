@@ -15,6 +15,7 @@ from scipy.spatial.distance import cdist
 
 from .base import (
     Floats,
+    InputError,
     Progress,
     as_finite,
     as_pairs,
@@ -221,9 +222,9 @@ def polynomial_kernel(
     """
     check_whole_number("degree", degree, 1)
     if gamma is not None and not 0 < gamma < np.inf:
-        raise ValueError(f"gamma: expected a positive finite number, got {gamma}. Or give None for 1 / d.")
+        raise InputError("gamma", "a positive finite number", gamma, "Or give None for 1 / d.")
     if not 0 <= coef0 < np.inf:
-        raise ValueError(f"coef0: expected a finite number of at least 0, got {coef0}. Give 0 or 1.")
+        raise InputError("coef0", "a finite number of at least 0", coef0, "Give 0 or 1.")
     with np.errstate(over="ignore", invalid="ignore"):  # found by the check
         kernel = _polynomial_kernel(as_rows(vectors, "vectors"), degree, gamma, coef0)
     check_kernel_values(kernel, "polynomial")
@@ -267,9 +268,11 @@ def without_own(kernel: np.ndarray) -> np.ndarray:
 def check_kernel_values(kernel: np.ndarray, name: str) -> None:
     """Raise ValueError unless all values of a kernel, any shape, are finite, and so small that their sums are, too."""
     if not (np.abs(kernel) < 1e280).all():
-        raise ValueError(
-            f"kernel={name!r}: expected kernel values within the range of float64, got infinite ones. Divide the "
-            "features by a number, or give a smaller degree or gamma."
+        raise InputError(
+            f"kernel={name!r}",
+            "kernel values within the range of float64",
+            "infinite ones",
+            "Divide the features by a number, or give a smaller degree or gamma.",
         )
 
 
@@ -659,9 +662,11 @@ def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Flo
     check_choice("estimator", estimator, KERNEL_ESTIMATORS)
     check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
     if different.any():
-        raise ValueError(
-            "kernels: expected symmetric kernels, got one in which k(a, b) is not k(b, a). Give their mean with the "
-            "transposed ones."
+        raise InputError(
+            "kernels",
+            "symmetric kernels",
+            "one in which k(a, b) is not k(b, a)",
+            "Give their mean with the transposed ones.",
         )
     return rows if estimator == "biased" else without_own(rows)
 
@@ -1014,11 +1019,13 @@ def _as_features(candidates: npt.ArrayLike, references: npt.ArrayLike) -> tuple[
     first, second = as_finite(candidates, "candidates"), as_finite(references, "references")
     for name, array in (("candidates", first), ("references", second)):
         if array.ndim != 2 or not array.size:
-            raise ValueError(f"{name}: expected an array of shape (n, d), got {array.shape}. Give one row per item.")
+            raise InputError(name, "an array of shape (n, d)", array.shape, "Give one row per item.")
     if first.shape[1] != second.shape[1]:
-        raise ValueError(
-            f"references: expected {first.shape[1]} numbers per item, as in candidates, got {second.shape[1]}. Use one "
-            "encoder for both."
+        raise InputError(
+            "references",
+            f"{first.shape[1]} numbers per item, as in candidates",
+            second.shape[1],
+            "Use one encoder for both.",
         )
     return first, second
 
@@ -1027,9 +1034,11 @@ def check_subset_size(subset_size: int, n_candidates: int, n_references: int) ->
     """Raise unless both sets have as many vectors as a subset."""
     least = min(n_candidates, n_references)
     if subset_size > least:
-        raise ValueError(
-            f"subset_size: expected at most {least}, the size of the smaller set, got {subset_size}. Give a smaller "
-            "one, and more features if the value is to be compared with published ones."
+        raise InputError(
+            "subset_size",
+            f"at most {least}, the size of the smaller set",
+            subset_size,
+            "Give a smaller one, and more features if the value is to be compared with published ones.",
         )
 
 

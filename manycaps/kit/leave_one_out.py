@@ -13,6 +13,9 @@ import numpy.typing as npt
 
 from .base import (
     Floats,
+    InputError,
+    InputLookupError,
+    InputTypeError,
     Ints,
     Masks,
     TokenList,
@@ -317,9 +320,11 @@ def _found_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
     for word, tag in tags:
         begin = caption.find(word, end)
         if begin < 0:
-            raise ValueError(
-                f"pos: expected the words of the caption {caption[:40]!r} in their order, got {shown_value(word)}. "
-                "Return them as they are spelled there."
+            raise InputError(
+                "pos",
+                f"the words of the caption {caption[:40]!r} in their order",
+                shown_value(word),
+                "Return them as they are spelled there.",
             )
         end = begin + len(word)
         if tag in CONTENT_TAGS and word:
@@ -429,7 +434,7 @@ METRICS = {"bleu": tuple(f"bleu_{n}" for n in range(1, MAX_ORDER + 1)), **{name:
 
 
 def _not_given() -> NoReturn:
-    raise LookupError("sources: expected the source that the metric needs, got none. Give it.")
+    raise InputLookupError("sources", "the source that the metric needs", "none", "Give it.")
 
 
 class Sources(NamedTuple):
@@ -564,16 +569,15 @@ COLUMN = "data_embeddings"
 def check_metrics(metrics: object) -> None:
     """Raise unless `metrics` are names of `METRICS`, at least one, none twice."""
     if not isinstance(metrics, list | tuple):
-        raise TypeError(
-            f"metrics: expected a list or tuple of names, got {type(metrics).__name__}. Give for example ('bleu', "
-            "'cider_d')."
+        raise InputTypeError(
+            "metrics", "a list or tuple of names", type(metrics).__name__, "Give for example ('bleu', 'cider_d')."
         )
     if not metrics:
-        raise ValueError("metrics: expected at least one name, got none. Give for example ('bleu', 'cider_d').")
+        raise InputError("metrics", "at least one name", "none", "Give for example ('bleu', 'cider_d').")
     for i, metric in enumerate(metrics):
         check_choice(f"metrics[{i}]", metric, METRICS)
         if metric in metrics[:i]:
-            raise ValueError(f"metrics[{i}]: expected each metric once, got {shown_value(metric)} again. Remove one.")
+            raise InputError(f"metrics[{i}]", "each metric once", f"{shown_value(metric)} again", "Remove one.")
 
 
 def least_sizes(metric: str, n_hypotheses: int, estimator: str) -> tuple[int, int]:
@@ -598,14 +602,18 @@ def check_together(options: Mapping[str, Any]) -> None:
             ("n_hypotheses", "n_references"), (n_hypotheses, n_references), least, strict=True
         ):
             if number is not None and number < needed:
-                raise ValueError(
-                    f"{name}: expected at least {needed} for the metric {metric}, got {number}. Give {name}={needed}"
-                    f"{biased}, or leave the metric out."
+                raise InputError(
+                    name,
+                    f"at least {needed} for the metric {metric}",
+                    number,
+                    f"Give {name}={needed}{biased}, or leave the metric out.",
                 )
         if metric in EMBEDDING_METRICS and (options["pos"] is not None or options["head_share"] < 1):
-            raise ValueError(
-                f"metrics: expected metrics of tokens where words are masked by pos or head_share, got {metric!r}. "
-                "Leave it out: an encoder would read the spelling of unknown words."
+            raise InputError(
+                "metrics",
+                "metrics of tokens where words are masked by pos or head_share",
+                f"{metric!r}",
+                "Leave it out: an encoder would read the spelling of unknown words.",
             )
 
 
@@ -613,28 +621,37 @@ def check_row_sizes(rows: Sequence[Sequence[str]], options: Mapping[str, Any]) -
     """Raise unless there are rows with references, and enough of both for the metrics."""
     sizes = {i: len(row) for i, row in enumerate(rows) if len(row) > 1}
     if not sizes:
-        raise ValueError("data: expected at least one row with two captions, got none. A caption needs a reference.")
+        raise InputError("data", "at least one row with two captions", "none", "A caption needs a reference.")
     if "cider_d" in options["metrics"] and len(sizes) < 2:
-        raise ValueError(
-            "data: expected at least 2 rows with two captions for cider_d, which weights n-grams by the number of rows "
-            "that have them, got 1. Give more rows, or other metrics."
+        raise InputError(
+            "data",
+            (
+                "at least 2 rows with two captions for cider_d, which weights n-grams by the number of rows that "
+                "have them"
+            ),
+            "1",
+            "Give more rows, or other metrics.",
         )
     n_hypotheses = options["n_hypotheses"]
     for metric in options["metrics"]:
         n_references = least_sizes(metric, n_hypotheses, options["estimator"])[1]
         short = [i for i, size in sizes.items() if size < n_hypotheses + n_references]
         if short:
-            raise ValueError(
-                f"data[{short[0]}]: expected at least {n_hypotheses + n_references} captions for {metric}, "
-                f"{n_hypotheses} drawn and {n_references} or more references, got {sizes[short[0]]} ({len(short)} such "
-                "rows in all). Leave these rows out, or the metric."
+            raise InputError(
+                f"data[{short[0]}]",
+                (
+                    f"at least {n_hypotheses + n_references} captions for {metric}, {n_hypotheses} drawn and "
+                    f"{n_references} or more references"
+                ),
+                f"{sizes[short[0]]} ({len(short)} such rows in all)",
+                "Leave these rows out, or the metric.",
             )
 
 
 def check_interval(confidence_level: object) -> None:
     """Raise unless `confidence_level` is a number between 0 and 1; None is refused: there always is an interval."""
     if confidence_level is None:
-        raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
+        raise InputTypeError("confidence_level", "a number", "None", "Give a float such as 0.95.")
     check_confidence_level(confidence_level)
 
 
@@ -652,20 +669,26 @@ def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np
     """
     arrays = as_embedding_arrays(embeddings, COLUMN)
     if len(arrays) != len(rows):
-        raise ValueError(
-            f"{COLUMN}: expected one array for each of the {len(rows)} rows of data, got {len(arrays)}. Row i of both "
-            "belongs to one image or video."
+        raise InputError(
+            COLUMN,
+            f"one array for each of the {len(rows)} rows of data",
+            len(arrays),
+            "Row i of both belongs to one image or video.",
         )
     for i, (array, row) in enumerate(zip(arrays, rows, strict=True)):
         if len(array) != len(row):
-            raise ValueError(
-                f"{COLUMN}[{i}]: expected {len(row)} vectors, as many as captions in data[{i}], got {len(array)}. Give "
-                "one vector per caption."
+            raise InputError(
+                f"{COLUMN}[{i}]",
+                f"{len(row)} vectors, as many as captions in data[{i}]",
+                len(array),
+                "Give one vector per caption.",
             )
         if array.shape[1] != arrays[0].shape[1]:
-            raise ValueError(
-                f"{COLUMN}[{i}]: expected {arrays[0].shape[1]} dimensions as in {COLUMN}[0], got {array.shape[1]}. Use "
-                "one encoder for all captions."
+            raise InputError(
+                f"{COLUMN}[{i}]",
+                f"{arrays[0].shape[1]} dimensions as in {COLUMN}[0]",
+                array.shape[1],
+                "Use one encoder for all captions.",
             )
     return arrays
 
@@ -679,7 +702,9 @@ def check_cosines(rows: Sequence[np.ndarray], places: Sequence[int]) -> None:
         (i, int(j)) for i, vectors in zip(places, rows, strict=True) for j in np.flatnonzero((vectors == 0).all(axis=1))
     ]
     if zeros:
-        raise ValueError(
-            f"data[{zeros[0][0]}][{zeros[0][1]}]: expected an embedding that is not all zeros, which has no cosine "
-            f"({len(zeros)} such captions in all), got zeros. Leave these captions out, or use another encoder."
+        raise InputError(
+            f"data[{zeros[0][0]}][{zeros[0][1]}]",
+            f"an embedding that is not all zeros, which has no cosine ({len(zeros)} such captions in all)",
+            "zeros",
+            "Leave these captions out, or use another encoder.",
         )

@@ -22,6 +22,9 @@ from huggingface_hub.utils.tqdm import tqdm
 from .base import (
     CaptionRows,
     Floats,
+    InputError,
+    InputImportError,
+    InputTypeError,
     Ints,
     Option,
     TokenRows,
@@ -119,9 +122,11 @@ def pair_statistics(
             statistics[begin:end] = _batch_statistics(encoded, *number.reshape(2, -1))
         except _PairError as error:
             longer = max((texts[i] for i in pairs[:, error.place]), key=len)
-            raise ValueError(
-                f"texts: expected two that METEOR 1.5 can align within bounds, got {len(longer):,} words, many of them "
-                f"matches, that begin {shown_value(' '.join(longer[:9]))}. Shorten texts of thousands of words."
+            raise InputError(
+                "texts",
+                "two that METEOR 1.5 can align within bounds",
+                f"{len(longer):,} words, many of them matches, that begin {shown_value(' '.join(longer[:9]))}",
+                "Shorten texts of thousands of words.",
             ) from None
     return statistics
 
@@ -483,15 +488,17 @@ def compile_table(source: pathlib.Path, progress: Callable[..., Any]) -> PhraseT
         try:
             words, numbers, n_words, is_source = _numbered_phrases(_entries(packed, bar))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            message = f"meteor15_data: expected a whole gzip file, got {source.name} ({error}). Get it again."
-            raise ValueError(message) from error
+            got = f"{source.name} ({error})"
+            raise InputError("meteor15_data", "a whole gzip file", got, "Get it again.") from error
         except ValueError as error:
-            raise ValueError(
-                f"meteor15_data: expected lines of probability, phrase and paraphrase in {source.name}, got "
-                f"{reason_of(error)}. Get the file again."
+            raise InputError(
+                "meteor15_data",
+                f"lines of probability, phrase and paraphrase in {source.name}",
+                reason_of(error),
+                "Get the file again.",
             ) from error
     if not words:
-        raise ValueError(f"meteor15_data: expected entries in {source.name}, got none. Get the file again.")
+        raise InputError("meteor15_data", f"entries in {source.name}", "none", "Get the file again.")
     keys, node = _as_tree(numbers, n_words)
     # Every paraphrase has the source that was named last before it.
     sources = node[is_source][np.cumsum(is_source)[~is_source] - 1]
@@ -611,9 +618,11 @@ class DataFiles(NamedTuple):
 def check_data_source(source: object) -> None:
     """Raise unless `source` is None or a path."""
     if source is not None and not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            f"meteor15_data: expected the path of {JAR_NAME} or of a folder, got {type(source).__name__}. Leave it out "
-            f"for that of {PACKAGE}."
+        raise InputTypeError(
+            "meteor15_data",
+            f"the path of {JAR_NAME} or of a folder",
+            type(source).__name__,
+            f"Leave it out for that of {PACKAGE}.",
         )
 
 
@@ -638,9 +647,11 @@ def check_language(language: object, function_words: object, paraphrases: object
 def check_paraphrases(paraphrases: object) -> None:
     """Raise unless `paraphrases` is None or a path."""
     if paraphrases is not None and not isinstance(paraphrases, str | os.PathLike):
-        raise TypeError(
-            f"paraphrases: expected the path of a file such as paraphrase-de.gz, got {type(paraphrases).__name__}. "
-            "Leave it out for the table beside the program, or for none."
+        raise InputTypeError(
+            "paraphrases",
+            "the path of a file such as paraphrase-de.gz",
+            type(paraphrases).__name__,
+            "Leave it out for the table beside the program, or for none.",
         )
 
 
@@ -688,9 +699,11 @@ def find_data(
     path = _package_folder() if source is None else local_path(source)
     program = path / JAR_NAME if is_regular_file(path / JAR_NAME) else path
     if not is_regular_file(program) and not is_regular_file(program / "function" / "english.words"):
-        raise ValueError(
-            f"meteor15_data: expected {JAR_NAME}, or a folder that holds it, got {shown_path(path)}, which has none. "
-            f"{HOW_TO_GET_DATA}"
+        raise InputError(
+            "meteor15_data",
+            f"{JAR_NAME}, or a folder that holds it",
+            f"{shown_path(path)}, which has none",
+            HOW_TO_GET_DATA,
         )
     return DataFiles(program, _find_paraphrases(program, LANGUAGES[language].table, paraphrases))
 
@@ -701,16 +714,14 @@ def _find_paraphrases(program: pathlib.Path, table: str, given: str | os.PathLik
     if given is not None:
         path = local_path(given)
         if not is_regular_file(path):
-            raise ValueError(f"paraphrases: expected a file such as {name}, got {shown_path(path)}. Check the path.")
+            raise InputError("paraphrases", f"a file such as {name}", shown_path(path), "Check the path.")
         return path
     for path in (folder / "data" / name, folder / name):
         if path.is_file():
             return path
     if table != "en":
         return None
-    raise ValueError(
-        f"meteor15_data: expected data/{name} beside the program, got none in {str(folder)!r}. {HOW_TO_GET_DATA}"
-    )
+    raise InputError("meteor15_data", f"data/{name} beside the program", f"none in {str(folder)!r}", HOW_TO_GET_DATA)
 
 
 def load_meteor15_data(
@@ -763,9 +774,7 @@ def _synonyms(lines: Callable[[str], list[str]]) -> tuple[dict[str, str], dict[s
             base_forms.setdefault(form, []).append(base)
     wrong = next((line for line in synsets[1::2] if not line.replace(" ", "0").isdecimal()), None)
     if wrong is not None:
-        raise ValueError(
-            f"meteor15_data: expected numbers of synsets behind every word, got {shown_value(wrong)}. {HOW_TO_GET_DATA}"
-        )
+        raise InputError("meteor15_data", "numbers of synsets behind every word", shown_value(wrong), HOW_TO_GET_DATA)
     return dict(zip(synsets[::2], synsets[1::2], strict=False)), base_forms
 
 
@@ -779,7 +788,7 @@ def _package_folder() -> pathlib.Path:
     """Folder of the program in pycocoevalcap, which is not imported."""
     package = importlib.util.find_spec(PACKAGE)
     if package is None or not package.submodule_search_locations:
-        raise ImportError(f"METEOR 1.5 needs its data, and {PACKAGE} is not installed. {HOW_TO_GET_DATA}")
+        raise InputImportError("METEOR 1.5", "its data", f"none: {PACKAGE} is not installed", HOW_TO_GET_DATA)
     return pathlib.Path(package.submodule_search_locations[0]) / "meteor"
 
 
@@ -795,9 +804,11 @@ def _program_lines(program: pathlib.Path) -> Callable[[str], list[str]]:
                     data = archive.read(name)
             return [line.rstrip("\n") for line in io.StringIO(data.decode("utf-8"), newline=None)]
         except Exception as error:  # a damaged archive raises what zipfile, zlib and the codecs have
-            raise ValueError(
-                f"meteor15_data: expected the file {name} in {program.name}, got none that can be read "
-                f"({reason_of(error)}). {HOW_TO_GET_DATA}"
+            raise InputError(
+                "meteor15_data",
+                f"the file {name} in {program.name}",
+                f"none that can be read ({reason_of(error)})",
+                HOW_TO_GET_DATA,
             ) from error
 
     return lines

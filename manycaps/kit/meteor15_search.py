@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .base import Ints, check_installed
+from .base import InputError, Ints, check_installed
 from .tokenization import numbered
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -984,9 +984,11 @@ def _layout(n_pairs: int, n_words: int, distance: int) -> _Layout:
     pair = unmatched + n_words.bit_length()
     width = pair + n_pairs.bit_length()
     if width > RANK_BITS:
-        raise ValueError(
-            f"texts: expected texts that METEOR 1.5 can align in {RANK_BITS} bits, got a pair of {n_words} words. "
-            "Split texts of thousands of words."
+        raise InputError(
+            "texts",
+            f"texts that METEOR 1.5 can align in {RANK_BITS} bits",
+            f"a pair of {n_words} words",
+            "Split texts of thousands of words.",
         )
     return _Layout(chunks, unmatched, pair, width)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .base import Floats, TokenRows, as_both_rows, as_token_rows
+from .base import Floats, InputLookupError, TokenRows, as_both_rows, as_token_rows
 from .meteor15_scores import load_lexicon, meteor15_scores
 from .tokenization import same_tokens
 
@@ -423,8 +423,8 @@ def _corpus_root() -> "nltk.data.PathPointer":
     try:
         return _find_corpus()
     except LookupError:
-        message = f"METEOR needs WordNet {WORDNET_VERSION}, got no such corpus from NLTK. {HOW_TO_GET_WORDNET}"
-        raise LookupError(message) from None
+        expected = f"WordNet {WORDNET_VERSION} in NLTK's data"
+        raise InputLookupError("METEOR", expected, "no such corpus", HOW_TO_GET_WORDNET) from None
 
 
 def _open_corpus(root: "nltk.data.PathPointer") -> list[_PartOfSpeech]:
@@ -433,7 +433,7 @@ def _open_corpus(root: "nltk.data.PathPointer") -> list[_PartOfSpeech]:
     version_line = re.search(rb"Word[nN]et (\S+) Copyright", parts[0].data)
     version = version_line.group(1).decode() if version_line else "another"
     if version != WORDNET_VERSION:
-        raise LookupError(f"METEOR needs WordNet {WORDNET_VERSION}, got {version} in {root}. {HOW_TO_GET_WORDNET}")
+        raise InputLookupError("METEOR", f"WordNet {WORDNET_VERSION}", f"{version} in {root}", HOW_TO_GET_WORDNET)
     return parts
 
 

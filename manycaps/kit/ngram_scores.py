@@ -17,6 +17,7 @@ import scipy.sparse
 
 from .base import (
     Floats,
+    InputError,
     Ints,
     Masks,
     Option,
@@ -474,9 +475,11 @@ def reloaded_table(source: str | os.PathLike[str] | Mapping[str, Any], last: Loa
 def check_enough_documents(n_rows: int) -> None:
     """Raise if document frequencies cannot be counted in the references, because there is only one row of them."""
     if n_rows < 2:
-        raise ValueError(
-            "references: expected at least 2 rows to count document frequencies in, got 1. Add rows, or give "
-            f"document_frequency= a table. {HOW_TO_MAKE_A_TABLE}"
+        raise InputError(
+            "references",
+            "at least 2 rows to count document frequencies in",
+            "1",
+            f"Add rows, or give document_frequency= a table. {HOW_TO_MAKE_A_TABLE}",
         )
 
 

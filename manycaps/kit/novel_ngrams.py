@@ -19,6 +19,9 @@ import numpy.typing as npt
 
 from .base import (
     Floats,
+    InputError,
+    InputOSError,
+    InputTypeError,
     Ints,
     TokenList,
     TokenRows,
@@ -257,12 +260,14 @@ def check_training(training: Any) -> None:
         return
     is_text = isinstance(training, str | bytes | Mapping)
     if is_text or not (hasattr(training, "__iter__") and hasattr(training, "__len__")):
-        raise TypeError(
-            "training: expected a list or column of captions, a path of a text file, or 'references', got "
-            f"{shown_value(training)}. Make a list of what can be read only once."
+        raise InputTypeError(
+            "training",
+            "a list or column of captions, a path of a text file, or 'references'",
+            shown_value(training),
+            "Make a list of what can be read only once.",
         )
     if not len(training):
-        raise ValueError("training: expected at least one caption, got none. Leave it out for the other references.")
+        raise InputError("training", "at least one caption", "none", "Leave it out for the other references.")
 
 
 class TrainingCaptions:
@@ -287,8 +292,8 @@ class TrainingCaptions:
         for i, item in enumerate(self._source):
             captions = [item] if isinstance(item, str) else item
             if captions is None or isinstance(captions, bytes | Mapping) or not isinstance(captions, Iterable):
-                raise TypeError(
-                    f"training[{i}]: expected a caption or a list of captions, got {shown_value(item)}. Leave it out."
+                raise InputTypeError(
+                    f"training[{i}]", "a caption or a list of captions", shown_value(item), "Leave it out."
                 )
             for j, caption in enumerate(captions):
                 check_caption(caption, f"training[{i}][{j}]")
@@ -310,22 +315,24 @@ class OtherReferences:
 def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Lines of a text file, also compressed by gzip, without blank ones."""
     if not is_regular_file(path):
-        raise FileNotFoundError(
-            f"training: expected a text file with one caption per line, got {no_such_path(os.fspath(path))}"
-        )
+        raise InputOSError("training", "a text file with one caption per line", *no_such_path(os.fspath(path)))
     with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             try:
                 text = line.decode("utf-8").strip()
             except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"training: expected UTF-8 in {shown_path(os.fspath(path))}, got other bytes in line {number}. "
-                    "Save the file as UTF-8."
+                raise InputError(
+                    "training",
+                    f"UTF-8 in {shown_path(os.fspath(path))}",
+                    f"other bytes in line {number}",
+                    "Save the file as UTF-8.",
                 ) from error
             if number == 1 and text[:1] in ("{", "["):
-                raise ValueError(
-                    f"training: expected one caption per line in {shown_path(os.fspath(path))}, got JSON. Read it "
-                    "first, and give a list of captions."
+                raise InputError(
+                    "training",
+                    f"one caption per line in {shown_path(os.fspath(path))}",
+                    "JSON",
+                    "Read it first, and give a list of captions.",
                 )
             if text:
                 yield text

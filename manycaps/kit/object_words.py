@@ -18,7 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import CaptionRows, Floats, Ints, as_caption_rows, check_installed, check_row_counts, shown_value
+from .base import (
+    CaptionRows,
+    Floats,
+    InputError,
+    InputTypeError,
+    Ints,
+    as_caption_rows,
+    check_installed,
+    check_row_counts,
+    shown_value,
+)
 from .caption_sets import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
 
 # Objects of COCO's instances, each with the words that name it; the first word is the object's name (synonyms.txt of
@@ -232,23 +242,27 @@ def own_vocabulary(
     'dog'
     """
     if not isinstance(synonyms, Mapping) or not synonyms:
-        raise TypeError(
-            f"vocabulary: expected a mapping from names of objects to lists of words, got {shown_value(synonyms)}. "
-            "Give for example {'dog': ['puppy', 'hound'], 'traffic light': []}."
+        raise InputTypeError(
+            "vocabulary",
+            "a mapping from names of objects to lists of words",
+            shown_value(synonyms),
+            "Give for example {'dog': ['puppy', 'hound'], 'traffic light': []}.",
         )
     objects: dict[str, str] = {}
     for name, given in synonyms.items():
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(f"vocabulary[{name!r}]: expected a list of words, got {shown_value(given)}. Give a list.")
+            raise InputTypeError(f"vocabulary[{name!r}]", "a list of words", shown_value(given), "Give a list.")
         for text in (name, *given):
             split = (words or singular_words)(text) if isinstance(text, str) else ()
             if not split:
-                raise ValueError(f"vocabulary[{name!r}]: expected words, got {shown_value(text)}. Leave it out.")
+                raise InputError(f"vocabulary[{name!r}]", "words", shown_value(text), "Leave it out.")
             word = " ".join(split)
             if objects.setdefault(word, name) != name:
-                raise ValueError(
-                    f"vocabulary[{name!r}]: expected words of one object, got {text!r}, which also names "
-                    f"{objects[word]!r}. Leave it out of one of them."
+                raise InputError(
+                    f"vocabulary[{name!r}]",
+                    "words of one object",
+                    f"{text!r}, which also names {objects[word]!r}",
+                    "Leave it out of one of them.",
                 )
     return _vocabulary(objects, {word: word for word in objects if " " in word}, {}, words)
 
@@ -489,16 +503,18 @@ def _ratio(part: float, whole: float) -> float:
 def checked_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozenset[str]]:
     """Return the labels of every row by the names of the vocabulary, or name the first that it does not know."""
     if isinstance(objects, str | Mapping) or not isinstance(objects, Collection):
-        raise TypeError(f"objects: expected a list of names for each row, got {shown_value(objects)}. Give lists.")
+        raise InputTypeError("objects", "a list of names for each row", shown_value(objects), "Give lists.")
     if len(objects) != n_rows:
-        raise ValueError(
-            f"objects: expected a list for each of the {n_rows} rows of predictions, got {len(objects)}. Give an empty "
-            "list for an image without objects."
+        raise InputError(
+            "objects",
+            f"a list for each of the {n_rows} rows of predictions",
+            len(objects),
+            "Give an empty list for an image without objects.",
         )
     rows = []
     for i, row in enumerate(objects):
         if isinstance(row, str | Mapping) or not isinstance(row, Iterable):
-            raise TypeError(f"objects[{i}]: expected a list of names, got {shown_value(row)}. Give a list.")
+            raise InputTypeError(f"objects[{i}]", "a list of names", shown_value(row), "Give a list.")
         rows.append(frozenset(_object_name(name, f"objects[{i}][{j}]", vocabulary) for j, name in enumerate(row)))
     return rows
 
@@ -509,7 +525,7 @@ def _object_name(name: Any, where: str, vocabulary: Vocabulary) -> str:
         names = set(vocabulary.objects.values())
         nearest = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
         meant = f"Did you mean {nearest[0]!r}?" if nearest else "Give names of the vocabulary, or your own vocabulary=."
-        raise ValueError(f"{where}: expected one of {len(names)} objects, got {shown_value(name)}. {meant}")
+        raise InputError(where, f"one of {len(names)} objects", shown_value(name), meant)
     return known
 
 
@@ -544,7 +560,7 @@ def chair(
     known = coco_vocabulary() if vocabulary is None else own_vocabulary(vocabulary)
     rows = as_caption_rows(candidates, "candidates")
     if references is None and objects is None:
-        raise ValueError("references: expected human captions, or objects, got neither. Give one of them.")
+        raise InputError("references", "human captions, or objects", "neither", "Give one of them.")
     people = [[] for _ in rows] if references is None else as_caption_rows(references, "references")
     check_row_counts(len(rows), len(people))
     labels = None if objects is None else checked_objects(objects, len(rows), known)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.special
 
+from .base import InputError
 from .caption_sets import TIE_TOLERANCE, ClusteredMean, cluster_numbers, mean_of_rows, row_scales
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -992,9 +993,11 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
     """
     missing = [key for key in ("human_parity_p_value", "unlike_people_share_ci_low") if key not in result]
     if missing:
-        raise ValueError(
-            f"result: expected the key {missing[0]!r}, got none. Compute it with p_value other than 'none', and with "
-            "confidence_level=0.95."
+        raise InputError(
+            "result",
+            f"the key {missing[0]!r}",
+            "none",
+            "Compute it with p_value other than 'none', and with confidence_level=0.95.",
         )
     p_value = result["human_parity_p_value"] if p_value is None else p_value
     if math.isnan(p_value):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from .base import Floats, as_pairs, check_number, check_whole_number, plain_arguments
+from .base import Floats, InputError, as_pairs, check_number, check_whole_number, plain_arguments
 from .caption_sets import (
     P_VALUE_METHODS,
     TIE_TOLERANCE,
@@ -363,9 +363,11 @@ def check_two_references(
     """Raise unless every row has two references."""
     short = [i for i, (_, n) in enumerate(sizes) if n < 2]
     if short:
-        raise ValueError(
-            f"{columns[1]}[{short[0]}]: expected at least two references, since people are compared with each other, "
-            f"got one ({len(short)} such rows in all). Add references, or leave the row out; `wording` takes one."
+        raise InputError(
+            f"{columns[1]}[{short[0]}]",
+            "at least two references, since people are compared with each other",
+            f"one ({len(short)} such rows in all)",
+            "Add references, or leave the row out; `wording` takes one.",
         )
 
 
@@ -976,16 +978,20 @@ def _as_symmetric(distances: npt.ArrayLike, n_candidates: int) -> Floats:
     rows, different = as_pairs(distances, "distances")
     check_whole_number("n_candidates", n_candidates, 1)
     if rows.shape[1] - n_candidates < 2:
-        raise ValueError(
-            f"n_candidates: expected at most {rows.shape[1] - 2} of {rows.shape[1]} texts, got {n_candidates}. People "
-            "are compared with each other: give two references or more."
+        raise InputError(
+            "n_candidates",
+            f"at most {rows.shape[1] - 2} of {rows.shape[1]} texts",
+            n_candidates,
+            "People are compared with each other: give two references or more.",
         )
     wrong = different | (rows.min(axis=(1, 2)) < 0)
     wrong |= np.abs(np.diagonal(rows, axis1=1, axis2=2)).max(axis=1) > 0
     if wrong.any():
-        raise ValueError(
-            f"distances[{int(np.argmax(wrong))}]: expected symmetric distances of at least 0 with zeros on the "
-            "diagonal, got others. Give the mean of both directions."
+        raise InputError(
+            f"distances[{int(np.argmax(wrong))}]",
+            "symmetric distances of at least 0 with zeros on the diagonal",
+            "others",
+            "Give the mean of both directions.",
         )
     check_distance_scale(list(rows))
     return rows

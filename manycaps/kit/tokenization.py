@@ -13,7 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Ints, Masks, Option, as_list, by_value, check_installed, has_character, reason_of, shown_value
+from .base import (
+    InputError,
+    InputImportError,
+    InputOSError,
+    InputTypeError,
+    Ints,
+    Masks,
+    Option,
+    as_list,
+    by_value,
+    check_installed,
+    has_character,
+    reason_of,
+    shown_value,
+)
 
 # --------------------------------------------------------------------------------------------------------------------
 # Tokens of the COCO caption code without Java: Stanford's Penn Treebank tokenizer, standard library only.
@@ -334,7 +348,7 @@ def ptb_tokenize(captions: Iterable[str]) -> list[list[str]]:
     [['a', 'dog'], ['two', 'dogs', 'toys']]
     """
     if isinstance(captions, str):
-        raise TypeError("captions: expected an iterable of strings, got one string. Give a list of captions.")
+        raise InputTypeError("captions", "an iterable of strings", "one string", "Give a list of captions.")
     listed = as_list(captions, "captions", "an iterable of strings")
     return [_tokens_of_caption(caption, row) for row, caption in enumerate(listed)]
 
@@ -342,7 +356,7 @@ def ptb_tokenize(captions: Iterable[str]) -> list[list[str]]:
 def _tokens_of_caption(caption: str, row: int | None = None, *, is_apart: bool = True) -> list[str]:
     if not isinstance(caption, str):
         name = "caption" if row is None else f"captions[{row}]"
-        raise TypeError(f"{name}: expected a string, got {type(caption).__name__}. Give each caption as text.")
+        raise InputTypeError(name, "a string", type(caption).__name__, "Give each caption as text.")
     if not is_apart and NO_BREAK_SPACE in caption:
         return _scan(caption, is_apart=False)
     tokens: list[str] = []
@@ -470,9 +484,11 @@ def _sentencepiece() -> Split:
         spm: Any = importlib.import_module("sacrebleu.tokenizers.tokenizer_spm")
         url = spm.SPM_MODELS["flores101"]["url"]
         path = f"{spm.SACREBLEU_DIR}/models/{url.rsplit('/', 1)[-1]}"
-        raise OSError(
-            f"tokenizer: expected the model of 'spm' from {url}, got {type(error).__name__} ({reason_of(error)}). "
-            f"Download it elsewhere and put it at {path}."
+        raise InputOSError(
+            "tokenizer",
+            f"the model of 'spm' from {url}",
+            f"{type(error).__name__} ({reason_of(error)})",
+            f"Download it elsewhere and put it at {path}.",
         ) from error
 
 
@@ -593,13 +609,17 @@ def _spacy(name: str) -> Split:
     except ImportError as error:
         has_language = "Can't import language" not in str(error)
         if has_language:  # its tokenizer needs another package, such as that of Japanese
-            raise ImportError(
-                f"tokenizer: expected what spaCy needs for {shown_value(name)}, got none ({reason_of(error)}). Install "
-                "it, or choose another tokenizer."
+            raise InputImportError(
+                "tokenizer",
+                f"what spaCy needs for {shown_value(name)}",
+                f"none ({reason_of(error)})",
+                "Install it, or choose another tokenizer.",
             ) from error
-        raise ValueError(
-            f"tokenizer: expected a language or an installed pipeline of spaCy, got {shown_value(name)}. Give for "
-            "example 'spacy:de'."
+        raise InputError(
+            "tokenizer",
+            "a language or an installed pipeline of spaCy",
+            shown_value(name),
+            "Give for example 'spacy:de'.",
         ) from error
     return lambda caption: [token.text for token in pipeline.make_doc(caption)]
 
@@ -647,13 +667,15 @@ def check_tokenizer(tokenizer: object, also: Sequence[str] = ()) -> None:
             check_named(tokenizer)
         else:
             names = ", ".join(map(repr, (*NAMES, *also)))
-            raise ValueError(
-                f"tokenizer: expected one of {names}, or a function, got {shown_value(tokenizer)}. Check the spelling."
+            raise InputError(
+                "tokenizer", f"one of {names}, or a function", shown_value(tokenizer), "Check the spelling."
             )
     elif not callable(tokenizer):
-        raise TypeError(
-            "tokenizer: expected a name such as 'ptb', or a function from a caption to its tokens, got "
-            f"{type(tokenizer).__name__}. Pass a function such as str.split."
+        raise InputTypeError(
+            "tokenizer",
+            "a name such as 'ptb', or a function from a caption to its tokens",
+            type(tokenizer).__name__,
+            "Pass a function such as str.split.",
         )
 
 
@@ -744,9 +766,11 @@ def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[li
         return tokens
     for token in {token for row in tokens for text in row for token in text}:
         if " " in token:
-            raise ValueError(
-                f"tokenizer: expected tokens without spaces, got {shown_value(token)}. Split it, or replace the space "
-                "by another character."
+            raise InputError(
+                "tokenizer",
+                "tokens without spaces",
+                shown_value(token),
+                "Split it, or replace the space by another character.",
             )
     return tokens
 
@@ -764,9 +788,11 @@ def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
 
 def _checked_tokens(tokens: object, caption: str) -> Sequence[str]:
     if not isinstance(tokens, list | tuple) or not all(isinstance(token, str) for token in tokens):
-        raise TypeError(
-            f"tokenizer: expected a list of strings for the caption {caption[:40]!r}, got {type(tokens).__name__} "
-            f"({shown_value(tokens)}). Return one string per token."
+        raise InputTypeError(
+            "tokenizer",
+            f"a list of strings for the caption {caption[:40]!r}",
+            f"{type(tokens).__name__} ({shown_value(tokens)})",
+            "Return one string per token.",
         )
     return tokens
 
@@ -910,9 +936,11 @@ def load_spacy_tokenizer() -> Callable[[str], list[str]]:
 def check_pos(pos: object) -> None:
     """Raise unless `pos` is None, a pipeline's name, a pipeline or a function."""
     if pos is not None and not isinstance(pos, str) and not callable(pos):
-        raise TypeError(
-            f"pos: expected the name of a spaCy pipeline, a pipeline or a function, got {type(pos).__name__}. "
-            "Give for example 'en_core_web_sm'."
+        raise InputTypeError(
+            "pos",
+            "the name of a spaCy pipeline, a pipeline or a function",
+            type(pos).__name__,
+            "Give for example 'en_core_web_sm'.",
         )
 
 
@@ -935,9 +963,11 @@ def load_pipeline(name: str) -> Any:
     try:
         return spacy.load(name)
     except Exception as error:  # there is none, or what its files and its code raise
-        raise ValueError(
-            f"pos: expected the name of an installed spaCy pipeline, got {shown_value(name)} ({reason_of(error)}). Run "
-            "`python -m spacy download en_core_web_sm`, or give a pipeline or a function."
+        raise InputError(
+            "pos",
+            "the name of an installed spaCy pipeline",
+            f"{shown_value(name)} ({reason_of(error)})",
+            "Run `python -m spacy download en_core_web_sm`, or give a pipeline or a function.",
         ) from error
 
 
@@ -945,9 +975,11 @@ def tagged_documents(pipeline: Any, captions: Iterable[str]) -> Iterator[Any]:
     """Yield what a pipeline makes of captions, or raise if it sets no parts of speech."""
     for document in pipeline.pipe(captions):
         if len(document) and not any(token.pos_ for token in document):
-            raise ValueError(
-                f"pos: expected a pipeline that sets parts of speech, got none for {document.text[:40]!r}. "
-                "Use one with a tagger, such as 'en_core_web_sm'."
+            raise InputError(
+                "pos",
+                "a pipeline that sets parts of speech",
+                f"none for {document.text[:40]!r}",
+                "Use one with a tagger, such as 'en_core_web_sm'.",
             )
         yield document
 
@@ -959,9 +991,11 @@ def _lemmas(document: Any) -> list[TaggedWord]:
 
 def _checked_tags(tags: object, caption: str) -> list[TaggedWord]:
     if not isinstance(tags, list | tuple) or not all(_is_tagged_word(word) for word in tags):
-        raise TypeError(
-            f"pos: expected a list of (word, tag) pairs for the caption {caption[:40]!r}, got {type(tags).__name__} "
-            f"({shown_value(tags)}). Return one pair of strings per token."
+        raise InputTypeError(
+            "pos",
+            f"a list of (word, tag) pairs for the caption {caption[:40]!r}",
+            f"{type(tags).__name__} ({shown_value(tags)})",
+            "Return one pair of strings per token.",
         )
     return [(word, tag) for word, tag in tags]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, as_finite, as_pairs, check_candidates, plain_arguments
+from .base import Floats, InputError, as_finite, as_pairs, check_candidates, plain_arguments
 
 # Weight of the distances from the references at which the energy score is proper.
 PROPER_QUALITY = 0.5
@@ -45,7 +45,7 @@ def energy_rewards(distances: npt.ArrayLike, n_candidates: int, quality: float =
     """
     rows = _as_pairs(distances, "distances", n_candidates)
     if not 0 <= quality <= 1:
-        raise ValueError(f"quality: expected a number from 0 to 1, got {quality}. Give 0.5 for the proper score.")
+        raise InputError("quality", "a number from 0 to 1", quality, "Give 0.5 for the proper score.")
     m = n_candidates
     from_references = rows[:, :m, m:].mean(axis=2)
     pull = from_references - (from_references.sum(axis=1, keepdims=True) - from_references) / (m - 1)
@@ -104,9 +104,11 @@ def self_critical(sampled: npt.ArrayLike, greedy: npt.ArrayLike) -> Floats:
     """
     of_sampled, of_greedy = as_finite(sampled, "sampled"), as_finite(greedy, "greedy")
     if of_sampled.ndim != 2 or of_greedy.shape not in ((len(of_sampled),), (len(of_sampled), 1)):
-        raise ValueError(
-            f"greedy: expected one score for each row of sampled, of shape (n_rows, n_candidates), got shapes "
-            f"{of_greedy.shape} and {of_sampled.shape}. Score one greedy caption per row."
+        raise InputError(
+            "greedy",
+            "one score for each row of sampled, of shape (n_rows, n_candidates)",
+            f"shapes {of_greedy.shape} and {of_sampled.shape}",
+            "Score one greedy caption per row.",
         )
     return of_sampled - of_greedy.reshape(-1, 1)
 
@@ -116,13 +118,14 @@ def _as_pairs(values: npt.ArrayLike, name: str, n_candidates: int) -> Floats:
     rows, different = as_pairs(values, name)
     check_candidates(n_candidates, rows.shape[1], 1)
     if n_candidates < 2:
-        raise ValueError(
-            f"n_candidates: expected at least 2 candidates, which are compared with each other, got {n_candidates}. "
-            "Sample more captions per row."
+        raise InputError(
+            "n_candidates",
+            "at least 2 candidates, which are compared with each other",
+            n_candidates,
+            "Sample more captions per row.",
         )
     if different.any():
-        raise ValueError(
-            f"{name}[{int(np.argmax(different))}]: expected symmetric values, got others. Give the mean of both "
-            "directions."
+        raise InputError(
+            f"{name}[{int(np.argmax(different))}]", "symmetric values", "others", "Give the mean of both directions."
         )
     return rows

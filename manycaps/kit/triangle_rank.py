@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, Option, as_rows, check_candidates, check_choice, one_of, plain_arguments
+from .base import Floats, InputError, Option, as_rows, check_candidates, check_choice, one_of, plain_arguments
 from .caption_sets import (
     MAX_SPLITS,
     TIE_TOLERANCE,
@@ -54,9 +54,11 @@ def check_statistic_sizes(
         return
     for i, size in enumerate(sizes):
         if sum(size) > MAX_PER_SIDE_TEXTS:
-            raise ValueError(
-                f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at most {MAX_PER_SIDE_TEXTS} captions in all for "
-                f"p-values with statistic='per_side', got {sum(size)}. Use statistic='pooled', or p_value='none'."
+            raise InputError(
+                f"{columns[0]}[{i}], {columns[1]}[{i}]",
+                f"at most {MAX_PER_SIDE_TEXTS} captions in all for p-values with statistic='per_side'",
+                sum(size),
+                "Use statistic='pooled', or p_value='none'.",
             )
 
 
@@ -355,9 +357,11 @@ def _as_distances(distances: npt.ArrayLike, n_candidates: int, statistic: str) -
     rows = as_rows(distances, "distances")
     n_texts = rows.shape[1]
     if rows.shape[2] != n_texts or n_texts < 3:
-        raise ValueError(
-            f"distances: expected shape (n_rows, n_texts, n_texts) with at least 3 texts, got {rows.shape}. A triangle "
-            "needs three texts."
+        raise InputError(
+            "distances",
+            "shape (n_rows, n_texts, n_texts) with at least 3 texts",
+            rows.shape,
+            "A triangle needs three texts.",
         )
     check_candidates(n_candidates, n_texts, 1)
     check_choice("statistic", statistic, STATISTICS)

@@ -9,7 +9,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from .base import Floats, as_plain, as_rows, check_whole_number, plain_arguments, reason_of, shown_value, without_torch
+from .base import (
+    Floats,
+    InputError,
+    InputImportError,
+    InputTypeError,
+    as_plain,
+    as_rows,
+    check_whole_number,
+    plain_arguments,
+    reason_of,
+    shown_value,
+    without_torch,
+)
 from .caption_sets import (
     CAPTION_COLUMNS,
     ComparableRows,
@@ -225,17 +237,21 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
         as_embedding_arrays(rows, name) for rows, name in zip((predictions, references), ARRAY_COLUMNS, strict=True)
     )
     if len(candidates) != len(humans):
-        raise ValueError(
-            f"{ARRAY_COLUMNS[1]}: expected one array for each of the {len(candidates)} rows of {ARRAY_COLUMNS[0]}, got "
-            f"{len(humans)}. Row i of both belongs to one image or video."
+        raise InputError(
+            ARRAY_COLUMNS[1],
+            f"one array for each of the {len(candidates)} rows of {ARRAY_COLUMNS[0]}",
+            len(humans),
+            "Row i of both belongs to one image or video.",
         )
     n_dimensions = candidates[0].shape[1]
     for name, arrays in zip(ARRAY_COLUMNS, (candidates, humans), strict=True):
         for i, array in enumerate(arrays):
             if array.shape[1] != n_dimensions:
-                raise ValueError(
-                    f"{name}[{i}]: expected {n_dimensions} dimensions as in {ARRAY_COLUMNS[0]}[0], got "
-                    f"{array.shape[1]}. Use one encoder for all texts."
+                raise InputError(
+                    f"{name}[{i}]",
+                    f"{n_dimensions} dimensions as in {ARRAY_COLUMNS[0]}[0]",
+                    array.shape[1],
+                    "Use one encoder for all texts.",
                 )
     ends = np.cumsum([len(array) for array in (*candidates, *humans)])
     numbers = np.split(np.arange(ends[-1]), ends[:-1])
@@ -248,8 +264,8 @@ def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str],
     for side, name in enumerate(columns):
         short = [i for i, size in enumerate(sizes) if size[side] < 2]
         if short:
-            raise ValueError(
-                f"{name}[{short[0]}]: expected at least two captions, got one ({len(short)} such rows in all). {reason}"
+            raise InputError(
+                f"{name}[{short[0]}]", "at least two captions", f"one ({len(short)} such rows in all)", reason
             )
 
 
@@ -341,9 +357,11 @@ def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> No
     """Remove the other columns from the input, and raise if any is given."""
     others = [given.pop(name, None) for name in OTHER_COLUMNS]
     if n_added or any(other is not None for other in others):
-        raise ValueError(
-            f"{column}: expected {column} in place of captions and embeddings, got both. Leave out the other columns "
-            "and rows added before."
+        raise InputError(
+            column,
+            f"{column} in place of captions and embeddings",
+            "both",
+            "Leave out the other columns and rows added before.",
         )
 
 
@@ -353,47 +371,53 @@ def _as_matrix(values: object, where: str) -> np.ndarray:
         if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "fiu":
             raise TypeError(f"numbers of type {array.dtype}")
     except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
-        raise TypeError(
-            f"{where}: expected an array of numbers, got {type(values).__name__} ({reason_of(error)}). Convert it to "
-            "a NumPy array."
+        raise InputTypeError(
+            where,
+            "an array of numbers",
+            f"{type(values).__name__} ({reason_of(error)})",
+            "Convert it to a NumPy array.",
         ) from error
     if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
-        raise ValueError(
-            f"{where}: expected shape (n_texts, n_texts), got {array.shape}. Give the values of all pairs of the row, "
-            "candidates first."
+        raise InputError(
+            where, "shape (n_texts, n_texts)", array.shape, "Give the values of all pairs of the row, candidates first."
         )
     matrix = np.asarray(array, dtype=np.float64)
     odd = ~np.isfinite(matrix)
     if odd.any():
         i, j = (int(index) for index in np.argwhere(odd)[0])
-        raise ValueError(
-            f"{where}[{i}][{j}]: expected a finite number, got {matrix[i, j]} ({int(odd.sum())} such numbers in all). "
-            "Leave the text out."
+        raise InputError(
+            f"{where}[{i}][{j}]",
+            "a finite number",
+            f"{matrix[i, j]} ({int(odd.sum())} such numbers in all)",
+            "Leave the text out.",
         )
     return matrix
 
 
 def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> list[int]:
     if n_candidates is None:
-        raise TypeError(
-            "n_candidates: expected a whole number, or one per row, got None. Say how many of the first texts of a row "
-            "are candidates."
+        raise InputTypeError(
+            "n_candidates",
+            "a whole number, or one per row",
+            "None",
+            "Say how many of the first texts of a row are candidates.",
         )
     given: Any = as_plain(n_candidates)
     is_list = isinstance(given, list | tuple | np.ndarray)
     counts = list(given.tolist() if isinstance(given, np.ndarray) else given) if is_list else [given] * len(n_texts)
     if len(counts) != len(n_texts):
-        raise ValueError(
-            f"n_candidates: expected one number for each of the {len(n_texts)} rows of {column}, got "
-            f"{shown_value(given)}. Give one whole number for all rows, or one per row."
+        raise InputError(
+            "n_candidates",
+            f"one number for each of the {len(n_texts)} rows of {column}",
+            shown_value(given),
+            "Give one whole number for all rows, or one per row.",
         )
     for i, (count, n) in enumerate(zip(counts, n_texts, strict=True)):
         where = f"n_candidates[{i}]" if is_list else "n_candidates"
         check_whole_number(where, count, 1)
         if count >= n:
-            raise ValueError(
-                f"{where}: expected at most {n - 1} of the {n} texts of {column}[{i}], got {count}. The others are "
-                "references."
+            raise InputError(
+                where, f"at most {n - 1} of the {n} texts of {column}[{i}]", count, "The others are references."
             )
     return counts
 
@@ -446,9 +470,11 @@ def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str]) -> None:
         for i, numbers in enumerate(side)
         for j in np.flatnonzero(is_zero[numbers])
     ]
-    raise ValueError(
-        f"{places[0]}: expected an embedding that is not all zeros, which has no cosine ({len(places)} such texts in "
-        "all), got zeros. Leave these captions out, or use another encoder."
+    raise InputError(
+        places[0],
+        f"an embedding that is not all zeros, which has no cosine ({len(places)} such texts in all)",
+        "zeros",
+        "Leave these captions out, or use another encoder.",
     )
 
 
@@ -491,10 +517,14 @@ def check_defined(distances: np.ndarray, name: str) -> None:
     undefined = ~np.isfinite(distances)
     if undefined.any():
         _, i, j = (int(index) for index in np.argwhere(undefined)[0])
-        raise ValueError(
-            f"distance={name!r}: expected vectors that have this distance, got a row in which that of texts {i} and "
-            f"{j} is not finite ({int(undefined.sum())} such pairs in a batch of rows). Use another distance, for "
-            "example 'euclidean'."
+        raise InputError(
+            f"distance={name!r}",
+            "vectors that have this distance",
+            (
+                f"a row in which that of texts {i} and {j} is not finite ({int(undefined.sum())} such pairs in a "
+                "batch of rows)"
+            ),
+            "Use another distance, for example 'euclidean'.",
         )
 
 
@@ -515,9 +545,11 @@ def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
         own = np.flatnonzero(np.diag(matrix))
         if own.size:
             i = int(own[0])
-            raise ValueError(
-                f"distances[{row}][{i}][{i}]: expected 0, the distance of a text from itself, got {matrix[i, i]}. Give "
-                "distances, not similarities."
+            raise InputError(
+                f"distances[{row}][{i}][{i}]",
+                "0, the distance of a text from itself",
+                matrix[i, i],
+                "Give distances, not similarities.",
             )
 
 
@@ -526,9 +558,11 @@ def check_distance_scale(matrices: Sequence[np.ndarray]) -> None:
     for row, matrix in enumerate(matrices):
         largest = float(np.abs(matrix).max())
         if largest > LARGEST_DISTANCE or 0 < largest < SMALLEST_DISTANCE:
-            raise ValueError(
-                f"distances[{row}]: expected a largest distance from {SMALLEST_DISTANCE:g} to {LARGEST_DISTANCE:g}, or "
-                f"0, got {largest:g}. Give the distances in another unit."
+            raise InputError(
+                f"distances[{row}]",
+                f"a largest distance from {SMALLEST_DISTANCE:g} to {LARGEST_DISTANCE:g}, or 0",
+                f"{largest:g}",
+                "Give the distances in another unit.",
             )
 
 
@@ -578,19 +612,23 @@ def _as_values(returned: object, n_pairs: int) -> np.ndarray:
             raise TypeError(f"values of type {array.dtype}")
         values = np.asarray(array, dtype=np.float64)
     except Exception as error:  # whatever a user's type raises
-        raise TypeError(
-            f"distance: expected {n_pairs} numbers from the function, got {type(returned).__name__} "
-            f"({reason_of(error)}). {advice}"
+        raise InputTypeError(
+            "distance",
+            f"{n_pairs} numbers from the function",
+            f"{type(returned).__name__} ({reason_of(error)})",
+            advice,
         ) from error
     if values.shape != (n_pairs,):
-        raise ValueError(
-            f"distance: expected {n_pairs} numbers from the function, got an array of shape {values.shape}. {advice}"
+        raise InputError(
+            "distance", f"{n_pairs} numbers from the function", f"an array of shape {values.shape}", advice
         )
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
-        raise ValueError(
-            f"distance: expected finite numbers from the function, got {values[first]} for pair {first} of {n_pairs}. "
-            "Return a large distance for pairs that have none."
+        raise InputError(
+            "distance",
+            "finite numbers from the function",
+            f"{values[first]} for pair {first} of {n_pairs}",
+            "Return a large distance for pairs that have none.",
         )
     return values
 
@@ -599,9 +637,11 @@ def check_evaluate_name(name: str) -> None:
     """Raise unless `name` is "evaluate:", the name of a metric, and if need be ":" and the key of its result."""
     metric, _, key = name.removeprefix(EVALUATE_PREFIX).partition(":")
     if not metric.strip() or (":" in name.removeprefix(EVALUATE_PREFIX) and not key.strip()):
-        raise ValueError(
-            f"distance: expected 'evaluate:NAME' or 'evaluate:NAME:KEY', got {shown_value(name)}. Write for example "
-            "'evaluate:rouge:rougeL'."
+        raise InputError(
+            "distance",
+            "'evaluate:NAME' or 'evaluate:NAME:KEY'",
+            shown_value(name),
+            "Write for example 'evaluate:rouge:rougeL'.",
         )
 
 
@@ -619,10 +659,11 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
     try:
         metric = load(metric_name)
     except Exception as error:  # of the Hub, of the network, of packages that the metric lacks
-        raise ImportError(
-            f"distance: expected a metric that evaluate can load as {shown_value(metric_name)}, got "
-            f"{type(error).__name__} ({reason_of(error)}). Check the name and the connection, install what it needs, "
-            "or give a function of two lists as distance."
+        raise InputImportError(
+            "distance",
+            f"a metric that evaluate can load as {shown_value(metric_name)}",
+            f"{type(error).__name__} ({reason_of(error)})",
+            ("Check the name and the connection, install what it needs, or give a function of two lists as distance."),
         ) from error
     key = key or os.path.basename(metric_name.removesuffix(".py"))
     options = PER_PAIR_OPTIONS.get(os.path.basename(metric_name.removesuffix(".py")), {})
@@ -661,15 +702,19 @@ def _asked(
     try:
         result = metric.compute(**sides, **options)
     except Exception as error:
-        raise ValueError(
-            f"distance: expected a metric that scores pairs of texts, got {type(error).__name__} from "
-            f"{shown_value(metric.name)} ({reason_of(error)}). Use another metric, or a function of two lists."
+        raise InputError(
+            "distance",
+            "a metric that scores pairs of texts",
+            f"{type(error).__name__} from {shown_value(metric.name)} ({reason_of(error)})",
+            "Use another metric, or a function of two lists.",
         ) from error
     if not isinstance(result, dict) or key not in result:
         keys = sorted(result) if isinstance(result, dict) else type(result).__name__
-        raise ValueError(
-            f"distance: expected the key {shown_value(key)} in the result of {shown_value(metric.name)}, got "
-            f"{shown_value(keys)}. Write 'evaluate:NAME:KEY'."
+        raise InputError(
+            "distance",
+            f"the key {shown_value(key)} in the result of {shown_value(metric.name)}",
+            shown_value(keys),
+            "Write 'evaluate:NAME:KEY'.",
         )
     return result[key]
 
@@ -697,8 +742,10 @@ def cosine_distances(vectors: npt.ArrayLike) -> Floats:
     is_zero = ~rows.any(axis=2)
     if is_zero.any():
         row, text = np.argwhere(is_zero)[0].tolist()
-        raise ValueError(
-            f"vectors[{row}][{text}]: expected a vector that is not all zeros, which has no cosine, got zeros. Leave "
-            "this text out."
+        raise InputError(
+            f"vectors[{row}][{text}]",
+            "a vector that is not all zeros, which has no cosine",
+            "zeros",
+            "Leave this text out.",
         )
     return distances_from_cosines(cosine_similarities(rows))

@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
-from .base import inline_bytes, is_folder, open_regular_file, reason_of, shown_path, shown_value
+from .base import (
+    InputError,
+    InputImportError,
+    InputTypeError,
+    inline_bytes,
+    is_folder,
+    open_regular_file,
+    reason_of,
+    shown_path,
+    shown_value,
+)
 from .embeddings import as_features
 from .images import (
     as_image_source,
@@ -78,9 +88,11 @@ def as_video_source(video: object, where: str) -> VideoSource:
         return _checked_array(as_numpy(video, where), where)
     if isinstance(video, Iterable) and not isinstance(video, Mapping | PIL.Image.Image):
         return _checked_frames(list(video), where)
-    raise TypeError(
-        f"{where}: expected a video (path, bytes, list of images or array of features), got {type(video).__name__}. "
-        "Give the path of the file, or a list of its frames."
+    raise InputTypeError(
+        where,
+        "a video (path, bytes, list of images or array of features)",
+        type(video).__name__,
+        "Give the path of the file, or a list of its frames.",
     )
 
 
@@ -94,9 +106,11 @@ def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
     except ImportError as error:
         if "torchcodec" not in str(error):
             raise
-        raise ImportError(
-            f"{column}[{row}]: expected torchcodec to be installed for a decoded column of datasets.Video(), got none. "
-            "Run `pip install torchcodec`, or cast the column to datasets.Video(decode=False), which does without."
+        raise InputImportError(
+            f"{column}[{row}]",
+            "torchcodec to be installed for a decoded column of datasets.Video()",
+            "none",
+            ("Run `pip install torchcodec`, or cast the column to datasets.Video(decode=False), which does without."),
         ) from error
 
 
@@ -135,11 +149,10 @@ def frame_places(n_frames: int, frames: int | str) -> np.ndarray:
 def check_frames(frames: object) -> None:
     """Raise unless `frames` is "all" or a whole number from 1 to `MOST_FRAMES`."""
     if isinstance(frames, bool) or not isinstance(frames, int | str):
-        raise TypeError(f"frames: expected 'all' or a whole number, got {type(frames).__name__}. Give an int.")
+        raise InputTypeError("frames", "'all' or a whole number", type(frames).__name__, "Give an int.")
     if frames != "all" and (isinstance(frames, str) or not 1 <= frames <= MOST_FRAMES):
-        raise ValueError(
-            f"frames: expected 'all' or a whole number from 1 to {MOST_FRAMES:,}, got {shown_value(frames)}. Give one "
-            "of them."
+        raise InputError(
+            "frames", f"'all' or a whole number from 1 to {MOST_FRAMES:,}", shown_value(frames), "Give one of them."
         )
 
 
@@ -147,15 +160,13 @@ def _checked_path(name: str, where: str) -> str:
     """Return the path of an existing file; a web address is refused, as it is for images."""
     check_no_address(name, where)
     if is_folder(name):
-        raise ValueError(
-            f"{where}: expected a video file, got the folder {shown_path(name)}. Give a list of its images."
-        )
+        raise InputError(where, "a video file", f"the folder {shown_path(name)}", "Give a list of its images.")
     return name
 
 
 def _checked_frames(images: Any, where: str) -> FrameList:
     if len(images) == 0:
-        raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
+        raise InputError(where, "at least one frame", "none", "Leave the row out of all columns.")
     return FrameList(images)
 
 
@@ -164,26 +175,31 @@ def frame_at(source: FrameList, j: int, where: str) -> object:
     try:
         return source.images[j]
     except Exception as error:
-        raise ValueError(
-            f"{where}[{j}]: expected a frame that can be decoded, got {type(error).__name__} ({reason_of(error)}). "
-            "Fetch the video again, or leave the row out."
+        raise InputError(
+            f"{where}[{j}]",
+            "a frame that can be decoded",
+            f"{type(error).__name__} ({reason_of(error)})",
+            "Fetch the video again, or leave the row out.",
         ) from error
 
 
 def _checked_array(array: np.ndarray, where: str) -> VideoSource:
     if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(
-            f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it, or leave frames out."
-        )
+        raise InputTypeError(where, "an array without a mask", type(array).__name__, "Fill it, or leave frames out.")
     if array.ndim == 4:
         return _checked_frames(list(array), where)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
-        raise ValueError(
-            f"{where}: expected frames of shape (n_frames, height, width, 3) or (n_frames, 3, height, width), or their "
-            f"features as floats of shape (n_frames, d), got {array.dtype} of shape {array.shape}. Give one of these."
+        raise InputError(
+            where,
+            (
+                "frames of shape (n_frames, height, width, 3) or (n_frames, 3, height, width), or their features "
+                "as floats of shape (n_frames, d)"
+            ),
+            f"{array.dtype} of shape {array.shape}",
+            "Give one of these.",
         )
     if len(array) == 0:
-        raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
+        raise InputError(where, "at least one frame", "none", "Leave the row out of all columns.")
     return as_features(array, f"{where}[{{}}]".format, "frame")
 
 
@@ -207,9 +223,11 @@ def opened_file(source: EncodedVideo, where: str) -> Iterator[Any]:
         with open_regular_file(source.content, LARGEST_VIDEO_FILE) as file:
             yield file
     except OSError as error:
-        raise ValueError(
-            f"{where}: expected a video file, got {shown_path(source.content)} ({reason_of(error)}). Check the path; "
-            "relative paths start at the working directory."
+        raise InputError(
+            where,
+            "a video file",
+            f"{shown_path(source.content)} ({reason_of(error)})",
+            "Check the path; relative paths start at the working directory.",
         ) from error
 
 
@@ -224,7 +242,7 @@ def load_pyav() -> Any:
         import av.logging
         import av.video.reformatter
     except ImportError as error:
-        raise ImportError(f"{error.name}: expected it to be installed for videos. Run `pip install av`.") from error
+        raise InputImportError(error.name, "this package for videos", "none", "Run `pip install av`.") from error
     return av
 
 
@@ -332,9 +350,11 @@ def video_size(source: VideoSource, where: str) -> VideoSize:
     """Return the length and the size of a video, without decoding it."""
     if not isinstance(source, EncodedVideo):
         kind = f"features of {len(source)}" if isinstance(source, np.ndarray) else f"a list of {len(source.images)}"
-        raise TypeError(
-            f"{where}: expected a video file (its path or bytes), got {kind} frames. Take their number and "
-            "their shape from the frames themselves."
+        raise InputTypeError(
+            where,
+            "a video file (its path or bytes)",
+            f"{kind} frames",
+            "Take their number and their shape from the frames themselves.",
         )
     n_frames = _count_packets(source, where)
     with _opened(source, where) as (container, stream):
@@ -357,9 +377,11 @@ def _opened(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
         except Exception as error:  # FFmpeg's own, and what PyAV raises at a container without a name or a stream
             if is_cut_off(file):
                 raise _damaged(where, 0, "the end of a truncated file") from error
-            raise ValueError(
-                f"{where}: expected a video, got a file that cannot be opened as one ({reason_of(error)}). Fetch the "
-                "file again, or convert it to mp4."
+            raise InputError(
+                where,
+                "a video",
+                f"a file that cannot be opened as one ({reason_of(error)})",
+                "Fetch the file again, or convert it to mp4.",
             ) from error
         with container:
             yield container, _video_stream(container, where)
@@ -375,12 +397,11 @@ def _video_stream(container: Any, where: str) -> Any:
     except Exception as error:
         raise _damaged(where, 0, f"{type(error).__name__} ({reason_of(error)})") from error
     if stream is None or is_picture:
-        raise ValueError(
-            f"{where}: expected a file with moving pictures, got one with {kinds} only. Leave the row out of all "
-            "columns."
+        raise InputError(
+            where, "a file with moving pictures", f"one with {kinds} only", "Leave the row out of all columns."
         )
     if not can_be_decoded:
-        raise ValueError(f"{where}: expected a codec that FFmpeg knows, got another one. Convert it to mp4 with H.264.")
+        raise InputError(where, "a codec that FFmpeg knows", "another one", "Convert it to mp4 with H.264.")
     return stream
 
 
@@ -402,7 +423,7 @@ def _decoded(source: EncodedVideo, where: str, n_threads: int) -> Iterator[Any]:
         if is_cut_off(file):
             raise _damaged(where, n_frames, "the end of a truncated file")
     if n_frames == 0:
-        raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
+        raise InputError(where, "at least one frame", "none", "Leave the row out of all columns.")
 
 
 def _stream_frames(container: Any, stream: Any, n_threads: int) -> Iterator[Any]:
@@ -467,7 +488,9 @@ def _upright(pixels: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 def _damaged(where: str, n_frames: int, got: str) -> ValueError:
     """Build the error for a video that does not decode to its end."""
-    return ValueError(
-        f"{where}: expected a complete video, got {got} at frame {n_frames}, counted from 0. Fetch the file "
-        "again, or trim it before that frame."
+    return InputError(
+        where,
+        "a complete video",
+        f"{got} at frame {n_frames}, counted from 0",
+        "Fetch the file again, or trim it before that frame.",
     )

@@ -10,7 +10,7 @@ import datasets
 import numpy as np
 
 from manycaps.caption_tables import table_records
-from manycaps.kit.base import reason_of, shown_value
+from manycaps.kit.base import InputError, reason_of, shown_value
 from manycaps.kit.clip_encoder import ordered_results, with_prompt
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
@@ -84,10 +84,11 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
             return datasets.load_dataset(kind, data_files={"train": str(path)}, split=split)
         return datasets.load_dataset(str(path) if path.exists() else source, configuration, split=split)
     except Exception as error:  # datasets, huggingface_hub, pyarrow and fsspec each raise their own
-        raise ValueError(
-            f"data: expected a data set with a split {split!r}, got {shown_value(source)}, which cannot be loaded "
-            f"({type(error).__name__}: {reason_of(error)}). Give a Hub name, a folder, or a parquet file, and check "
-            "the name of the split."
+        raise InputError(
+            "data",
+            f"a data set with a split {split!r}",
+            f"{shown_value(source)}, which cannot be loaded ({type(error).__name__}: {reason_of(error)})",
+            "Give a Hub name, a folder, or a parquet file, and check the name of the split.",
         ) from error
 
 
@@ -95,9 +96,11 @@ def _check_objects(path: pathlib.Path) -> None:
     """Raise unless a file of JSON holds objects: other content would crash pyarrow."""
     for i, values in enumerate(table_records(path)):
         if set(values) == {"captions"}:
-            raise ValueError(
-                f"{shown_value(str(path))}, row {i}: expected values by the names of columns, got captions alone. "
-                "Write an object with an image and a caption."
+            raise InputError(
+                f"{shown_value(str(path))}, row {i}",
+                "values by the names of columns",
+                "captions alone",
+                "Write an object with an image and a caption.",
             )
 
 
@@ -124,9 +127,11 @@ def checked_rows(
     for column, kind in kinds.items():
         if column not in data_set.column_names:
             rename = f"Rename the one that holds them: data_set.rename_column(..., {column!r})."
-            raise ValueError(
-                f"{split} {column}: expected a column of {kind}, got the columns {', '.join(data_set.column_names)}. "
-                + ADVICE.get(column, rename)
+            raise InputError(
+                f"{split} {column}",
+                f"a column of {kind}",
+                f"the columns {', '.join(data_set.column_names)}",
+                ADVICE.get(column, rename),
             )
     _check_count(split, "rows", len(data_set), least_images)
     texts = {
@@ -153,9 +158,8 @@ def checked_rows(
 def _check_count(split: str, what: str, n: int, least: int) -> None:
     """Raise if there are too few rows or images."""
     if n < least:
-        raise ValueError(
-            f"{split} rows: expected at least {least} {what}, got {n}. Give more data, or a smaller --batch-size for "
-            "training."
+        raise InputError(
+            f"{split} rows", f"at least {least} {what}", n, "Give more data, or a smaller --batch-size for training."
         )
 
 
@@ -166,9 +170,11 @@ def caption_texts(values: Iterable[Any], split: str, column: str) -> list[str]:
     if bad:
         got = texts[bad[0]]
         advice = "Give every caption a row of its own." if isinstance(got, list) else "Leave those rows out."
-        raise ValueError(
-            f"{split} {column}[{bad[0]}]: expected a caption, got {got!r:.80} (in all {len(bad)} of {len(texts)} rows "
-            f"have none). {ADVICE.get(column, advice)}"
+        raise InputError(
+            f"{split} {column}[{bad[0]}]",
+            "a caption",
+            f"{got!r:.80} (in all {len(bad)} of {len(texts)} rows have none)",
+            ADVICE.get(column, advice),
         )
     return texts
 
@@ -176,26 +182,26 @@ def caption_texts(values: Iterable[Any], split: str, column: str) -> list[str]:
 def image_hashes(column: ImageColumn, n_threads: int, progress: Callable[..., Any], decodes: bool) -> list[bytes]:
     """Hash each image of a column as stored; also decode it, if asked to."""
 
-    def check(item: tuple[int, Any]) -> bytes | str:
+    def check(item: tuple[int, Any]) -> bytes | InputError:
         where = column.where(item[0])
         if item[1] is None or (isinstance(item[1], dict) and not any(item[1].values())):
-            return f"{where}: expected an image, got None. {ADVICE.get(column.name, 'Leave the row out.')}"
+            return InputError(where, "an image", "None", ADVICE.get(column.name, "Leave the row out."))
         try:
             source = as_image_source(item[1], where)
             if decodes:
                 as_rgb_image(source, where)
-        except (ValueError, TypeError) as error:
-            return str(error)
+        except InputError as error:
+            return error
         return hashlib.blake2b(source if isinstance(source, bytes) else source.tobytes(), digest_size=16).digest()
 
     items = ((i, column[i]) for i in range(len(column)))
     bar = progress(total=len(column), desc=f"checking {column.split} {column.name}", unit="image")
     hashes: list[bytes] = []
-    bad: list[str] = []
+    bad: list[InputError] = []
     with bar, ThreadPoolExecutor(n_threads) as pool:
         for checked in ordered_results(pool, check, items, READ_AHEAD):
-            (bad if isinstance(checked, str) else hashes).append(checked)
+            (bad if isinstance(checked, InputError) else hashes).append(checked)
             bar.update(1)
     if bad:
-        raise ValueError(f"{bad[0]} In all {len(bad)} of {len(column)} images of this column cannot be used.")
+        raise bad[0].advised(f"In all {len(bad)} of {len(column)} images of this column cannot be used.")
     return hashes

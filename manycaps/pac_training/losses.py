@@ -2,6 +2,7 @@
 
 import torch
 
+from manycaps.kit.base import InputError
 from manycaps.pac_training.recipe import LAMBDA_T, LAMBDA_V
 
 # Names of the three terms: which images are compared with which captions.
@@ -84,9 +85,11 @@ def symmetric_info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.T
     2.7726
     """
     if images.ndim != 2 or images.shape != texts.shape:
-        raise ValueError(
-            f"texts: expected features of shape (n, d) as the images have, got {tuple(texts.shape)} beside "
-            f"{tuple(images.shape)}. Row i of both belongs together."
+        raise InputError(
+            "texts",
+            "features of shape (n, d) as the images have",
+            f"{tuple(texts.shape)} beside {tuple(images.shape)}",
+            "Row i of both belongs together.",
         )
     logits = scale * (_unit(images) @ _unit(texts).T)  # (n, n)
     # log(exp(a) / sum exp(b)) = a - logsumexp(b), over the row and over the column of each pair
@@ -103,9 +106,9 @@ def _unit(features: torch.Tensor) -> torch.Tensor:
 def _checked(name: str, weight: float, column: str, features: torch.Tensor | None) -> torch.Tensor:
     """Features of a term with a weight; raise if they are missing or the weight is negative."""
     if not weight >= 0:
-        raise ValueError(f"{name}: expected 0 or more, got {weight}. Give 0 to leave the term out.")
+        raise InputError(name, "0 or more", weight, "Give 0 to leave the term out.")
     if features is None:
-        raise ValueError(f"{column}: expected features, got None. Give them, or {name}=0 to leave their term out.")
+        raise InputError(column, "features", "None", f"Give them, or {name}=0 to leave their term out.")
     return features
 
 

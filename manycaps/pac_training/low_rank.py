@@ -14,6 +14,7 @@ from typing import Any
 import torch
 import torch.nn.utils.parametrize
 
+from manycaps.kit.base import InputError
 from manycaps.kit.clip_model import LORA_ALPHA
 
 # Weights of an attention layer that are updated, and the ends of their factors' names in PAC-S++ files.
@@ -48,7 +49,7 @@ def add_low_rank_updates(network: Any, rank: int, seed: int) -> dict[str, torch.
     }
     width = min(layer.embed_dim for layer in attentions.values())
     if not 1 <= rank <= width:
-        raise ValueError(f"lora_rank: expected 1 to {width}, the encoders' width, got {rank}. The authors use 4.")
+        raise InputError("lora_rank", f"1 to {width}, the encoders' width", rank, "The authors use 4.")
     generator = torch.Generator().manual_seed(seed)
     factors: dict[str, torch.nn.Parameter] = {}
     for name, layer in attentions.items():

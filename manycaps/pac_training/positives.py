@@ -19,7 +19,7 @@ import torch
 from tqdm import tqdm
 
 from manycaps.command_options import check_options
-from manycaps.kit.base import check_loaded_tensors, read_json, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, check_loaded_tensors, read_json, reason_of, shown_path, shown_value
 from manycaps.kit.embeddings import HUB_TIMEOUT
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
@@ -127,9 +127,11 @@ def _loaded(option: str, name: str, load: Callable[..., Any], **keywords: Any) -
 
 
 def _no_model(option: str, name: str, error: Exception) -> ValueError:
-    return ValueError(
-        f"{option}: expected a model of the Hub or a folder of one, got {shown_value(name)}, which cannot be loaded "
-        f"({type(error).__name__}: {reason_of(error)}). Check the name and the network."
+    return InputError(
+        option,
+        "a model of the Hub or a folder of one",
+        f"{shown_value(name)}, which cannot be loaded ({type(error).__name__}: {reason_of(error)})",
+        "Check the name and the network.",
     )
 
 
@@ -139,9 +141,11 @@ def load_work(options: PositivesOptions, bar: Any) -> Work:
     names = {options.image_column: IMAGE, options.caption_column: CAPTION}
     for name in names:
         if name not in data_set.column_names:
-            raise ValueError(
-                f"{options.split} {name}: expected this column, got {', '.join(data_set.column_names)}. See "
-                "--image-column and --caption-column."
+            raise InputError(
+                f"{options.split} {name}",
+                "this column",
+                ", ".join(data_set.column_names),
+                "See --image-column and --caption-column.",
             )
     rows, captions = [], []
     for row, value in enumerate(data_set[options.caption_column]):
@@ -232,9 +236,11 @@ def make_positives(options: PositivesOptions) -> Positives:
     check_options(options)
     name = options.name or re.match(r"\w*", options.split).group()  # type: ignore[union-attr]
     if not re.fullmatch(SPLIT_NAME, name):
-        raise ValueError(
-            f"--name: expected letters, digits and underscores, with full stops between them, got {shown_value(name)}. "
-            "The names of the files begin with it."
+        raise InputError(
+            "--name",
+            "letters, digits and underscores, with full stops between them",
+            shown_value(name),
+            "The names of the files begin with it.",
         )
     state = accelerate.PartialState(cpu=options.device == "cpu")
     bar = functools.partial(tqdm, disable=not state.is_main_process)
@@ -271,7 +277,9 @@ def check_shard_inputs(options: PositivesOptions, name: str, work: Work) -> None
     made = read_json(path, str(path), "Delete it and the shards beside it, or give another OUTPUT folder.")
     made = made if isinstance(made, dict) else {}
     if changed := changed_values(made, plan):
-        raise ValueError(
-            f"{options.output}: expected shards of the same data and options, got {changed}. Give the same command as "
-            "before, or another OUTPUT folder."
+        raise InputError(
+            options.output,
+            "shards of the same data and options",
+            changed,
+            "Give the same command as before, or another OUTPUT folder.",
         )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from manycaps.kit.base import InputError
 from manycaps.pac_training.recipe import Recipe
 from manycaps.pac_training.training_loop import Features, Training
 
@@ -129,7 +130,9 @@ def check_cached_features(cached: CachedFeatures, name: str) -> None:
             continue
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | ~array.any(axis=1))
         if len(bad):
-            raise ValueError(
-                f"{name}.{column}[{bad[0]}]: expected finite features that are not all 0, got others in {len(bad)} "
-                "rows. Leave those rows out, or cache in float32."
+            raise InputError(
+                f"{name}.{column}[{bad[0]}]",
+                "finite features that are not all 0",
+                f"others in {len(bad)} rows",
+                "Leave those rows out, or cache in float32.",
             )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
+from manycaps.kit.base import InputError
 from manycaps.pac_training.losses import positive_augmented_loss, retrieval_recall
 from manycaps.pac_training.recipe import Recipe
 
@@ -107,9 +108,11 @@ class RowSchedule:
         self._starts = np.cumsum(self._counts) - self._counts
         self._epoch, self._epoch_rows = -1, np.empty(0, np.int64)
         if len(self._counts) < batch_size:
-            raise ValueError(
-                f"batch_size: expected at most the {len(self._counts)} different images of the training rows, got "
-                f"{batch_size}. Give more images or a smaller batch."
+            raise InputError(
+                "batch_size",
+                f"at most the {len(self._counts)} different images of the training rows",
+                batch_size,
+                "Give more images or a smaller batch.",
             )
 
     @property
@@ -299,7 +302,9 @@ class Training:
             raise self._diverged(f"{kind} loss", str(loss))
 
     def _diverged(self, what: str, got: str) -> ValueError:
-        return ValueError(
-            f"{what}: expected a finite value, got {got} after {self.iteration} iterations. Use a lower learning rate, "
-            "or look for damaged features."
+        return InputError(
+            what,
+            "a finite value",
+            f"{got} after {self.iteration} iterations",
+            "Use a lower learning rate, or look for damaged features.",
         )

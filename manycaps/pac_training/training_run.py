@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from manycaps.checkpoint_conversion import model_card, open_clip_config
 from manycaps.command_options import check_options
-from manycaps.kit.base import file_sha256, reason_of, shown_path
+from manycaps.kit.base import InputError, file_sha256, reason_of, shown_path
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
 from manycaps.kit.clip_scores import PAC_PROMPT
@@ -140,9 +140,11 @@ def caches_features(options: TrainOptions) -> bool:
     """Whether the encoders run once; by default whenever the features never change."""
     change = options.lora_rank > 0 or options.augment
     if options.cache_features and change:
-        raise ValueError(
-            "--cache-features: expected it without --lora-rank and --augment, which change the features at every "
-            "step, got both. Leave one out."
+        raise InputError(
+            "--cache-features",
+            "it without --lora-rank and --augment, which change the features at every step",
+            "both",
+            "Leave one out.",
         )
     return not change if options.cache_features is None else bool(options.cache_features)
 
@@ -207,9 +209,11 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
     state, recipe = read_state(path), dataclasses.asdict(training.recipe)
     given = facts | {name: value for name, value in recipe.items() if name not in ("patience", "max_iterations")}
     if changed := changed_values(state["facts"] | state["training"]["recipe"], given):
-        raise ValueError(
-            f"{path}: expected the state of a training with the same data and options, got {changed}. Give the same "
-            "command as before, or another OUTPUT folder."
+        raise InputError(
+            path,
+            "the state of a training with the same data and options",
+            changed,
+            "Give the same command as before, or another OUTPUT folder.",
         )
     training.load_state(state["training"])
 
@@ -222,9 +226,11 @@ def read_state(path: pathlib.Path) -> dict[str, Any]:
             raise TypeError("no facts")
         return dict(state)
     except Exception as error:  # torch, pickle and zip each raise their own
-        raise ValueError(
-            f"{shown_path(path)}: expected the saved state of a training, got {type(error).__name__} "
-            f"({reason_of(error)}). It was not run. Delete it to start from scratch, or give another folder."
+        raise InputError(
+            shown_path(path),
+            "the saved state of a training",
+            f"{type(error).__name__} ({reason_of(error)})",
+            "It was not run. Delete it to start from scratch, or give another folder.",
         ) from error
 
 

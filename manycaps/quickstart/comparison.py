@@ -24,7 +24,7 @@ from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, 
 from manycaps.comparison.parity_text import parity_screen
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import load
-from manycaps.kit.base import shown_path
+from manycaps.kit.base import InputOSError, shown_path
 from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, made_folder, write_atomically, write_text_atomically
@@ -112,8 +112,8 @@ def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> No
     for name, text in files.items():
         path = folder / name
         if path.is_file() and path.read_bytes() != text.encode():
-            raise FileExistsError(
-                f"--output: expected a folder without files of your own, got {shown_path(path)}. Choose another folder."
+            raise InputOSError(
+                "--output", "a folder without files of your own", shown_path(path), "Choose another folder."
             )
 
 

@@ -5,7 +5,7 @@ import pathlib
 from typing import Any
 
 from manycaps.caption_tables.files import shown_source
-from manycaps.kit.base import as_caption_rows, read_json
+from manycaps.kit.base import InputError, InputTypeError, as_caption_rows, read_json
 
 # The captions that come with the package: 14 scenes, 7 human captions and 10 of each of three systems.
 BUNDLED = pathlib.Path(__file__).with_name("captions.json")
@@ -30,23 +30,23 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
     """
     content = read_json(path, shown_source(str(path)), f"Write {LAYOUT}.")
     if not isinstance(content, dict) or "scenes" not in content:
-        raise ValueError(f'{path}: expected an object with the key "scenes", got {_kind(content)}. Write {LAYOUT}.')
+        raise InputError(path, 'an object with the key "scenes"', _kind(content), f"Write {LAYOUT}.")
     scenes = content["scenes"]
     if not isinstance(scenes, list):
-        raise TypeError(f"{path}, scenes: expected a list of scenes, got {_kind(scenes)}. Write {LAYOUT}.")
+        raise InputTypeError(f"{path}, scenes", "a list of scenes", _kind(scenes), f"Write {LAYOUT}.")
     if len(scenes) < LEAST_SCENES:
-        raise ValueError(
-            f"{path}, scenes: expected at least {LEAST_SCENES} scenes, got {len(scenes)}. Add images with captions."
-        )
+        raise InputError(f"{path}, scenes", f"at least {LEAST_SCENES} scenes", len(scenes), "Add images with captions.")
     checked: list[dict[str, Any]] = []
     for i, scene in enumerate(scenes):
         where = f"{path}, {_name(scene, i)}"
         checked.append(_checked_scene(scene, where))
         expected, got = sorted(checked[0]["systems"]), sorted(checked[i]["systems"])
         if expected != got:
-            raise ValueError(
-                f"{where}, systems: expected those of the first scene, {', '.join(expected)}, got {', '.join(got)}. "
-                "Give every scene the same systems."
+            raise InputError(
+                f"{where}, systems",
+                f"those of the first scene, {', '.join(expected)}",
+                ", ".join(got),
+                "Give every scene the same systems.",
             )
     return checked
 
@@ -54,36 +54,42 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
 def _checked_scene(scene: Any, where: str) -> dict[str, Any]:
     """One scene's references and systems."""
     if not isinstance(scene, dict):
-        raise TypeError(f"{where}: expected an object with references and systems, got {_kind(scene)}. Write {LAYOUT}.")
+        raise InputTypeError(where, "an object with references and systems", _kind(scene), f"Write {LAYOUT}.")
     for key in ("references", "systems"):
         if key not in scene:
-            raise ValueError(f'{where}: expected the key "{key}", got {_kind(scene)}. Write {LAYOUT}.')
+            raise InputError(where, f'the key "{key}"', _kind(scene), f"Write {LAYOUT}.")
     systems = scene["systems"]
     if not isinstance(systems, dict):
-        raise TypeError(
-            f"{where}, systems: expected an object from names to captions, got {_kind(systems)}. Write {LAYOUT}."
+        raise InputTypeError(
+            f"{where}, systems", "an object from names to captions", _kind(systems), f"Write {LAYOUT}."
         )
     if not systems:
-        raise ValueError(f"{where}, systems: expected at least one system, got none. Add the captions of a system.")
+        raise InputError(f"{where}, systems", "at least one system", "none", "Add the captions of a system.")
     if any(name.strip().casefold() == "people" for name in systems):
-        raise ValueError(
-            f"{where}, systems: expected names of systems, got 'people', which stands for the human captions in the "
-            "answer. Give the system another name."
+        raise InputError(
+            f"{where}, systems",
+            "names of systems",
+            "'people', which stands for the human captions in the answer",
+            "Give the system another name.",
         )
     references = _checked_captions(scene["references"], f"{where}, references")
     checked = {name: _checked_captions(captions, f"{where}, systems.{name}") for name, captions in systems.items()}
     for name, captions in checked.items():
         n_captions = len(captions) + len(references)
         if n_captions < LEAST_CAPTIONS:
-            raise ValueError(
-                f"{where}, systems.{name}: expected at least {LEAST_CAPTIONS} captions with the references, got "
-                f"{n_captions}. Add captions."
+            raise InputError(
+                f"{where}, systems.{name}",
+                f"at least {LEAST_CAPTIONS} captions with the references",
+                n_captions,
+                "Add captions.",
             )
         n_splits = math.comb(n_captions, len(references))
         if n_splits > MOST_SPLITS:
-            raise ValueError(
-                f"{where}, systems.{name}: expected at most {MOST_SPLITS:,} splits into candidates and references, got "
-                f"{n_splits:,} of {len(captions)} + {len(references)} captions. Leave captions out."
+            raise InputError(
+                f"{where}, systems.{name}",
+                f"at most {MOST_SPLITS:,} splits into candidates and references",
+                f"{n_splits:,} of {len(captions)} + {len(references)} captions",
+                "Leave captions out.",
             )
     return {**scene, "references": references, "systems": checked}
 
@@ -91,13 +97,13 @@ def _checked_scene(scene: Any, where: str) -> dict[str, Any]:
 def _checked_captions(captions: Any, where: str) -> list[str]:
     """A list of captions; the messages are those of every module, with this place in the file."""
     if captions == []:
-        raise ValueError(f"{where}: expected at least one caption, got an empty list. Add captions.")
+        raise InputError(where, "at least one caption", "an empty list", "Add captions.")
     if isinstance(captions, str):
-        raise TypeError(f"{where}: expected a list of captions, got a string. Wrap it in a list: [{captions[:40]!r}].")
+        raise InputTypeError(where, "a list of captions", "a string", f"Wrap it in a list: [{captions[:40]!r}].")
     try:
         return as_caption_rows([captions], where)[0]
-    except (TypeError, ValueError) as error:
-        raise type(error)(str(error).replace(f"{where}[0]", where, 1)) from None
+    except InputError as error:
+        raise error.replaced(f"{where}[0]", where) from None
 
 
 def _name(scene: Any, i: int) -> str:

@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from ..installed_modules import load
-from ..kit.base import check_whole_number, shown_value
+from ..kit.base import InputTypeError, check_whole_number, shown_value
 from .caption_reward import as_references, logged, process_group
 
 # Values of `human_parity` that are logged, where they are defined.
@@ -177,9 +177,11 @@ def prompt_tokens(tokenizer: Any, rows: Sequence[Mapping[str, Any]]) -> Mapping[
     prompts = [row.get("prompt") for row in rows]
     missing = [prompt for prompt in prompts if not isinstance(prompt, str | list)]
     if missing:
-        raise TypeError(
-            f"prompt: expected a text or a conversation in every row, got {shown_value(missing[0])}. Or give "
-            "inputs=..., a function from rows to the arguments of generate."
+        raise InputTypeError(
+            "prompt",
+            "a text or a conversation in every row",
+            shown_value(missing[0]),
+            "Or give inputs=..., a function from rows to the arguments of generate.",
         )
     texts = [
         prompt

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..kit.base import Floats, as_caption_rows, as_list, check_no_table, shown_value
+from ..kit.base import Floats, InputError, InputTypeError, as_caption_rows, as_list, check_no_table, shown_value
 from ..kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     LanguageModel,
@@ -157,15 +157,19 @@ class CaptionReward:
         images = self._image_column(columns, "images")
         for name, column in (("references", references), ("images", images)):
             if column is not None and len(column) != len(rows):
-                raise ValueError(
-                    f"{name}: expected one row for each of the {len(rows)} rows of candidates, got {len(column)}. Row "
-                    "i of both belongs together."
+                raise InputError(
+                    name,
+                    f"one row for each of the {len(rows)} rows of candidates",
+                    len(column),
+                    "Row i of both belongs together.",
                 )
         sizes = [len(row) for row in rows]
         if len(set(sizes)) > 1:
-            raise ValueError(
-                f"candidates[{next(i for i, size in enumerate(sizes) if size != sizes[0])}]: expected {sizes[0]} texts "
-                "as in row 0, got another number. Sample equally many for every row."
+            raise InputError(
+                f"candidates[{next((i for i, size in enumerate(sizes) if size != sizes[0]))}]",
+                f"{sizes[0]} texts as in row 0",
+                "another number",
+                "Sample equally many for every row.",
             )
         self.check_sizes(sizes, "candidates")
         return np.stack(self._rewards(RewardedRows(rows, references, images)))
@@ -206,8 +210,8 @@ class CaptionReward:
             return None
         images = columns.get(name)
         if images is None:
-            raise ValueError(
-                f"{name}: expected a column of images, got none. Add it to the data set, or give its name as images=..."
+            raise InputError(
+                name, "a column of images", "none", "Add it to the data set, or give its name as images=..."
             )
         return images
 
@@ -229,9 +233,11 @@ def _text_of(value: Any, where: str, roles: set[str]) -> str:
         contents = [message["content"] for message in value if not roles or message.get("role", "assistant") in roles]
         return " ".join(text for content in contents for text in _parts(content)).strip()
     except (AttributeError, KeyError, TypeError) as error:
-        raise TypeError(
-            f"{where}: expected a text, or a list of messages with role and content, got {shown_value(value)}. Give "
-            "what the trainer sampled."
+        raise InputTypeError(
+            where,
+            "a text, or a list of messages with role and content",
+            shown_value(value),
+            "Give what the trainer sampled.",
         ) from error
 
 
@@ -253,7 +259,7 @@ def as_completions(
     """Put together what a row's completions share."""
     texts = completion_texts(completions)
     if labels is None and prompts is None:
-        raise ValueError("prompts: expected one for each completion, got none. Give them, or a column group.")
+        raise InputError("prompts", "one for each completion", "none", "Give them, or a column group.")
     keys: list[Any] = []
     if labels is not None:
         keys = [("label", _as_label(label, f"group[{i}]")) for i, label in enumerate(labels)]
@@ -275,9 +281,11 @@ def _as_label(value: Any, where: str) -> Hashable:
     except TypeError:
         label = None
     if label is None or label != label:  # NaN, too, is equal to nothing
-        raise TypeError(
-            f"{where}: expected a number or a text that all completions of a row share, got {shown_value(value)}. Give "
-            "the id of the row."
+        raise InputTypeError(
+            where,
+            "a number or a text that all completions of a row share",
+            shown_value(value),
+            "Give the id of the row.",
         )
     return label
 
@@ -290,18 +298,22 @@ def check_column_lengths(n_completions: int, **columns: Sequence[Any] | None) ->
     """Raise unless every given column has one value for each completion."""
     for name, values in columns.items():
         if values is not None and len(values) != n_completions:
-            raise ValueError(
-                f"{name}: expected one value for each of the {n_completions} completions, got {len(values)}. Repeat "
-                "those of a row for each of its completions."
+            raise InputError(
+                name,
+                f"one value for each of the {n_completions} completions",
+                len(values),
+                "Repeat those of a row for each of its completions.",
             )
 
 
 def as_references(column: Any, name: str) -> list[list[str]]:
     """Return a column of references as lists of texts."""
     if column is None:
-        raise ValueError(
-            f"{name}: expected a column of human texts, a list in every row, got none. Add it to the data set, or give "
-            "its name as references=..."
+        raise InputError(
+            name,
+            "a column of human texts, a list in every row",
+            "none",
+            "Add it to the data set, or give its name as references=...",
         )
     rows: list[list[str]] = as_caption_rows(column, name)
     return rows
@@ -324,9 +336,11 @@ def groups_of(completions: Sequence[Completion]) -> list[list[int]]:
             if key not in labelled:
                 groups.append(labelled.setdefault(key, []))
             elif sorted(references) != sorted(completions[first := labelled[key][0]].references):
-                raise ValueError(
-                    f"group[{i}]: expected the references of completion {first}, which has the value "
-                    f"{shown_value(key[1])} too, got others. Give completions of different rows different values."
+                raise InputError(
+                    f"group[{i}]",
+                    f"the references of completion {first}, which has the value {shown_value(key[1])} too",
+                    "others",
+                    "Give completions of different rows different values.",
                 )
             labelled[key].append(i)
         elif i and completions[i - 1][1:] == (key, references):

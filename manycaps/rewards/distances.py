@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ..kit.base import CaptionRows, Floats, as_caption_rows, check_choice, shown_value
+from ..kit.base import CaptionRows, Floats, InputError, InputTypeError, as_caption_rows, check_choice, shown_value
 from ..kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
 from ..kit.meteor_nltk import distances_from_meteor, meteor_scorer
 from ..kit.ngram_scores import (
@@ -56,9 +56,11 @@ def row_distances(
 def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentFrequency:
     """Return document frequencies: of a table, or counted in lists of references, one document each."""
     if documents is None:
-        raise ValueError(
-            "document_frequency: expected those of the training corpus, got none. Give the lists of references of all "
-            f"its rows, or a table. {HOW_TO_MAKE_A_TABLE}"
+        raise InputError(
+            "document_frequency",
+            "those of the training corpus",
+            "none",
+            f"Give the lists of references of all its rows, or a table. {HOW_TO_MAKE_A_TABLE}",
         )
     if isinstance(documents, str | os.PathLike | Mapping) or not hasattr(documents, "__len__"):
         check_document_frequency(documents)
@@ -80,8 +82,8 @@ class EmbeddingDistances:
         self._options = {**ENCODER_DEFAULTS, **options}
         unknown = sorted(set(self._options) - set(ENCODER_DEFAULTS))
         if unknown:
-            raise TypeError(
-                f"{unknown[0]}: expected one of the options {', '.join(ENCODER_DEFAULTS)}, got another. Leave it out."
+            raise InputTypeError(
+                unknown[0], f"one of the options {', '.join(ENCODER_DEFAULTS)}", "another", "Leave it out."
             )
         check_encoder_options(self._options)
         self._encoder = SentenceEncoder()
@@ -155,5 +157,5 @@ def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
     [1.0, 0.3679]
     """
     if not 0 < sigma < np.inf:
-        raise ValueError(f"sigma: expected a positive number, got {shown_value(sigma)}. Give 0.5, for example.")
+        raise InputError("sigma", "a positive number", shown_value(sigma), "Give 0.5, for example.")
     return np.exp(-(distances**2) / (2 * sigma**2)) if kernel == "gaussian" else np.exp(-distances / sigma)

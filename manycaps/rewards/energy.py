@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kit.base import Floats, check_choice
+from ..kit.base import Floats, InputError, check_choice
 from ..kit.parity_tails import TESTED, KeptDistances, corpus_tails
 from ..kit.parity_tests import row_gaps
 from ..kit.tokenization import Tokenizer
@@ -85,9 +85,11 @@ class EnergyReward(CaptionReward):
         least = LEAST_GENERATIONS if where == "num_generations" else 2
         short = next((i for i, size in enumerate(sizes) if size < least), None)
         if short is not None:
-            raise ValueError(
-                f"{where}: expected groups of at least {least} captions of one row, got {sizes[short]} in group "
-                f"{short}. Sample more per row; a group that is spread over processes must be complete."
+            raise InputError(
+                where,
+                f"groups of at least {least} captions of one row",
+                f"{sizes[short]} in group {short}",
+                "Sample more per row; a group that is spread over processes must be complete.",
             )
 
     def rewards_of(self, rows: RewardedRows) -> list[Floats]:

@@ -13,6 +13,7 @@ from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.diversity.measured import load_encoder
+from manycaps.kit.base import InputError
 from manycaps.rows.ordered import CHUNK_ROWS, Embedder, ShownRow, TokenMetric, shown_rows, token_metric
 from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions
 from manycaps.saved_files import write_text_atomically
@@ -105,9 +106,11 @@ def usable_rows(rows: Sequence[CaptionRow], file: str) -> list[CaptionRow]:
     """Return the rows that have two different human captions, and say how many have not; raise if no row has."""
     usable = [row for row in rows if len(set(row.people)) > 1]
     if not usable:
-        raise ValueError(
-            f"{file}: expected rows with two different human captions, got {len(rows)} without. Give files with "
-            "several captions of an image, or add them with -r."
+        raise InputError(
+            file,
+            "rows with two different human captions",
+            f"{len(rows)} without",
+            "Give files with several captions of an image, or add them with -r.",
         )
     if len(usable) < len(rows):
         n_left = len(rows) - len(usable)
@@ -124,9 +127,11 @@ def chosen_rows(
         known = {row.id: row for row in rows}
         unknown = next((row_id for row_id in options.ids if row_id not in known), None)
         if unknown is not None:
-            raise ValueError(
-                f"--ids: expected ids of rows with two different captions, such as {rows[0].id!r}, got {unknown!r}. "
-                "Check the spelling."
+            raise InputError(
+                "--ids",
+                f"ids of rows with two different captions, such as {rows[0].id!r}",
+                f"{unknown!r}",
+                "Check the spelling.",
             )
         return show([known[row_id] for row_id in options.ids])
     n_rows = min(options.rows, len(rows))

@@ -14,7 +14,7 @@ import numpy as np
 
 from manycaps import functional
 from manycaps.caption_tables import CaptionRow
-from manycaps.kit.base import TokenRows
+from manycaps.kit.base import InputError, TokenRows
 from manycaps.kit.caption_wording import wording_rows
 from manycaps.kit.ngram_scores import cider_d_scores, shared_document_frequencies
 from manycaps.kit.object_words import coco_vocabulary, compared_rows, shares_in_image
@@ -167,8 +167,8 @@ def _cider_d(rows: TokenRows, n_people: Sequence[int], counts: Mapping[str, int]
 def _documents(rows: Sequence[CaptionRow], tokenizer: Tokenizer) -> Mapping[str, int]:
     """Document frequencies of the n-grams that several rows have; the others are those of one document."""
     if len(rows) < 2:
-        raise ValueError(
-            "--metric cider_d: expected at least 2 rows to count document frequencies in, got 1. Give another --metric."
+        raise InputError(
+            "--metric cider_d", "at least 2 rows to count document frequencies in", "1", "Give another --metric."
         )
     tokens = itertools.chain.from_iterable(
         tokenize_rows([row.people for row in rows[start : start + CHUNK_ROWS]], tokenizer)

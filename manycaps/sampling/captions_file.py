@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.base import read_json, shown_path
+from manycaps.kit.base import InputError, read_json, shown_path
 from manycaps.saved_files import (
     changed_values,
     check_can_be_written,
@@ -76,7 +76,7 @@ class CaptionsFile:
     def finish(self) -> None:
         """Give the file its name."""
         if not self._rows.tell():
-            raise ValueError(f"source: expected rows that can be sampled, got errors alone. {self.errors} says why.")
+            raise InputError("source", "rows that can be sampled", "errors alone", f"{self.errors} says why.")
         os.fsync(self._rows.fileno())
         os.replace(self._partial, self.path)
 
@@ -102,9 +102,11 @@ class CaptionsFile:
                 return str(name)
         except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        raise ValueError(
-            f"--output: expected rows of samples in {shown_path(self._partial)}, got another line at {number}. Delete "
-            "it, or give --restart to begin from scratch."
+        raise InputError(
+            "--output",
+            f"rows of samples in {shown_path(self._partial)}",
+            f"another line at {number}",
+            "Delete it, or give --restart to begin from scratch.",
         )
 
     def _check_settings(self) -> None:
@@ -112,14 +114,15 @@ class CaptionsFile:
         advice = "Give another file, or --restart to begin from scratch."
         made = sampling_settings(str(self.path), advice)
         if made is None:
-            raise ValueError(
-                f"--output: expected a new file, or one of the same command, got {shown_path(self.path)} without "
-                f"settings. {advice}"
+            raise InputError(
+                "--output",
+                "a new file, or one of the same command",
+                f"{shown_path(self.path)} without settings",
+                advice,
             )
         if changed := changed_values(made, {**dict.fromkeys(made), **self._settings}):
-            raise ValueError(
-                f"--output: expected a new file, or one of the same settings, got {shown_path(self.path)} with "
-                f"{changed}. {advice}"
+            raise InputError(
+                "--output", "a new file, or one of the same settings", f"{shown_path(self.path)} with {changed}", advice
             )
 
 

@@ -5,7 +5,7 @@ import math
 from typing import Annotated, Any, ClassVar
 
 from manycaps.command_options import Option, check_options
-from manycaps.kit.base import check_flag, check_is_number, check_number, check_share
+from manycaps.kit.base import InputError, check_flag, check_is_number, check_number, check_share
 
 # Largest number of tokens of a sample, and of beams.
 MOST_TOKENS, MOST_BEAMS = 100_000, 1_000
@@ -44,7 +44,7 @@ class Setting:
         check_share("--top-p", self.top_p)
         check_is_number("--min-p", self.min_p, "Give a float such as 0.05.")
         if not 0 <= self.min_p < 1:
-            raise ValueError(f"--min-p: expected a number from 0 to below 1, got {self.min_p}. 0 keeps all tokens.")
+            raise InputError("--min-p", "a number from 0 to below 1", self.min_p, "0 keeps all tokens.")
         check_flag("--greedy", self.greedy)
         if self.diverse is not None:
             check_number("--diverse", self.diverse, 0, math.inf)
@@ -54,12 +54,14 @@ class Setting:
         searches = {"--num-beams": self.num_beams, "--diverse": self.diverse, "--greedy": self.greedy or None}
         chosen = [option for option, value in searches.items() if value is not None]
         if len(chosen) > 1:
-            raise ValueError(f"{chosen[1]}: expected one search, got {chosen[0]} as well. Leave one of them out.")
+            raise InputError(chosen[1], "one search", f"{chosen[0]} as well", "Leave one of them out.")
         warped = (self.temperature, self.top_p, self.top_k, self.min_p) != (1.0, 1.0, 0, 0.0)
         if chosen and warped:
-            raise ValueError(
-                f"{chosen[0]}: expected no sampling option beside a search, got one. Leave out --temperature, "
-                "--top-p, --top-k and --min-p."
+            raise InputError(
+                chosen[0],
+                "no sampling option beside a search",
+                "one",
+                "Leave out --temperature, --top-p, --top-k and --min-p.",
             )
 
     @property

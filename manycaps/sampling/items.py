@@ -17,7 +17,7 @@ from manycaps.caption_tables.columns import (
 from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, found_medium, shown_source, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.source import file_records, first_records
-from manycaps.kit.base import VALUE_CHARACTERS, shown_value
+from manycaps.kit.base import VALUE_CHARACTERS, InputError, shown_value
 from manycaps.sampling.sample_options import SampleOptions
 
 # Usual names of a column of prompts.
@@ -27,7 +27,7 @@ PROMPT_COLUMNS = ("prompt", "question", "instruction")
 IMAGE_ENDINGS = MEDIA_ENDINGS["image"]
 
 
-class RowError(ValueError):
+class RowError(InputError):
     """A row has no samples; others may have."""
 
 
@@ -57,16 +57,18 @@ def read_items(options: SampleOptions) -> Iterator[Item]:
         for item in _items_of(source, options, columns, len(sources) > 1):
             _check_characters(item)
             if item.id in names:
-                raise ValueError(
-                    f"{item.where}: expected ids that differ, got {shown_value(item.id)} also at {names[item.id]}. "
-                    "Name a column of different ids with --columns id=NAME, or leave --stems out."
+                raise InputError(
+                    item.where,
+                    "ids that differ",
+                    f"{shown_value(item.id)} also at {names[item.id]}",
+                    "Name a column of different ids with --columns id=NAME, or leave --stems out.",
                 )
             if options.limit is not None and len(names) == options.limit:
                 return
             names[item.id] = item.where
             yield item
     if not names:
-        raise ValueError(f"{sources[0]}: expected at least one image or prompt, got none. Check the path.")
+        raise InputError(sources[0], "at least one image or prompt", "none", "Check the path.")
 
 
 def _check_characters(item: Item) -> None:
@@ -76,7 +78,7 @@ def _check_characters(item: Item) -> None:
             text.encode()
         except UnicodeEncodeError:
             where = item.where.encode("ascii", "backslashreplace").decode()
-            raise ValueError(f"{where}: expected {what} in UTF-8, got {text[:VALUE_CHARACTERS]!a}. {fix}") from None
+            raise InputError(where, f"{what} in UTF-8", f"{text[:VALUE_CHARACTERS]!a}", fix) from None
 
 
 def _items_of(source: str, options: SampleOptions, columns: Mapping[str, str], several: bool) -> Iterator[Item]:
@@ -94,7 +96,7 @@ def _items_of(source: str, options: SampleOptions, columns: Mapping[str, str], s
     for file in files:
         for record in file_records(file):
             if not isinstance(record, Record):
-                raise ValueError(f"{file.path}: {record.reason}")
+                raise InputError.read(f"{file.path}: {record.reason}")
             yield _item(file, record, layout, prompt, options, several or len(files) > 1)
 
 
@@ -113,14 +115,16 @@ def _layout(files: Sequence[TableFile], columns: Mapping[str, str], images: str 
     names = list(dict.fromkeys(name for record in records for name in record.values))
     for role, name in columns.items():
         if name not in names:
-            raise ValueError(f"{file.path}: expected a column {name!r} of {role}, got {names}. Check --columns.")
+            raise InputError(file.path, f"a column {name!r} of {role}", names, "Check --columns.")
     image = columns.get("image") or next((name for name in IMAGE_COLUMNS if name in names), None)
     prompt = next((name for name in PROMPT_COLUMNS if name in names), None)
     id_column = columns.get("id") or next((name for name in ID_COLUMNS if name in names), None)
     if image is None and prompt is None and images is None:
-        raise ValueError(
-            f"{shown_source(file.path)}: expected a column of images ({', '.join(IMAGE_COLUMNS)}) or of prompts "
-            f"({', '.join(PROMPT_COLUMNS)}), got {', '.join(names) or 'none'}. Name one with --columns image=NAME."
+        raise InputError(
+            shown_source(file.path),
+            f"a column of images ({', '.join(IMAGE_COLUMNS)}) or of prompts ({', '.join(PROMPT_COLUMNS)})",
+            ", ".join(names) or "none",
+            "Name one with --columns image=NAME.",
         )
     return Layout(None, None, id_column, image, None), prompt
 
@@ -139,9 +143,7 @@ def _item(
             image = found_medium(options.images, path, name, "image", record.row)
         asked = options.prompt if prompt is None else record.values.get(prompt)
         if prompt is not None and not (isinstance(asked, str) and asked.strip()):
-            raise ValueError(
-                f"{prompt}[{record.row}]: expected a text, got {shown_value(asked)}. Write it, or leave the row out."
-            )
-    except ValueError as error:
-        raise ValueError(f"{file.path}: {error}") from None
+            raise InputError(f"{prompt}[{record.row}]", "a text", shown_value(asked), "Write it, or leave the row out.")
+    except InputError as error:
+        raise error.within(file.path) from None
     return Item(name, f"{file.path}: {layout.image or prompt}[{record.row}]", image, asked)

@@ -13,9 +13,9 @@ import torch
 import transformers
 
 from manycaps.kit.base import (
+    InputError,
     check_loaded_tensors,
     file_sha256,
-    is_in_house_form,
     read_json,
     reason_of,
     shown_path,
@@ -56,12 +56,13 @@ class LocalModel:
         try:
             self._load()
         except Exception as error:  # transformers, huggingface_hub and safetensors each raise their own
-            if is_in_house_form(error):
+            if isinstance(error, InputError):
                 raise
-            raise ValueError(
-                f"model: expected a folder of a model, or its name on the Hub, got {shown_value(options.model)}, which "
-                f"cannot be loaded ({type(error).__name__}: {reason_of(error)}). Check the name, --revision and the "
-                "network; models with code of their own are not loaded."
+            raise InputError(
+                "model",
+                "a folder of a model, or its name on the Hub",
+                f"{shown_value(options.model)}, which cannot be loaded ({type(error).__name__}: {reason_of(error)})",
+                "Check the name, --revision and the network; models with code of their own are not loaded.",
             ) from error
 
     def _load(self) -> None:
@@ -138,20 +139,22 @@ class LocalModel:
     def check(self, item: Item) -> None:
         """Raise if the model cannot take an item."""
         if item.image is None and item.prompt is None:
-            raise ValueError(f"{item.where}: expected an image or a prompt, got none. Add it, or leave the row out.")
+            raise InputError(item.where, "an image or a prompt", "none", "Add it, or leave the row out.")
         if item.image is not None and not self._takes_images:
-            raise ValueError(
-                f"{self.options.model}: expected a model that takes images, got one of texts alone "
-                f"({self.model.config.model_type}). Name another model, or give prompts."
+            raise InputError(
+                self.options.model,
+                "a model that takes images",
+                f"one of texts alone ({self.model.config.model_type})",
+                "Name another model, or give prompts.",
             )
         if item.image is None and (self._chat is None or item.prompt is None) and self._takes_images:
-            raise ValueError(f"{item.where}: expected an image, got none. The model captions images alone.")
+            raise InputError(item.where, "an image", "none", "The model captions images alone.")
         if item.image is not None and item.prompt is None and self._chat is not None:
-            raise ValueError("--prompt: expected what to ask of an image, got none. Chat models need a prompt.")
+            raise InputError("--prompt", "what to ask of an image", "none", "Chat models need a prompt.")
         if item.image is not None and item.prompt is not None and self._chat is None and self._processor is None:
-            raise ValueError("--prompt: expected none, got one. This model captions images without a prompt.")
+            raise InputError("--prompt", "none", "one", "This model captions images without a prompt.")
         if self.options.system is not None and self._chat is None:
-            raise ValueError("--system: expected none, got one. This model has no chat template.")
+            raise InputError("--system", "none", "one", "This model has no chat template.")
 
     def samples(
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
@@ -178,8 +181,8 @@ class LocalModel:
                 picture = (
                     None if item.image is None else as_rgb_image(as_image_source(item.image, item.where), item.where)
                 )
-            except (TypeError, ValueError, OSError) as error:
-                errors[item.id] = RowError(str(error))
+            except InputError as error:
+                errors[item.id] = RowError(error.where, error.expected, error.got, error.fix)
             else:
                 kinds.setdefault((picture is None, item.prompt is None), []).append((item, picture))
         parts = [part for rows in kinds.values() for part in self._parts(rows, wanted, errors)]
@@ -202,8 +205,10 @@ class LocalModel:
                 error
                 if isinstance(error, RowError)
                 else RowError(
-                    f"{items[0].where}: expected a row that the model's processor and chat template take, got "
-                    f"{type(error).__name__} ({reason_of(error)}). Check the row and the files of {self.options.model}."
+                    items[0].where,
+                    "a row that the model's processor and chat template take",
+                    f"{type(error).__name__} ({reason_of(error)})",
+                    f"Check the row and the files of {self.options.model}.",
                 )
             )
             return []
@@ -237,8 +242,8 @@ class LocalModel:
         options = _generate_options(setting, n) | ({} if choice is None else {"logits_processor": [choice]})
         tokens = self._generated(inputs, {**options, "max_new_tokens": n_tokens})
         if isinstance(choice, SampledTokens) and choice.has_overflowed:
-            raise ValueError(
-                f"--dtype: expected finite probabilities, got others in {self.options.dtype}. Try bfloat16 or float32."
+            raise InputError(
+                "--dtype", "finite probabilities", f"others in {self.options.dtype}", "Try bfloat16 or float32."
             )
         tokens = tokens[:, self._n_prompt_tokens(tokens, inputs) :]
         texts = [text.strip() for text in self._tokenizer.batch_decode(tokens, skip_special_tokens=True)]
@@ -250,14 +255,18 @@ class LocalModel:
         try:
             tokens: torch.Tensor = self.model.generate(**inputs, **options)
         except torch.cuda.OutOfMemoryError as error:
-            raise ValueError(
-                f"--batch-size: expected rows for which the device has memory, got {self.options.batch_size} at a "
-                "time. Give fewer, or a smaller -n."
+            raise InputError(
+                "--batch-size",
+                "rows for which the device has memory",
+                f"{self.options.batch_size} at a time",
+                "Give fewer, or a smaller -n.",
             ) from error
         except Exception as error:
-            raise ValueError(
-                f"model {shown_path(self.options.model)}: expected one that writes texts with its own "
-                f"generation_config.json, got {type(error).__name__} ({reason_of(error)}). Check the folder's files."
+            raise InputError(
+                f"model {shown_path(self.options.model)}",
+                "one that writes texts with its own generation_config.json",
+                f"{type(error).__name__} ({reason_of(error)})",
+                "Check the folder's files.",
             ) from error
         return tokens
 
@@ -271,10 +280,8 @@ class LocalModel:
         if is_encoded and self._takes_images:
             n_given = 1
         elif positions <= n_given - is_encoded:
-            raise RowError(
-                f"{item.where}: expected fewer tokens than the {positions} positions of the model, got {n_given}. "
-                "Shorten it."
-            )
+            expected = f"fewer tokens than the {positions} positions of the model"
+            raise RowError(item.where, expected, n_given, "Shorten it.")
         return min(wanted, positions - (1 if is_encoded else n_given))
 
     def _n_prompt_tokens(self, tokens: torch.Tensor, inputs: dict[str, torch.Tensor]) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tqdm import tqdm
 
+from manycaps.kit.base import InputError
 from manycaps.sampling.captions_file import CaptionsFile
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, read_items
@@ -42,7 +43,7 @@ def items_of(options: SampleOptions) -> list[Item]:
     k, n_shards = options.shard
     mine = items[k - 1 :: n_shards]
     if not mine:
-        raise ValueError(f"--shard: expected at most {len(items)} shards of {len(items)} rows, got {n_shards}.")
+        raise InputError("--shard", f"at most {len(items)} shards of {len(items)} rows", n_shards)
     return mine
 
 
@@ -83,9 +84,11 @@ def write_samples(
             print(f"{path}: complete, nothing to do", file=sys.stderr)
             return
         if len(set(finished)) < len(finished) or not {item.id for item in items}.issuperset(finished):
-            raise ValueError(
-                f"source: expected the rows of {path}.partial, got others. Give the same images or prompts, another "
-                "file, or --restart to begin from scratch."
+            raise InputError(
+                "source",
+                f"the rows of {path}.partial",
+                "others",
+                "Give the same images or prompts, another file, or --restart to begin from scratch.",
             )
         with tqdm(total=len(items), initial=len(finished), desc=setting.name, unit="row") as bar:
             for rows in sampler.samples(items, setting, options.n, options.seed, set(finished)):
@@ -93,7 +96,7 @@ def write_samples(
                 n_empty += file.add([(name, texts) for name, texts in rows if not isinstance(texts, RowError)])
                 if errors:
                     if options.on_error == "stop":
-                        raise ValueError(f"{next(iter(errors.values()))} --on-error skip leaves out such rows.")
+                        raise next(iter(errors.values())).advised("--on-error skip leaves out such rows.")
                     file.add_errors(errors)
                     n_failed += len(errors)
                 bar.update(len(rows))

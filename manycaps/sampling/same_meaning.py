@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from tqdm import tqdm
 
-from manycaps.kit.base import check_whole_number, shown_path, shown_value
+from manycaps.kit.base import InputError, check_whole_number, shown_path, shown_value
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.sampling.server_requests import RefusedError, Requests
 from manycaps.saved_files import changed_values, check_can_be_written, lock_output
@@ -128,12 +128,17 @@ class SameMeaning:
         try:
             text = requests.texts(body, 1, named)[0]
         except RefusedError as refusal:
-            raise ValueError(f"--url: expected an answer for the texts {named}, got a refusal: {refusal}.") from None
+            raise InputError("--url", f"an answer for the texts {named}", f"a refusal: {refusal}") from None
         answer = YES_OR_NO.match(text)
         if answer is None:
-            raise ValueError(
-                f"equivalent: expected yes or no for the texts {named}, got {shown_value(text)}. Ask another model or "
-                f"question, or for more tokens; {shown_path(self.path)} keeps the answers before it."
+            raise InputError(
+                "equivalent",
+                f"yes or no for the texts {named}",
+                shown_value(text),
+                (
+                    f"Ask another model or question, or for more tokens; {shown_path(self.path)} keeps the answers "
+                    "before it."
+                ),
             )
         return answer[1].lower() == "yes"
 
@@ -168,14 +173,18 @@ class SameMeaning:
                 self._answers[first, second] = is_same
                 return
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise ValueError(
-                f"cache: expected answers of a model in {shown_path(self.path)}, got another line at {number}. Delete "
-                "it, or name another file."
+            raise InputError(
+                "cache",
+                f"answers of a model in {shown_path(self.path)}",
+                f"another line at {number}",
+                "Delete it, or name another file.",
             ) from None
         if changed:
-            raise ValueError(
-                f"cache: expected a new file, or one of the same settings, got {shown_path(self.path)} with {changed}. "
-                "Name another file."
+            raise InputError(
+                "cache",
+                "a new file, or one of the same settings",
+                f"{shown_path(self.path)} with {changed}",
+                "Name another file.",
             )
 
     def _append(self, file: Any, row: dict[str, Any]) -> None:

@@ -11,6 +11,8 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
+from manycaps.kit.base import InputError
+
 from ..command_options import DeviceName, Limit, Option, check_options, options_of
 from .decoding_setting import Setting
 
@@ -74,22 +76,22 @@ class SampleOptions:
         check_number("--timeout", self.timeout, 0, 1e6)
         k, n_shards = self.shard
         if not 1 <= k <= n_shards:
-            raise ValueError(f"--shard: expected i/n with i from 1 to n, got {k}/{n_shards}. The first is 1/n.")
+            raise InputError("--shard", "i/n with i from 1 to n", f"{k}/{n_shards}", "The first is 1/n.")
         if not self.output.name:
-            raise ValueError(f"--output: expected the name of a file, got {str(self.output)!r}. Name a file in it.")
+            raise InputError("--output", "the name of a file", f"{str(self.output)!r}", "Name a file in it.")
         check_address(self.url)
         self.check_setting(self.setting)
 
     def check_setting(self, setting: Setting) -> None:
         """Raise if the model, or the server, cannot decode so."""
         if self.url is not None and not setting.is_sampled:
-            raise ValueError(
-                f"--url: expected options of sampling, got {setting.name}. Servers have no common way to search."
-            )
+            raise InputError("--url", "options of sampling", setting.name, "Servers have no common way to search.")
         if setting.num_beams is not None and setting.num_beams < self.n:
-            raise ValueError(
-                f"--num-beams: expected at least {self.n} for as many samples, got {setting.num_beams}. Give more "
-                "beams, or a smaller -n."
+            raise InputError(
+                "--num-beams",
+                f"at least {self.n} for as many samples",
+                setting.num_beams,
+                "Give more beams, or a smaller -n.",
             )
 
 
@@ -101,8 +103,8 @@ def check_address(url: str | None) -> None:
     except ValueError:
         is_one = False
     if not is_one or url == "":
-        raise ValueError(
-            "--url: expected the address of a server, such as http://localhost:8000/v1, got something else. Check it."
+        raise InputError(
+            "--url", "the address of a server, such as http://localhost:8000/v1", "something else", "Check it."
         )
 
 
@@ -110,11 +112,11 @@ def sample_options_of(arguments: argparse.Namespace, output: pathlib.Path, setti
     """Return the options of parsed arguments."""
     names, model = list(arguments.names), arguments.model
     if arguments.url is not None and model is None:
-        raise ValueError("--model: expected the name of a model at the server, got none. Name one.")
+        raise InputError("--model", "the name of a model at the server", "none", "Name one.")
     if model is None:
         model, names = names[0], names[1:]
     if not names:
-        raise ValueError(f"source: expected images or prompts after the model {model!r}, got none. Name a folder.")
+        raise InputError("source", f"images or prompts after the model {model!r}", "none", "Name a folder.")
     again = repeated_command(getattr(arguments, "typed", ()), arguments.url)
     return options_of(arguments, SampleOptions, model=model, sources=names, output=output, setting=setting, again=again)
 

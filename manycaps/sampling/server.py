@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from manycaps.kit.base import InputError
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, SampledRow
@@ -79,7 +80,7 @@ class Server:
     def check(self, item: Item) -> None:
         """Raise if an item has nothing to ask."""
         if item.prompt is None:
-            raise RowError("--prompt: expected what to ask of an image, got none. Chat models need a prompt.")
+            raise RowError("--prompt", "what to ask of an image", "none", "Chat models need a prompt.")
 
     def choose_dialect(self, items: Sequence[Item], settings: Sequence[Setting]) -> None:
         """Ask for one sample, in the first way that all settings can be written and that the server does not refuse.
@@ -112,9 +113,11 @@ class Server:
             else:
                 self._dialect = dialect
                 return None
-        return ValueError(
-            f"--url: expected a server that takes a chat, got a refusal: {refused}. Check --model; "
-            "--on-error skip tries the next rows."
+        return InputError(
+            "--url",
+            "a server that takes a chat",
+            f"a refusal: {refused}",
+            "Check --model; --on-error skip tries the next rows.",
         )
 
     def samples(
@@ -136,7 +139,7 @@ class Server:
         except RowError as error:
             self._n_failures += 1
             if self._n_failures >= MOST_FAILURES:
-                raise ValueError(f"{error} {MOST_FAILURES} rows in succession have failed.") from None
+                raise InputError(*error.advised(f"{MOST_FAILURES} rows in succession have failed.").args) from None
             return item.id, error
         self._n_failures = 0
         return item.id, texts
@@ -152,7 +155,7 @@ class Server:
                 texts += self._requests.texts(asked, wanted, name)
             except RefusedError as refusal:
                 if wanted == 1:
-                    raise RowError(f"--url: expected samples of {name!r}, got a refusal: {refusal}.") from None
+                    raise RowError("--url", f"samples of {name!r}", f"a refusal: {refusal}") from None
                 is_refused = True
             else:
                 # A server that took several samples once refused them for the sake of the row.
@@ -167,8 +170,8 @@ class Server:
         if item.image is not None:
             try:
                 image = {"type": "image_url", "image_url": {"url": data_url(item)}}
-            except (TypeError, ValueError, OSError) as error:
-                raise RowError(str(error)) from error
+            except InputError as error:
+                raise RowError(*error.args) from error
             content = [image, {"type": "text", "text": item.prompt}]
         system = [] if self.options.system is None else [{"role": "system", "content": self.options.system}]
         return {

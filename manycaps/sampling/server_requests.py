@@ -21,7 +21,7 @@ from typing import Any, NoReturn, TypeVar
 import aiohttp
 import yarl
 
-from manycaps.kit.base import reason_of
+from manycaps.kit.base import InputError, reason_of
 from manycaps.kit.clip_encoder import ordered_results
 from manycaps.sampling.items import RowError
 from manycaps.sampling.sample_options import SampleOptions
@@ -71,9 +71,8 @@ class Requests:
             given = yarl.URL(options.url or "")
             self._url = (given / "chat/completions").with_user(None).with_query(given.query)
         except ValueError:  # its text may hold a password
-            raise ValueError(
-                "--url: expected the address of a server, such as http://localhost:8000/v1, got something else. Check "
-                "it."
+            raise InputError(
+                "--url", "the address of a server, such as http://localhost:8000/v1", "something else", "Check it."
             ) from None
         # The address without user, password and query, which may be keys.
         self.shown = str(given.with_user(None).with_query(None).with_fragment(None))
@@ -156,10 +155,12 @@ class Requests:
 
     def _give_up(self, error: AttemptError, name: str, n_repeated: int) -> NoReturn:
         after = f" after {n_repeated} {'retry' if n_repeated == 1 else 'retries'}" if n_repeated else ""
-        kind, row = (RowError, f" for {self._item.format(name)}") if error.is_of_row else (ValueError, "")
+        kind, row = (RowError, f" for {self._item.format(name)}") if error.is_of_row else (InputError, "")
         raise kind(
-            f"--url: expected {self._expected} from {self.shown}, got {error}{row}{after}. Check the server, --model "
-            f"and {KEY}; finished rows are kept: the same command resumes."
+            "--url",
+            f"{self._expected} from {self.shown}",
+            f"{error}{row}{after}",
+            f"Check the server, --model and {KEY}; finished rows are kept: the same command resumes.",
         )
 
     async def _attempt(self, content: bytes) -> list[str]:
@@ -232,7 +233,7 @@ def api_key() -> str | None:
     """Return the key of the environment; None where there is none."""
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ValueError(f"{KEY}: expected printable ASCII characters, got others. Copy the key again.")
+        raise InputError(KEY, "printable ASCII characters", "others", "Copy the key again.")
     return key or None
 
 
@@ -283,9 +284,7 @@ def _proxy_of(url: yarl.URL) -> yarl.URL | None:
     try:
         return yarl.URL(proxy) if proxy else None
     except ValueError:
-        raise ValueError(
-            f"{url.scheme}_proxy: expected the address of a proxy, got something else. Unset it."
-        ) from None
+        raise InputError(f"{url.scheme}_proxy", "the address of a proxy", "something else", "Unset it.") from None
 
 
 def _forms(secret: str) -> set[str]:

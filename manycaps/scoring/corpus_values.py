@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, PARITY, WORD_COUNTS
+from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import distribution_result
 from manycaps.kit.diversity_sets import mean_of_defined
 from manycaps.scoring.run_folder import RunFolder
@@ -104,9 +105,7 @@ def metric_corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> d
     reports = {part: (folder.report("score", part) or {})["metrics"][scorer.name] for part in range(n_parts)}
     reports = {part: report for part, report in reports.items() if report["n_rows"]}
     if not reports:
-        raise ValueError(
-            f"-m {scorer.name}: expected at least one row that it accepts, got none. See {folder.rejected}."
-        )
+        raise InputError(f"-m {scorer.name}", "at least one row that it accepts", "none", f"See {folder.rejected}.")
     first, n_rows = next(iter(reports.values())), sum(report["n_rows"] for report in reports.values())
     columns = {
         name: StoredColumn(folder, list(reports), name, n_rows)
@@ -162,8 +161,8 @@ def _distribution_result(
 def check_interval_rows(options: Mapping[str, Any], n_rows: int) -> None:
     """Raise if an interval is asked for of a single row."""
     if options["confidence_level"] is not None and n_rows < 2:
-        raise ValueError(
-            "--option confidence_level: expected at least 2 rows for an interval, got 1. Leave it out for one row."
+        raise InputError(
+            "--option confidence_level", "at least 2 rows for an interval", "1", "Leave it out for one row."
         )
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from manycaps.catalog import MODULES
 from manycaps.installed_modules import progress_bars
+from manycaps.kit.base import InputOSError
 
 if TYPE_CHECKING:
     from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
@@ -128,9 +129,11 @@ class LocalEngine:
                     for later in itertools.islice(waiting, 1):
                         running[self._pool.submit(do_part, step, settings, later)] = later
         except BrokenProcessPool:
-            raise ChildProcessError(
-                "processes: expected all to run until the end, got one that was killed, perhaps for lack of memory. "
-                "Give the same command again, with fewer --processes if need be: finished parts stay."
+            raise InputOSError(
+                "processes",
+                "all to run until the end",
+                "one that was killed, perhaps for lack of memory",
+                "Give the same command again, with fewer --processes if need be: finished parts stay.",
             ) from None
 
 

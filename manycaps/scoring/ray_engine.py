@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from manycaps.installed_modules import progress_bars
+from manycaps.kit.base import InputError, InputImportError, InputLookupError, InputOSError, InputTypeError
 from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
 
 # Errors of a part that end the run with their own message.
-ERRORS = {error.__name__: error for error in (ValueError, TypeError, OSError, ImportError, LookupError)}
+INPUT_ERRORS = (InputTypeError, InputOSError, InputImportError, InputLookupError, InputError)
+ERRORS = {error.__name__: error for error in (*INPUT_ERRORS, ValueError, TypeError, OSError, ImportError, LookupError)}
 
 # Parts by their numbers, as Ray Data takes and gives them: columns of a batch.
 RayBatch = dict[str, Any]
@@ -57,13 +59,15 @@ class RayEngine:
             for done in self._mapped(numbers, work).iter_rows():
                 report = json.loads(done["report"])
                 if "error" in report:
-                    raise ERRORS[report["error"]](report["message"])
+                    raise ERRORS[report["error"]](*report["arguments"])
                 yield by_number[done["part"]], report
         except ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise ChildProcessError(
-                f"--engine ray: expected a cluster to do every part, got {reason}. Give the same command again: "
-                "finished parts stay."
+            raise InputOSError(
+                "--engine ray",
+                "a cluster to do every part",
+                reason,
+                "Give the same command again: finished parts stay.",
             ) from error
 
     def _mapped(self, numbers: Any, work: Callable[[RayBatch], RayBatch]) -> Any:
@@ -100,6 +104,6 @@ def do_parts(step: Step, settings: RunSettings, parts: dict[int, RunPart], batch
                 report = step(settings, parts[int(number)])
         except tuple(ERRORS.values()) as error:
             kind = next(name for name, known in ERRORS.items() if isinstance(error, known))
-            report = {"error": kind, "message": str(error)}
+            report = {"error": kind, "arguments": error.args if isinstance(error, InputError) else [str(error)]}
         reports.append(json.dumps(report))
     return {"part": batch["part"], "report": reports}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
-from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.base import EmptyCaptions, InputError
 from manycaps.kit.kernel_tests import n_threads
 from manycaps.scoring.corpus_values import metric_corpus_result
 from manycaps.scoring.run_settings import (
@@ -91,10 +91,11 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
             remedy = "leave pooled out"
             if scorer.record.reduction == MOMENTS:
                 remedy = f"give --option {scorer.name}.p_value=none, whose pooled distance has no limit"
-            raise ValueError(
-                f"--max-pooled-rows {most}: expected at most {most:,} rows for a value of {scorer.name} over all "
-                f"captions together, got {n_rows:,}: it holds every embedding and compares every two captions or "
-                f"exchanges all of them. Allow more, or {remedy}."
+            raise InputError(
+                f"--max-pooled-rows {most}",
+                f"at most {most:,} rows for a value of {scorer.name} over all captions together",
+                f"{n_rows:,}: it holds every embedding and compares every two captions or exchanges all of them",
+                f"Allow more, or {remedy}.",
             )
 
 
@@ -200,9 +201,11 @@ class _Run:
         """Raise a ValueError if too large a share of the rows is rejected, once there are enough rows."""
         n_all, most = n_rows + n_rejected, self.options.max_rejected
         if n_all >= least and n_rejected > most * n_all:
-            raise ValueError(
-                f"--max-rejected {most:g}: expected fewer bad rows, got {n_rejected} of {n_all}. See "
-                f"{self.folder.parts}/*.rejected.jsonl, and fix the input or allow more."
+            raise InputError(
+                f"--max-rejected {most:g}",
+                "fewer bad rows",
+                f"{n_rejected} of {n_all}",
+                f"See {self.folder.parts}/*.rejected.jsonl, and fix the input or allow more.",
             )
 
     def _summary(self) -> dict[str, Any]:
@@ -226,9 +229,11 @@ class _Run:
             "versions": versions(list(self.scorers)),
         }
         if n_rejected and self.settings.on_error == "raise":
-            raise ValueError(
-                f"{folder.path}: expected no rejected rows, got {n_rejected} of an earlier run with --on-error "
-                "reject. Give that option again, or --restart."
+            raise InputError(
+                folder.path,
+                "no rejected rows",
+                f"{n_rejected} of an earlier run with --on-error reject",
+                "Give that option again, or --restart.",
             )
         folder.write_json(folder.summary, summary)
         _warn_of_empty(reports)

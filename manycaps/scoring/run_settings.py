@@ -14,7 +14,7 @@ from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_m
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
-from manycaps.kit.base import VERSION
+from manycaps.kit.base import VERSION, InputError
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.scorer import Scorer, loaded_scorer
 
@@ -60,7 +60,7 @@ class RunSettings(NamedTuple):
     def refuse(self, bad: BadRow) -> None:
         """Raise a ValueError for a bad row, unless such rows are rejected."""
         if self.on_error == "raise":
-            raise ValueError(bad_row_message(bad))
+            raise InputError.read(bad_row_message(bad))
 
 
 class RunPart(NamedTuple):
@@ -146,9 +146,11 @@ def metric_options(names: Sequence[str], given: Sequence[str], device: str | Non
         metric, _, option = target.rpartition(".")
         takers = [name for name in names if metric in ("", name) and option in known[name]]
         if not separator or not takers:
-            raise ValueError(
-                f"--option {text}: expected NAME=VALUE or METRIC.NAME=VALUE with an option of {', '.join(names)}, got "
-                f"none of these. They have {', '.join(sorted(set().union(*known.values())))}."
+            raise InputError(
+                f"--option {text}",
+                f"NAME=VALUE or METRIC.NAME=VALUE with an option of {', '.join(names)}",
+                "none of these",
+                f"They have {', '.join(sorted(set().union(*known.values())))}.",
             )
         for name in takers:
             chosen[name][option] = _parsed(value)
@@ -170,9 +172,12 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
         scorer.check_reducible()
         for name in scorer.columns:
             if not available[name]:
-                raise ValueError(
-                    f"-m {scorer.name}: expected {name}, got none in the files. Give {how.get(name, '-i FILE')}, or "
-                    f"name the column with --columns {ROLE_NAMES.get(name, name)}=NAME."
+                raise InputError(
+                    f"-m {scorer.name}",
+                    name,
+                    "none in the files",
+                    f"Give {how.get(name, '-i FILE')}, or name the column with "
+                    f"--columns {ROLE_NAMES.get(name, name)}=NAME.",
                 )
 
 
@@ -223,9 +228,11 @@ def check_same(folder: RunFolder, now: dict[str, Any]) -> bool:
     if before == now:
         return True
     key = next(name for name in now if before.get(name) != now[name])
-    raise ValueError(
-        f"{folder.path}: expected the run that this folder holds, got another one: {_difference(key, before, now)}. "
-        "Give the same command, --restart to start from scratch, or another -o."
+    raise InputError(
+        folder.path,
+        "the run that this folder holds",
+        f"another one: {_difference(key, before, now)}",
+        "Give the same command, --restart to start from scratch, or another -o.",
     )
 
 

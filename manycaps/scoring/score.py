@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from manycaps.command_options import Columns, Option, SplitName, check_options
+from manycaps.kit.base import InputTypeError
 from manycaps.tables import Cell, Table, write_table
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
@@ -55,7 +56,7 @@ class ScoreOptions:
         for name in ("metrics", "inputs", "references"):
             value = getattr(self, name)
             if isinstance(value, str):
-                raise TypeError(f"{name}: expected a list of names, got the text {value!r}. Write [{value!r}].")
+                raise InputTypeError(name, "a list of names", f"the text {value!r}", f"Write [{value!r}].")
 
     def options_of_metrics(self) -> dict[str, dict[str, Any]]:
         """Return the options that are given to each metric.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load
-from manycaps.kit.base import Floats
+from manycaps.kit.base import Floats, InputError
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, compare_rows, text_counts
 from manycaps.kit.embeddings import without_warning_of_unread
 from manycaps.scoring.corpus_values import (
@@ -95,44 +95,57 @@ class Scorer:
     def check_reducible(self) -> None:
         """Raise a ValueError if a value of the corpus cannot be computed in parts."""
         if self.record.not_scored:
-            raise ValueError(f"-m {self.name}: {self.record.not_scored}")
+            raise InputError.read(f"-m {self.name}: {self.record.not_scored}")
         if self.record.scored_with_table and self.options["document_frequency"] is None:
-            raise ValueError(
-                f"--option {self.name}.document_frequency: expected a table, got none; n-grams are weighted by the "
-                "references of all rows. Make it with `manycaps count-document-frequency`, and give --option "
-                f"{self.name}.document_frequency=FILE."
+            raise InputError(
+                f"--option {self.name}.document_frequency",
+                "a table",
+                "none; n-grams are weighted by the references of all rows",
+                "Make it with `manycaps count-document-frequency`, and give "
+                f"--option {self.name}.document_frequency=FILE.",
             )
         given = [name for name in MODEL_OPTIONS if self.record.reduction == WORD_COUNTS and self.options[name]]
         if given:
-            raise ValueError(
-                f"--option {given[0]}: expected counts of words and captions, got a model that reads all captions "
-                "together. Leave it out, or run `manycaps diversity` for it."
+            raise InputError(
+                f"--option {given[0]}",
+                "counts of words and captions",
+                "a model that reads all captions together",
+                "Leave it out, or run `manycaps diversity` for it.",
             )
         if self.options.get("preset"):
-            raise ValueError(
-                f"--option preset={self.options['preset']}: expected values of rows, got a published value of all "
-                "vectors together, which cannot be computed in parts. Leave it out, give --option pooled=true, "
-                "or give all rows to the module in Python."
+            raise InputError(
+                f"--option preset={self.options['preset']}",
+                "values of rows",
+                "a published value of all vectors together, which cannot be computed in parts",
+                "Leave it out, give --option pooled=true, or give all rows to the module in Python.",
             )
         if self.is_parity and self.options["p_value"] not in ("chi-squared", "none"):
-            raise ValueError(
-                f"--option p_value={self.options['p_value']}: expected the closed form of the test, which adds over "
-                "parts, got random splits. Leave it out, or give all rows to the module in Python."
+            raise InputError(
+                f"--option p_value={self.options['p_value']}",
+                "the closed form of the test, which adds over parts",
+                "random splits",
+                "Leave it out, or give all rows to the module in Python.",
             )
         if self.options.get("clusters") is not None:
-            raise ValueError(
-                "--option clusters: expected none, got labels. Leave it out: `manycaps compare --clusters` takes the "
-                "clusters from the ids of the rows."
+            raise InputError(
+                "--option clusters",
+                "none",
+                "labels",
+                "Leave it out: `manycaps compare --clusters` takes the clusters from the ids of the rows.",
             )
         if self.options.get("retrieval"):
-            raise ValueError(
-                "--option retrieval=true: expected values of rows, got ranks among all images, which cannot "
-                "be computed in parts. Leave it out, or give all rows to the module in Python."
+            raise InputError(
+                "--option retrieval=true",
+                "values of rows",
+                "ranks among all images, which cannot be computed in parts",
+                "Leave it out, or give all rows to the module in Python.",
             )
         if self.options.get("idf") is True:
-            raise ValueError(
-                "--option idf=true: expected a table of token frequencies, got weights to be counted in all rows. Make "
-                "a table with `manycaps count-token-frequency`, and give --option idf=FILE."
+            raise InputError(
+                "--option idf=true",
+                "a table of token frequencies",
+                "weights to be counted in all rows",
+                "Make a table with `manycaps count-token-frequency`, and give --option idf=FILE.",
             )
 
     def prepare(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.caption_tables.rows import repeated_id
+from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import row_keys
 from manycaps.kit.ngram_scores import warn_of_no_weight
 from manycaps.scoring.run_folder import RunFolder, read_saved
@@ -150,9 +151,11 @@ def merge_documents(folder: RunFolder, n_parts: int) -> None:
         counts.update(saved["counts"])
         n_documents += saved["n_documents"]
     if n_documents < 2:
-        raise ValueError(
-            f"references: expected at least 2 rows to count document frequencies in, got {n_documents}. Add rows, or "
-            "give --option document_frequency=FILE, made with `manycaps count-document-frequency`."
+        raise InputError(
+            "references",
+            "at least 2 rows to count document frequencies in",
+            n_documents,
+            "Add rows, or give --option document_frequency=FILE, made with `manycaps count-document-frequency`.",
         )
     warn_of_no_weight(n_documents if counts and min(counts.values()) == n_documents else 0)
     table = {"n_documents": n_documents, "document_frequency": dict(sorted(counts.items()))}

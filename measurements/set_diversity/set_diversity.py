@@ -5,7 +5,19 @@ import zlib
 
 import evaluate
 
-from .base import DETAILS, About, Effect, Option, by_value, one_of, or_none, signature, value_table, whole_number
+from .base import (
+    DETAILS,
+    About,
+    Effect,
+    InputError,
+    Option,
+    by_value,
+    one_of,
+    or_none,
+    signature,
+    value_table,
+    whole_number,
+)
 from .diversity_sets import (
     MOST_CAPTIONS,
     REFERENCES,
@@ -84,7 +96,7 @@ _EXAMPLES = """
 def check_k(options):
     """Raise if a number of texts is given, and nothing that says which of them are equivalent."""
     if options["k"] is not None and options["equivalent"] is None:
-        raise ValueError("k: expected equivalent beside it, got none. Say which texts say the same, or leave k out.")
+        raise InputError("k", "equivalent beside it", "none", "Say which texts say the same, or leave k out.")
 
 
 class SetDiversity(EncodingModule, evaluate.Measurement):

@@ -8,6 +8,7 @@ from .base import (
     WHATS_CITATION,
     About,
     Effect,
+    InputError,
     Option,
     by_value,
     check_flag,
@@ -217,16 +218,18 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
 
     def _result_of_vectors(self, data_embeddings, given):
         if len(self):
-            raise ValueError(
-                "data_embeddings: expected all rows in this call, got rows added before. Give data to compute as well."
+            raise InputError(
+                "data_embeddings", "all rows in this call", "rows added before", "Give data to compute as well."
             )
         captions = given.pop("data", None)
         self.check_unused(given, ENCODER_DEFAULTS, "beside ready embeddings")
         options = self.call_options(given)
         if set(options["metrics"]).isdisjoint(EMBEDDING_METRICS):
-            raise ValueError(
-                f"data_embeddings: expected one of {', '.join(EMBEDDING_METRICS)} among the metrics, got "
-                f"{', '.join(options['metrics'])}. Name one, or leave the embeddings out."
+            raise InputError(
+                "data_embeddings",
+                f"one of {', '.join(EMBEDDING_METRICS)} among the metrics",
+                ", ".join(options["metrics"]),
+                "Name one, or leave the embeddings out.",
             )
         rows = self.checked_columns(options, data=captions)["data"]
         return self._result(rows, as_row_vectors(data_embeddings, rows), options)

@@ -8,6 +8,7 @@ from .base import (
     INTERVALS,
     About,
     CollectionModule,
+    InputError,
     Option,
     by_value,
     checked_beside_rows,
@@ -127,9 +128,11 @@ class Chair(CollectionModule, evaluate.Metric):
         """Return the result, and what the values of a larger corpus are made of."""
         n_rows = len(predictions)
         if options["objects"] is None and not all(references):
-            raise ValueError(
-                "references: expected human captions in each row, or objects=, got neither. Give one of them: they say "
-                "what is in the image."
+            raise InputError(
+                "references",
+                "human captions in each row, or objects=",
+                "neither",
+                "Give one of them: they say what is in the image.",
             )
         if options["clusters"] is not None:
             check_clusters(options["clusters"], n_rows)

@@ -8,6 +8,7 @@ from .base import (
     PAC_CITATION,
     About,
     CollectionModule,
+    InputError,
     Option,
     by_value,
     one_of,
@@ -176,9 +177,11 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         """Return the options of a call; rows that were added before have their frames already."""
         options, added = super().call_options(given), self.load_options["frames"]
         if len(self) and options["frames"] != added:
-            raise ValueError(
-                f"frames: expected {added!r}, with which the rows added before were encoded, got "
-                f"{options['frames']!r}. Give frames= to evaluate.load, or all rows to compute."
+            raise InputError(
+                "frames",
+                f"{added!r}, with which the rows added before were encoded",
+                f"{options['frames']!r}",
+                "Give frames= to evaluate.load, or all rows to compute.",
             )
         return options
 

@@ -5,7 +5,19 @@ import warnings
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, About, Effect, Option, by_value, check_choice, check_flag, one_of, value_table, whole_number
+from .base import (
+    CAPTIONS,
+    About,
+    Effect,
+    InputError,
+    Option,
+    by_value,
+    check_choice,
+    check_flag,
+    one_of,
+    value_table,
+    whole_number,
+)
 from .caption_sets import (
     CAPTION_COLUMNS,
     DISTRIBUTION_EFFECTS,
@@ -263,9 +275,8 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
     def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no cosine."""
         if self.compares_texts(options):
-            raise ValueError(
-                f"{columns[0]}: expected captions for a distance of texts, got vectors. Leave distance out for their "
-                "cosines."
+            raise InputError(
+                columns[0], "captions for a distance of texts", "vectors", "Leave distance out for their cosines."
             )
         check_nonzero(embedded, columns)
 

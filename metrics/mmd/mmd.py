@@ -7,6 +7,7 @@ from .base import (
     CAPTIONS,
     About,
     Effect,
+    InputError,
     Option,
     by_value,
     check_flag,
@@ -100,7 +101,7 @@ def check_bandwidths(sigma):
     """Raise unless `sigma` is a bandwidth, or a list of at least one."""
     sigmas = bandwidths_of(sigma)
     if not sigmas:
-        raise ValueError("sigma: expected at least one bandwidth, got an empty list. Give 'median', or numbers.")
+        raise InputError("sigma", "at least one bandwidth", "an empty list", "Give 'median', or numbers.")
     for one in sigmas:
         check_bandwidth(one)
 
@@ -116,10 +117,11 @@ def check_one_bandwidth(options):
     has_one = options["kernel"] == "rbf" and len(bandwidths_of(options["sigma"])) == 1
     for name, wanted in (("pooled", options["pooled"]), ("estimator", options["estimator"] == "authors")):
         if wanted and not has_one:
-            raise ValueError(
-                f"{name}: expected kernel='rbf' with one bandwidth for {name}={options[name]!r}, got "
-                f"{options['kernel']!r} with sigma={shown_value(options['sigma'])}. Leave {name} out, or take that "
-                "kernel."
+            raise InputError(
+                name,
+                f"kernel='rbf' with one bandwidth for {name}={options[name]!r}",
+                f"{options['kernel']!r} with sigma={shown_value(options['sigma'])}",
+                f"Leave {name} out, or take that kernel.",
             )
 
 
@@ -319,14 +321,14 @@ def check_ready_kernels(matrices, options):
     """Raise unless ready kernels are symmetric, and nothing is asked of them that needs features."""
     for name in ("pooled", "preset"):
         if options[name]:
-            raise ValueError(
-                f"{name}: expected features for {name}={options[name]!r}, got ready kernels. Leave {name} out."
-            )
+            raise InputError(name, f"features for {name}={options[name]!r}", "ready kernels", f"Leave {name} out.")
     if options["estimator"] == "authors":
-        raise ValueError("estimator: expected 'unbiased' or 'biased' for ready kernels, got 'authors'. Choose one.")
+        raise InputError("estimator", "'unbiased' or 'biased' for ready kernels", "'authors'", "Choose one.")
     for i, matrix in enumerate(matrices):
         if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
-            raise ValueError(
-                f"kernels[{i}]: expected a symmetric array, got one in which k(a, b) is not k(b, a). Give kernel "
-                "values, or their mean with the transposed array."
+            raise InputError(
+                f"kernels[{i}]",
+                "a symmetric array",
+                "one in which k(a, b) is not k(b, a)",
+                "Give kernel values, or their mean with the transposed array.",
             )

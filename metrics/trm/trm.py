@@ -3,7 +3,19 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, by_value, one_of, shown_value, value_table
+from .base import (
+    CAPTIONS,
+    CHAN_CITATION,
+    About,
+    Effect,
+    InputError,
+    InputTypeError,
+    Option,
+    by_value,
+    one_of,
+    shown_value,
+    value_table,
+)
 from .caption_sets import DISTRIBUTION_EFFECTS, SET_OPTIONS, caption_rows, set_values
 from .clip_scores import CLIP_SET_OPTIONS, SETS_OF_IMAGES, ClipSetModule, check_clip_windows
 from .embeddings import LONG_TEXT_VALUES, check_long_texts
@@ -67,14 +79,18 @@ def check_distance(distance):
         if distance.startswith(EVALUATE_PREFIX):
             check_evaluate_name(distance)
         elif distance not in DISTANCE_NAMES:
-            raise ValueError(
-                f"distance: expected one of {', '.join(map(repr, DISTANCE_NAMES))}, or 'evaluate:NAME:KEY', got "
-                f"{shown_value(distance)}. Check the spelling, or give a function of two lists of texts."
+            raise InputError(
+                "distance",
+                f"one of {', '.join(map(repr, DISTANCE_NAMES))}, or 'evaluate:NAME:KEY'",
+                shown_value(distance),
+                "Check the spelling, or give a function of two lists of texts.",
             )
     elif not callable(distance):
-        raise TypeError(
-            f"distance: expected a name, or a function of two lists of texts, got {type(distance).__name__}. Leave it "
-            "out for 'cosine'."
+        raise InputTypeError(
+            "distance",
+            "a name, or a function of two lists of texts",
+            type(distance).__name__,
+            "Leave it out for 'cosine'.",
         )
 
 
@@ -147,9 +163,11 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
     def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no such distance."""
         if self.compares_texts(options):
-            raise ValueError(
-                f"{columns[0]}: expected captions for a distance of texts, got vectors. Give captions, or one of "
-                f"{', '.join(map(repr, DISTANCE_NAMES))} as distance."
+            raise InputError(
+                columns[0],
+                "captions for a distance of texts",
+                "vectors",
+                f"Give captions, or one of {', '.join(map(repr, DISTANCE_NAMES))} as distance.",
             )
         if options["distance"] == "cosine":
             check_nonzero(embedded, columns)
@@ -159,8 +177,8 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
         if not self.compares_texts(options):
             super().check_encoded(options, what)
         elif what == "images":
-            raise ValueError(
-                "distance: expected a name of scipy's for images, got a distance of texts. Give for example 'cosine'."
+            raise InputError(
+                "distance", "a name of scipy's for images", "a distance of texts", "Give for example 'cosine'."
             )
 
     def compute(self, /, *, distances=None, n_candidates=None, **given):

@@ -222,5 +222,5 @@ def test_a_process_without_the_package(programs):
     is_scored, message = programs("-c", WITHOUT_THE_PACKAGE).stdout.splitlines()
     assert is_scored == "True"
     assert message.startswith(
-        "METEOR 1.5 needs its data, and pycocoevalcap is not installed. Run `pip install pycocoeval"
+        "METEOR 1.5: expected its data, got none: pycocoevalcap is not installed. Run `pip install pycocoeval"
     )

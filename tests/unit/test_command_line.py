@@ -19,7 +19,7 @@ import manycaps
 from manycaps import catalog, command_line, machine_checks
 from manycaps.command_line import COMMANDS, EXTRAS, main
 from manycaps.installed_modules import NO_LINKS, module_folders
-from manycaps.kit.base import shown_path
+from manycaps.kit.base import InputError, InputImportError, InputLookupError, shown_path
 from manycaps.kit.clip_checkpoints import VARIANTS
 from tests.tools import ROOT, run_without_packages
 
@@ -164,7 +164,7 @@ def test_the_list_for_people_names_everything(capsys):
     assert printed.count("variant: pac-vit-b-32, ") == 5
 
 
-NO_DATA = "METEOR 1.5 needs its data, and none is here. Run `pip install pycocoevalcap`, which has them."
+NO_DATA = InputImportError("METEOR 1.5", "its data", "none", "Run `pip install pycocoevalcap`, which has them.")
 AS_TEXT = (
     "a.py: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch links on "
     "(`git config core.symlinks true`) and check the files out again."
@@ -176,13 +176,15 @@ INTERNAL = r"doctor: Internal error: {} \(.*\)\. Please report it with --traceba
     ("error", "status", "line"),
     [
         # What a user can mend.
-        (ValueError("captions[0]: expected a, got b."), 1, r"captions\[0\]: expected a, got b\."),
-        (ValueError("--rows: expected 1 or more, got 0."), 2, r"--rows: expected 1 or more, got 0\."),
-        (LookupError("METEOR needs WordNet 3.0."), 1, r"METEOR needs WordNet 3\.0\."),
+        (InputError("captions[0]", "a", "b"), 1, r"captions\[0\]: expected a, got b\."),
+        (InputError("--rows", "1 or more", "0"), 2, r"--rows: expected 1 or more, got 0\."),
+        (InputLookupError("METEOR", "WordNet 3.0", "none"), 1, r"METEOR: expected WordNet 3\.0, got none\."),
         (KeyboardInterrupt(), 130, r"manycaps doctor: stopped by ctrl-C\."),
         # An error that knows its remedy gets no other.
-        (ImportError(NO_DATA), 1, re.escape(NO_DATA)),
-        (ImportError(NO_LINKS.format(path="a.py")), 1, re.escape(AS_TEXT)),
+        (NO_DATA, 1, re.escape(str(NO_DATA))),
+        (InputImportError("a.py", *NO_LINKS), 1, re.escape(AS_TEXT)),
+        # Of a function or a module that a user gave.
+        (ValueError("a: expected b, got c."), 1, r"doctor: a: expected b, got c\.\. Run it with --traceback to see .*"),
         # A mistake of the program.
         (TypeError("f() takes none"), 1, INTERNAL.format("TypeError")),
         (RuntimeError("a\nb"), 1, INTERNAL.format("RuntimeError")),
@@ -406,7 +408,7 @@ def test_the_doctor_finds_clip_weights(monkeypatch, tmp_path):
 def test_the_doctor_tries_addresses(monkeypatch, capsys):
     def answer(name):
         if name == "b":
-            raise ValueError("checkpoint: expected weights, got HTTP status 403 (Forbidden). Give a copy.")
+            raise InputError("checkpoint", "weights", "HTTP status 403 (Forbidden)", "Give a copy.")
 
     def refuse(url, timeout):
         raise ConnectionError(f"no {url}")

@@ -45,8 +45,8 @@ def test_a_script_that_hides_a_package_is_named_and_not_run_twice(package, tmp_p
         done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.stdout == ("run\n" if program == script else "")
         assert done.stderr.strip().splitlines()[-1] == (
-            f"ImportError: {package}: expected the package of Hugging Face, got {shown_path(script)}, which hides it. "
-            "Rename that file, or start Python in another folder."
+            f"manycaps.kit.base.InputImportError: {package}: expected the package of Hugging Face, "
+            f"got {shown_path(script)}, which hides it. Rename that file, or start Python in another folder."
         )
 
 

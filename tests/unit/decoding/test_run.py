@@ -149,7 +149,9 @@ class StandIn:
         rng = np.random.default_rng([seed, round(100 * setting.temperature)])
         for item in items:
             texts = ["\u2028".join(rng.choice(WORDS[6:], 3)) + "\x85b\u2029c\x1d" for _ in range(n)]
-            yield [(item.id, RowError("no") if (item.id, setting.name) == ("7.png", "t0.5") else texts)]
+            yield [
+                (item.id, RowError("row", "texts", "none") if (item.id, setting.name) == ("7.png", "t0.5") else texts)
+            ]
 
 
 @pytest.mark.parametrize("budget", [[], ["--budget", "54"]])

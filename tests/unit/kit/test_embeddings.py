@@ -193,7 +193,7 @@ NO_FOLDER = "encoder: expected a folder with a sentence-transformers model, got"
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "~/model", "checkpoints/minilm"])
 def test_a_path_that_does_not_exist(name, no_hub):
-    refused(FileNotFoundError, f"{NO_FOLDER} '{name}': no such folder or file", encoder=name)
+    refused(OSError, f"{NO_FOLDER} '{name}': no such folder or file", encoder=name)
     assert no_hub == []
 
 
@@ -390,7 +390,7 @@ def test_modules_embed_by_word_vectors(tmp_path, name):
 
 def test_refuses_a_missing_file_and_windows():
     module = manycaps.load("trm_bert", encoder="vectors:/no/such/file.txt")
-    with pytest.raises(FileNotFoundError, match="expected a file of word vectors, got '/no/such/file.txt'"):
+    with pytest.raises(OSError, match="expected a file of word vectors, got '/no/such/file.txt'"):
         module.compute(predictions=[["a", "b"]], references=[["a", "b"]])
     with pytest.raises(ValueError, match="beside word vectors as encoder, got 'window'"):
         manycaps.load("trm_bert", encoder="vectors:a.txt", long_texts="window")

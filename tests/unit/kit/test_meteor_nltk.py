@@ -51,8 +51,8 @@ def test_a_process_opens_the_corpus_once_and_misses_it_where_it_is_gone(monkeypa
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(nltk, "download", lambda *args, **keywords: False)
     message = (
-        "METEOR needs WordNet 3.0, got no such corpus from NLTK. Either (1).*NLTK_DATA.*python -m nltk.downloader "
-        "wordnet.*manycaps install-wordnet"
+        "METEOR: expected WordNet 3.0 in NLTK's data, got no such corpus. Either (1).*NLTK_DATA.*python -m "
+        "nltk.downloader wordnet.*manycaps install-wordnet"
     )
     for look_up in (meteor_nltk.wordnet_lexicon, WordNetLexicon):
         assert_refused(LookupError, message, look_up)
@@ -70,7 +70,7 @@ def test_very_long_words_are_their_own_stem(lexicon):
 
 def test_another_release_is_refused(monkeypatch):
     monkeypatch.setattr(meteor_nltk, "WORDNET_VERSION", "2.1")
-    assert_refused(LookupError, "METEOR needs WordNet 2.1, got 3.0 in ", WordNetLexicon)
+    assert_refused(LookupError, "METEOR: expected WordNet 2.1, got 3.0 in ", WordNetLexicon)
 
 
 @pytest.fixture
@@ -98,8 +98,8 @@ def test_corpus_is_built_whole(debian_files, tmp_path):
 
 def test_a_missing_file_is_named_and_nothing_is_left(debian_files, tmp_path):
     (debian_files / "index.sense").unlink()
-    message = ".*index.sense missing. Run `apt-get install wordnet-base wordnet-sense"
-    assert_refused(FileNotFoundError, message, wordnet_corpus.build_corpus, debian_files, tmp_path / "nltk_data")
+    message = ".*one without index.sense. Run `apt-get install wordnet-base wordnet-sense"
+    assert_refused(OSError, message, wordnet_corpus.build_corpus, debian_files, tmp_path / "nltk_data")
     assert not (tmp_path / "nltk_data").exists()
 
 
