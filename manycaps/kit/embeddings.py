@@ -947,7 +947,7 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
         _check_tensors(model, folder)
     except Exception as error:  # safetensors, transformers and tokenizers each have errors of their own
         if isinstance(error, InputError):
-            raise
+            raise InputOSError(error.where, error.expected, error.got, error.fix) from error
         raise InputOSError(
             "encoder",
             f"a readable sentence-transformers model in {folder}",
