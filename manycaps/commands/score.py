@@ -53,10 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, do it, and print the summary."""
-    if arguments.engine == "local" and arguments.processes != 1 and not arguments.dry_run:
-        from manycaps.scoring.local_processes import start_early
-
-        start_early(arguments.inputs, arguments.metrics.split(","), arguments.processes)
     from manycaps.scoring.run import describe_run
     from manycaps.scoring.run_settings import metric_options
 

@@ -1,7 +1,4 @@
-"""Processes of this machine that begin with their packages loaded: a server imports them once, and forks.
-
-Light: it is imported before anything else, so that the server starts first.
-"""
+"""Processes of this machine that begin with their packages loaded: a server imports them once, and forks."""
 
 import concurrent.futures
 import contextlib
@@ -17,7 +14,6 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any
 
-from manycaps.catalog import MODULES
 from manycaps.installed_modules import progress_bars
 from manycaps.kit.base import InputOSError
 
@@ -29,9 +25,6 @@ PACKAGES = "manycaps.scoring.worker_packages"
 
 # Variables that say how many threads of arithmetic a process may have.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-# Bytes of input from which on there are parts for several processes: a smaller one is done when they have started.
-ENOUGH_BYTES = 1 << 23
 
 
 def process_context(n_processes: int) -> BaseContext:
@@ -59,21 +52,6 @@ def threads_for(n_processes: int) -> Iterator[None]:
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
-
-
-def start_early(inputs: Sequence[str], modules: Sequence[str], n_processes: int | None) -> bool:
-    """Start the server if processes will be wanted, as far as that is known before anything is read.
-
-    `n_processes` is None for one per core. Returns whether the server was started.
-    """
-    n_processes = n_processes or len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else 1
-    # Modules with a network are run by one process where nothing else is asked.
-    has_model = any(name not in MODULES or MODULES[name].network for name in modules)
-    n_bytes = sum(os.path.getsize(source) for source in inputs if os.path.isfile(source))
-    if n_processes < 2 or has_model or n_bytes < ENOUGH_BYTES:
-        return False
-    process_context(n_processes)
-    return True
 
 
 @contextlib.contextmanager

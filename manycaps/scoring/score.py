@@ -1,6 +1,6 @@
 """Scores of caption files of any size: options, the call and its result.
 
-Light: the packages are imported when `score` is called, behind the processes that a command has started by then.
+Light: the packages are imported when `score` is called.
 """
 
 import dataclasses
