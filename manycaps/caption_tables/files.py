@@ -12,7 +12,15 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 from tqdm import tqdm
 
-from manycaps.kit.base import InputError, InputImportError, read_json, reason_of, shown_path, shown_value
+from manycaps.kit.base import (
+    InputError,
+    InputImportError,
+    errors_of_others,
+    read_json,
+    reason_of,
+    shown_path,
+    shown_value,
+)
 
 # Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
 KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
@@ -206,12 +214,8 @@ def found_medium(folder: str, given: str | None, name: str, role: str, row: int)
             f"Name a column of files with --columns {role}=NAME.",
         )
     address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
-    try:
+    with errors_of_others(f"{role}[{row}]", f"a file at {address}", "Check the address.", "none"):
         return bytes(fsspec.open(address, "rb").open().read())
-    except Exception as error:  # each file system has errors of its own
-        raise InputError(
-            f"{role}[{row}]", f"a file at {address}", f"none ({type(error).__name__}: {error})", "Check the address."
-        ) from None
 
 
 def _choices(text: str) -> Sequence[str]:

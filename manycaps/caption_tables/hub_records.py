@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from manycaps.caption_tables.files import Record, TableFile, table_kind
-from manycaps.kit.base import InputError, reason_of
+from manycaps.kit.base import errors_of_others
 
 # Kind of a source on the Hub.
 HUB = "Hub data set"
@@ -31,18 +31,10 @@ def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
 
 def hub_records(file: TableFile, columns: Collection[str] | None = None) -> Iterator[Record]:
     """Read the records of a data set on the Hub, images undecoded; raise a ValueError if it cannot be loaded."""
-    try:
+    fix = "Check the file, the spelling, and --split and --config."
+    with errors_of_others(file.path, "a file, a saved data set or a name on the Hub", fix):
         for row, values in enumerate(_rows(file, columns)):
             yield Record(row, values)
-    except Exception as error:  # fsspec, pyarrow, datasets and huggingface_hub each raise their own
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            file.path,
-            "a file, a saved data set or a name on the Hub",
-            f"{type(error).__name__} ({reason_of(error)})",
-            "Check the file, the spelling, and --split and --config.",
-        ) from error
 
 
 def _rows(file: TableFile, columns: Collection[str] | None) -> Any:

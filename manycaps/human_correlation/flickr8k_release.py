@@ -3,11 +3,10 @@
 import collections
 import gzip
 import pathlib
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from manycaps.kit.base import InputError, is_regular_file, reason_of
+from manycaps.kit.base import InputError, errors_of_others, is_regular_file
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
 # id, then three ratings; or the share of "yes", and the numbers of "yes" and "no"; separated by tabs).
@@ -17,6 +16,8 @@ CROWD_NAME = "CrowdFlowerAnnotations.txt"
 
 # Folder into which the release's archive of images unpacks, as it is spelt there.
 IMAGES_NAME = "Flicker8k_Dataset"
+
+ADVICE = "Take the file as it was released."
 
 # Each expert gave one of these; 4 is best.
 RATINGS = ("1", "2", "3", "4")
@@ -87,19 +88,10 @@ def _fields(path: pathlib.Path, n_fields: int) -> Iterator[tuple[str, list[str]]
     if not is_regular_file(path):
         raise InputError(path, "a file of the release", "none of that name", "Put it there.")
     open_text = gzip.open if path.suffix == ".gz" else open
-    try:
-        with open_text(path, "rt", encoding="utf-8") as lines:
-            for i, line in enumerate(lines, start=1):
-                fields = line.rstrip("\n").split("\t")
-                if len(fields) != n_fields:
-                    raise InputError(
-                        f"{path}, line {i}",
-                        f"{n_fields} fields with tabs between them",
-                        len(fields),
-                        "Take the file as it was released.",
-                    )
-                yield f"{path}, line {i}", fields
-    except (UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
-        raise InputError(
-            path, "lines of UTF-8", f"{type(error).__name__} ({reason_of(error)})", "Take the file as it was released."
-        ) from error
+    with errors_of_others(str(path), "lines of UTF-8", ADVICE), open_text(path, "rt", encoding="utf-8") as lines:
+        for i, line in enumerate(lines, start=1):
+            fields = line.rstrip("\n").split("\t")
+            if len(fields) != n_fields:
+                expected = f"{n_fields} fields with tabs between them"
+                raise InputError(f"{path}, line {i}", expected, len(fields), ADVICE)
+            yield f"{path}, line {i}", fields

@@ -33,7 +33,7 @@ from manycaps.human_correlation.protocol_figures import (
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
 from manycaps.installed_modules import advice_for, load, module_folders
-from manycaps.kit.base import InputError, no_such_path, reason_of, shown_value
+from manycaps.kit.base import InputError, errors_of_others, no_such_path, reason_of, shown_value
 from manycaps.tables import align_columns
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
@@ -243,17 +243,9 @@ def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
 
 def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> Any:
     """Load a module of this collection, or any other one that evaluate finds."""
-    try:
+    expected, fix = "the name or the path of an evaluate module", "Check --config and --options, too."
+    with errors_of_others("--metric", expected, f"{advice_for(name)} {fix}", shown_value(name), (ImportError,)):
         return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
-    except Exception as error:  # whatever a module of somebody else raises
-        if isinstance(error, ImportError | InputError):
-            raise
-        raise InputError(
-            "--metric",
-            "the name or the path of an evaluate module",
-            f"{shown_value(name)} ({type(error).__name__}: {reason_of(error)})",
-            f"{advice_for(name)} Check --config and --options, too.",
-        ) from error
 
 
 class Correlation(NamedTuple):

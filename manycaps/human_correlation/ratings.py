@@ -23,7 +23,7 @@ from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
-from manycaps.kit.base import InputError, no_such_path, read_json, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, errors_of_others, no_such_path, read_json, shown_path, shown_value
 
 if TYPE_CHECKING:
     from manycaps.tables import Table
@@ -143,12 +143,8 @@ def read_ratings(path: pathlib.Path, scales: Sequence[str] | None = None) -> Rat
     """Read a table of ratings, one or several of a system or of a caption: CSV, JSON Lines or Parquet."""
     if not path.is_file():
         raise InputError("--ratings", "a file", *no_such_path(str(path)))
-    try:
+    with errors_of_others("--ratings", "a table", ""):
         records = list(table_records(path))
-    except Exception as error:  # pandas, pyarrow and gzip each raise their own
-        if isinstance(error, InputError):
-            raise
-        raise InputError("--ratings", "a table", f"{type(error).__name__} ({reason_of(error)})") from error
     names = list(dict.fromkeys(str(name) for record in records for name in record))
     system, row = (next((n for n in known if n in names), None) for known in (SYSTEM_COLUMNS, ROW_COLUMNS))
     chosen = list(scales) if scales else [name for name in names if name not in (system, row)]
@@ -222,15 +218,8 @@ def system_numbers(options: RatingOptions) -> tuple[list[str], dict[str, SystemN
                 "Give it to `manycaps compare`.",
             )
         path = pathlib.Path(reports[0]) / REPORT
-        try:
+        with errors_of_others(shown_path(path), "a report of `manycaps compare`", "Run it again."):
             return numbers_of(read_json(path, "systems", "Run `manycaps compare` again."))
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise InputError(
-                shown_path(path),
-                "a report of `manycaps compare`",
-                f"{type(error).__name__} ({reason_of(error)})",
-                "Run it again.",
-            ) from error
     from manycaps.comparison import CompareOptions, compare
 
     shared = {field.name for field in dataclasses.fields(CompareOptions)} - {"baseline"}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base import InputError, read_json, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, errors_of_others, read_json, shown_path, shown_value
 
 # Folder beside a benchmark's files, and the endings under which a video is looked for.
 VIDEOS_NAME = "videos"
@@ -54,15 +54,8 @@ def video_value(path: str, part: tuple[float, float] | None = None) -> Any:
     """
     if not path.endswith(".npy"):
         return path
-    try:
+    with errors_of_others(shown_path(path), "an array of frame features", "Save it with numpy.save."):
         features = np.load(path, allow_pickle=False)
-    except Exception as error:  # numpy raises many kinds
-        raise InputError(
-            shown_path(path),
-            "an array of frame features",
-            f"{type(error).__name__} ({reason_of(error)})",
-            "Save it with numpy.save.",
-        ) from error
     if features.ndim != 2 or not features.size or not np.issubdtype(features.dtype, np.floating):
         raise InputError(
             shown_path(path),
@@ -124,13 +117,9 @@ def _array(folder: pathlib.Path, name: str) -> np.ndarray:
     if not path.is_file():
         got = f"{name}.pkl, which can run code" if (folder / f"{name}.pkl").is_file() else "no such file"
         raise InputError(shown_path(path), "an array without objects", got, HOW_TO_CONVERT)
-    try:
+    with errors_of_others(shown_path(path), "an array without objects", HOW_TO_CONVERT):
         array: np.ndarray = np.load(path, allow_pickle=False)
         array.tolist()  # invalid characters show when they become text
-    except Exception as error:  # numpy raises many kinds
-        raise InputError(
-            shown_path(path), "an array without objects", f"{type(error).__name__} ({reason_of(error)})", HOW_TO_CONVERT
-        ) from error
     return array
 
 
@@ -146,12 +135,8 @@ def activitynet_foil_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     rows = []
     for video in right:
         where = f"{shown_path(folder)}, video {shown_value(video)}"
-        try:
+        with errors_of_others(where, "a right and a foil paragraph, times and references", ADVICE):
             rows.append(_row(folder, video, right[video], foil[video], first[video], second[video]))
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
-            raise InputError(
-                where, "a right and a foil paragraph, times and references", f"{type(error).__name__} ({error})", ADVICE
-            ) from error
         if len(rows[-1]["better"]) != len(rows[-1]["worse"]):
             raise InputError(
                 where,

@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import contextlib
 import difflib
 import functools
 import hashlib
@@ -19,7 +20,7 @@ import textwrap
 import threading
 import unicodedata
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
@@ -169,6 +170,28 @@ class InputOSError(InputError, OSError):
     """A file, folder, network or process that cannot be used."""
 
     __str__ = InputError.__str__
+
+
+@contextlib.contextmanager
+def errors_of_others(
+    where: object, expected: str, fix: str, got: str = "", besides: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """Turn what other libraries raise in a `with` statement into an `InputError`; `besides` stay as they are.
+
+    >>> try:
+    ...     with errors_of_others("--data", "a column id", "Name it."):
+    ...         {}["id"]
+    ... except InputError as error:
+    ...     print(error)
+    --data: expected a column id, got KeyError ('id'). Name it.
+    """
+    try:
+        yield
+    except Exception as error:  # each library has kinds of its own
+        if isinstance(error, (InputError, *besides)):
+            raise
+        kind, reason = type(error).__name__, reason_of(error)
+        raise InputError(where, expected, f"{got} ({kind}: {reason})" if got else f"{kind} ({reason})", fix) from error
 
 
 class InputImportError(InputError, ModuleNotFoundError):

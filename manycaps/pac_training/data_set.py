@@ -10,7 +10,7 @@ import datasets
 import numpy as np
 
 from manycaps.caption_tables import table_records
-from manycaps.kit.base import InputError, reason_of, shown_value
+from manycaps.kit.base import InputError, errors_of_others, shown_value
 from manycaps.kit.clip_encoder import ordered_results, with_prompt
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
@@ -72,7 +72,9 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
     (`imagefolder`); or one parquet, JSON or CSV file.
     """
     path = pathlib.Path(source).expanduser()
-    try:
+    expected, got = f"a data set with a split {split!r}", f"{shown_value(source)}, which cannot be loaded"
+    fix = "Give a Hub name, a folder, or a parquet file, and check the name of the split."
+    with errors_of_others("data", expected, fix, got):
         if (path / "dataset_dict.json").is_file():
             return datasets.load_from_disk(str(path))[split]
         if (path / "state.json").is_file():
@@ -83,13 +85,6 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
                 _check_objects(path)
             return datasets.load_dataset(kind, data_files={"train": str(path)}, split=split)
         return datasets.load_dataset(str(path) if path.exists() else source, configuration, split=split)
-    except Exception as error:  # datasets, huggingface_hub, pyarrow and fsspec each raise their own
-        raise InputError(
-            "data",
-            f"a data set with a split {split!r}",
-            f"{shown_value(source)}, which cannot be loaded ({type(error).__name__}: {reason_of(error)})",
-            "Give a Hub name, a folder, or a parquet file, and check the name of the split.",
-        ) from error
 
 
 def _check_objects(path: pathlib.Path) -> None:

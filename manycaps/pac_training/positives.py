@@ -19,7 +19,7 @@ import torch
 from tqdm import tqdm
 
 from manycaps.command_options import check_options
-from manycaps.kit.base import InputError, check_loaded_tensors, read_json, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, check_loaded_tensors, errors_of_others, read_json, shown_path, shown_value
 from manycaps.kit.embeddings import HUB_TIMEOUT
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
@@ -108,31 +108,25 @@ def _is_only_cached(option: str, name: str, file: str) -> bool:
     """Whether a model comes from the cache: the Hub is asked once, where a loader asks six times for every file."""
     if pathlib.Path(name).is_dir():
         return False
-    try:
-        huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(name, file), timeout=HUB_TIMEOUT)
-    except Exception as error:  # the Hub's errors are of many kinds, those of httpx are no OSErrors
-        with contextlib.suppress(ValueError):  # no name of a model
-            if isinstance(huggingface_hub.try_to_load_from_cache(name, file), str):
-                return True
-        raise _no_model(option, name, error) from error
+    with _model_errors(option, name):
+        try:
+            huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(name, file), timeout=HUB_TIMEOUT)
+        except Exception:  # the Hub's errors are of many kinds, those of httpx are no OSErrors
+            with contextlib.suppress(ValueError):  # no name of a model
+                if isinstance(huggingface_hub.try_to_load_from_cache(name, file), str):
+                    return True
+            raise
     return False
 
 
 def _loaded(option: str, name: str, load: Callable[..., Any], **keywords: Any) -> Any:
-    """Call a loader; turn its many kinds of errors into one."""
-    try:
+    with _model_errors(option, name):
         return load(name, **keywords)
-    except Exception as error:  # transformers, diffusers, huggingface_hub and safetensors each raise their own
-        raise _no_model(option, name, error) from error
 
 
-def _no_model(option: str, name: str, error: Exception) -> ValueError:
-    return InputError(
-        option,
-        "a model of the Hub or a folder of one",
-        f"{shown_value(name)}, which cannot be loaded ({type(error).__name__}: {reason_of(error)})",
-        "Check the name and the network.",
-    )
+def _model_errors(option: str, name: str) -> contextlib.AbstractContextManager[None]:
+    got = f"{shown_value(name)}, which cannot be loaded"
+    return errors_of_others(option, "a model of the Hub or a folder of one", "Check the name and the network.", got)
 
 
 def load_work(options: PositivesOptions, bar: Any) -> Work:

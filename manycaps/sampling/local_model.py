@@ -15,6 +15,7 @@ import transformers
 from manycaps.kit.base import (
     InputError,
     check_loaded_tensors,
+    errors_of_others,
     file_sha256,
     read_json,
     reason_of,
@@ -53,17 +54,10 @@ class LocalModel:
     def __init__(self, options: SampleOptions):
         self.options = options
         self._device = as_device(options.device)
-        try:
+        fix = "Check the name, --revision and the network; models with code of their own are not loaded."
+        got = f"{shown_value(options.model)}, which cannot be loaded"
+        with errors_of_others("model", "a folder of a model, or its name on the Hub", fix, got):
             self._load()
-        except Exception as error:  # transformers, huggingface_hub and safetensors each raise their own
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                "model",
-                "a folder of a model, or its name on the Hub",
-                f"{shown_value(options.model)}, which cannot be loaded ({type(error).__name__}: {reason_of(error)})",
-                "Check the name, --revision and the network; models with code of their own are not loaded.",
-            ) from error
 
     def _load(self) -> None:
         """Load the model, and what makes tensors of images and texts."""
@@ -252,21 +246,17 @@ class LocalModel:
 
     def _generated(self, inputs: dict[str, torch.Tensor], options: dict[str, Any]) -> torch.Tensor:
         """Call `generate`; turn what a model with odd settings raises into one kind of error."""
+        where, fix = f"model {shown_path(self.options.model)}", "Check the folder's files."
+        expected, besides = "one that writes texts with its own generation_config.json", (torch.cuda.OutOfMemoryError,)
         try:
-            tokens: torch.Tensor = self.model.generate(**inputs, **options)
+            with errors_of_others(where, expected, fix, besides=besides):
+                tokens: torch.Tensor = self.model.generate(**inputs, **options)
         except torch.cuda.OutOfMemoryError as error:
             raise InputError(
                 "--batch-size",
                 "rows for which the device has memory",
                 f"{self.options.batch_size} at a time",
                 "Give fewer, or a smaller -n.",
-            ) from error
-        except Exception as error:
-            raise InputError(
-                f"model {shown_path(self.options.model)}",
-                "one that writes texts with its own generation_config.json",
-                f"{type(error).__name__} ({reason_of(error)})",
-                "Check the folder's files.",
             ) from error
         return tokens
 
