@@ -65,11 +65,11 @@ def add_options(parser: argparse.ArgumentParser, options: type, *, without: Coll
     """Declare the fields of a dataclass; `GROUPS` of the class has headings by the first field below each."""
     groups: Mapping[str, str] = getattr(options, "GROUPS", {})
     target: Any = parser
-    for field, kinds, option in _declared(options):
+    for field, kinds, option in declared(options):
         if field.name in groups:
             target = parser.add_argument_group(groups[field.name])
         if field.name not in without:
-            names, how = _names(field.name, option), _how(field, kinds, option)
+            names, how = names_of(field.name, option), _how(field, kinds, option)
             target.add_argument(*names, **how, **({} if option.flag == "" else {"dest": field.name}))
 
 
@@ -82,8 +82,8 @@ def options_of(given: argparse.Namespace | Mapping[str, Any], options: type[T], 
 
 def check_options(options: Any) -> None:
     """Raise unless every option has one of its values; messages name it as the command line does: --batch-size."""
-    for field, kinds, option in _declared(type(options)):
-        value, name = getattr(options, field.name), _names(field.name, option)[-1]
+    for field, kinds, option in declared(type(options)):
+        value, name = getattr(options, field.name), names_of(field.name, option)[-1]
         if value is None and field.default is None:
             continue
         if option.choices is not None:
@@ -96,7 +96,7 @@ def check_options(options: Any) -> None:
                 raise InputError(name, f"{option.least:g} or more{most}", value, "See --help.")
 
 
-def _declared(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[Any], Option]]:
+def declared(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[Any], Option]]:
     """Yield the fields that are options, and the types that a value may have."""
     for field in dataclasses.fields(options):
         for option in getattr(field.type, "__metadata__", ()):
@@ -105,7 +105,7 @@ def _declared(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[Any]
             yield field, [one for one in kinds if one is not type(None)], option
 
 
-def _names(field: str, option: Option) -> list[str]:
+def names_of(field: str, option: Option) -> list[str]:
     """Spellings of an option, the long one last."""
     if option.flag == "":
         return [field]

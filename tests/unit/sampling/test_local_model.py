@@ -495,8 +495,6 @@ def test_messages_of_settings(given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"n": 0}, "-n: expected a whole number of at least 1, got 0."),
-        ({"dtype": "int8"}, "--dtype: expected one of 'float32', 'bfloat16', 'float16', got 'int8'."),
         ({"shard": (0, 4)}, "--shard: expected i/n with i from 1 to n, got 0/4. The first is 1/n."),
         ({"setting": Setting(num_beams=3)}, "--num-beams: expected at least 10 for as many samples, got 3."),
     ],

@@ -1,0 +1,62 @@
+"""Options of commands: what the parser makes of a command line is what Python gets, and both refuse the same."""
+
+import argparse
+import dataclasses
+import importlib
+
+import pytest
+
+from manycaps.command_options import add_options, check_options, declared, names_of, options_of
+from tests.refusals import assert_refused
+
+# Classes of options, with what they cannot do without.
+NEEDED = {
+    "comparison.compare_options.CompareOptions": ["a.jsonl"],
+    "core_set.core_set_options.CoreSetOptions": ["a.jsonl", "--test", "b.jsonl"],
+    "decoding.decoding_options.DecodingOptions": ["-r", "b.jsonl"],
+    "diversity.diversity_options.DiversityOptions": ["a.jsonl"],
+    "human_correlation.correlation_options.CorrelationOptions": [],
+    "pac_training.recipe.PositivesOptions": ["data", "output"],
+    "pac_training.recipe.TrainOptions": ["data", "output"],
+    "plan_options.PlanOptions": ["a.jsonl"],
+    "rows.rows_options.RowsOptions": ["a.jsonl"],
+    "sampling.decoding_setting.Setting": [],
+    "sampling.sample_options.SampleOptions": ["--model", "m", "-o", "out.jsonl"],
+    "scoring.score.ScoreOptions": ["-i", "a.jsonl", "-o", "scores"],
+    "split_options.SplitOptions": ["a.jsonl", "--by", "length"],
+}
+
+# What the command line does not say in such a class.
+GIVEN = {
+    "DecodingOptions": {"files": ["a.jsonl", "b.jsonl"]},
+    "CorrelationOptions": {"benchmark": "foil", "metric": "rouge", "references": None},
+    "SampleOptions": {"sources": ["photos"]},
+    "ScoreOptions": {"metrics": ["trm_meteor"]},
+}
+
+
+@pytest.fixture(params=NEEDED)
+def made(request):
+    """A class of options, and what a short command line makes of it."""
+    module, _, name = request.param.rpartition(".")
+    options = getattr(importlib.import_module(f"manycaps.{module}"), name)
+    parser = argparse.ArgumentParser()
+    add_options(parser, options, without=GIVEN.get(name, ()))
+    return options_of(parser.parse_args(NEEDED[request.param]), options, **GIVEN.get(name, {}))
+
+
+def test_a_command_line_gives_the_defaults_of_python(made):
+    for field in dataclasses.fields(made):
+        if field.default is not dataclasses.MISSING and field.name not in GIVEN.get(type(made).__name__, ()):
+            assert getattr(made, field.name) == field.default
+
+
+def test_values_out_of_range_are_refused_by_their_names(made):
+    for field, kinds, option in declared(type(made)):
+        bad = [] if option.least is None else [option.least - 1]
+        bad += [] if option.most is None else [option.most + 1]
+        bad += ["no such"] if option.choices is not None and str in kinds else []
+        for value in bad:
+            message = f"{names_of(field.name, option)[-1]}: expected "
+            changes = {field.name: value}
+            assert_refused(ValueError, message, lambda given=changes: check_options(dataclasses.replace(made, **given)))
