@@ -255,8 +255,6 @@ def reduction_of(reduction: str, module: Any, options: Mapping[str, Any]) -> Red
         return STATISTIC_SUMS[reduction](options)
     if reduction == WORD_COUNTS:
         return CodedData(options)
-    if reduction == CHAIR_SUMS:
-        return NamedObjects(options)
     if reduction == PARITY:
         return GatheredWording(options)
     if is_pooled(options):
@@ -281,11 +279,16 @@ def gathers(reduction: str, options: Mapping[str, Any]) -> bool:
 
 
 class StatisticSums:
-    """Sums of the statistics of candidates, by the name of what they give."""
+    """Sums of the statistics of candidates, by the name of what they give; and lists of those of all rows."""
 
-    def __init__(self, sums_of: Callable[[Any], Arrays], values_of: Callable[[Arrays], dict[str, Any]]) -> None:
-        """Take how the statistics of some rows are added up, and what their sums give."""
-        self._sums_of, self._values_of = sums_of, values_of
+    def __init__(
+        self,
+        sums_of: Callable[[Any], Arrays],
+        values_of: Callable[[Arrays], dict[str, Any]],
+        lists: Collection[str] = (),
+    ) -> None:
+        """Take how the statistics of some rows are added up, what their sums give, and the names of lists."""
+        self._sums_of, self._values_of, self._lists = sums_of, values_of, lists
         self._sums: dict[str, np.ndarray] = {}
 
     def add(self, part: Any) -> None:
@@ -298,7 +301,10 @@ class StatisticSums:
 
     def merge(self, arrays: Arrays) -> None:
         """Add the sums of another part."""
-        self._sums |= {name: self._sums.get(name, 0) + total for name, total in arrays.items()}
+        for name, more in arrays.items():
+            known = self._sums.get(name)
+            both = more if known is None else np.concatenate([known, more]) if name in self._lists else known + more
+            self._sums[name] = both
 
     def values(self) -> dict[str, Any]:
         """Return the scores of the corpus."""
@@ -336,36 +342,17 @@ def _coco_sums(options: Mapping[str, Any]) -> StatisticSums:
     return StatisticSums(lambda part: part, lambda sums: corpus_numbers(sums, LANGUAGES[options["language"]]))
 
 
-STATISTIC_SUMS = {METEOR_SUMS: _meteor_sums, BLEU_SUMS: _bleu_sums, COCO_SUMS: _coco_sums}
-
-
-class NamedObjects:
+def _object_sums(options: Mapping[str, Any]) -> StatisticSums:
     """Counts of named objects, and the shares of every row, for chair."""
+    from manycaps.kit.object_words import ObjectSums, object_values
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self._options = options
-        self._parts: list[Arrays] = []
+    def values(sums: Arrays) -> dict[str, Any]:
+        return dict(object_values(ObjectSums(**sums), options["confidence_level"]))
 
-    def add(self, part: Any) -> None:
-        """Take in the sums of some rows."""
-        self._parts.append(part._asdict())
+    return StatisticSums(lambda part: part._asdict(), values, lists=["shares"])
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the sums of the counts, and the shares of all rows."""
-        if not self._parts:
-            return {}
-        counts, shares = ([part[name] for part in self._parts] for name in ("counts", "shares"))
-        return {"counts": np.sum(counts, axis=0), "shares": np.concatenate(shares)}
 
-    def merge(self, arrays: Arrays) -> None:
-        """Take in the arrays of another part."""
-        self._parts += [arrays] if arrays else []
-
-    def values(self) -> dict[str, Any]:
-        """Return what the module says of all rows together."""
-        from manycaps.kit.object_words import ObjectSums, object_values
-
-        return dict(object_values(ObjectSums(**self.arrays()), self._options["confidence_level"]))
+STATISTIC_SUMS = {CHAIR_SUMS: _object_sums, METEOR_SUMS: _meteor_sums, BLEU_SUMS: _bleu_sums, COCO_SUMS: _coco_sums}
 
 
 class PooledMoments:
