@@ -6,6 +6,8 @@ OLDEST := .venv-oldest
 # for downloads and browsers.
 test test-oldest: WORKERS ?= 2
 test-slow test-all: WORKERS ?= 3
+# Python compiles tests once, not in each run, whatever the shell says.
+test test-slow test-all test-oldest: export PYTHONDONTWRITEBYTECODE :=
 # Whether the quickstart also shows the image and video metrics, which need torch: yes or no.
 IMAGES ?= yes
 BIN := $(VENV)/bin
@@ -43,14 +45,15 @@ test: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
-# Whole files at once: slow tests share a cluster, a browser or a training with the others of their file.
+# Whole files at once: slow tests share a cluster, a browser or a training with the others of their file. In the order of
+# the folders: xdist would begin with files of many tests, and end with the few that take minutes.
 test-slow: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow
 
 test-all: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-oldest: $(OLDEST)/test.installed
 	$(OLDEST)/bin/manycaps install-wordnet

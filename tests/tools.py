@@ -1,10 +1,9 @@
-"""The tools of scripts/ found on disk: every file that a person runs with a command line."""
+"""The repository and the programs of scripts/, and a Python without packages."""
 
 import atexit
 import functools
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -15,18 +14,6 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "scripts").rglob("*.py"))}
-
-TOOLS = [
-    path for path, text in SOURCES.items() if "__main__" in text and re.search(r"ArgumentParser|parser\(__doc__", text)
-]
-
-# Programs to copy, which depend on nothing of this folder.
-EXAMPLES = [path for path in TOOLS if path.parent.name == "examples"]
-
-
-def name_of(path):
-    """Return a tool as Python's option -m names it."""
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 @functools.cache

@@ -43,7 +43,7 @@ SMALL: Mapping[str, str] = {
     "rewards": """--likelihood-steps 4 --train-scenes 20 --scenes 12 --seeds 1 --steps 2 --collapse-steps 1 --every 1
         --rewards CIDEr-D 'energy, n-grams + PAC-S'""",
     "inference": "--simulations 20",
-    "human_parity_power": "--simulations 10 --drawn 140 --distances meteor MiniLM",
+    "human_parity_power": "--simulations 4 --drawn 140 --distances MiniLM",
     "human_parity_truth": "--simulations 5 --scenes 12 --drawn 120 --distances meteor",
     "human_parity_experts": "--distances meteor",
     "human_ratings": "--measures meteor metrics",

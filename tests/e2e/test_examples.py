@@ -32,22 +32,6 @@ def trm_meteor():
 
 
 EXAMPLES = ROOT / "scripts" / "examples"
-PROGRAMS = sorted(EXAMPLES.glob("*.py"))
-
-
-# Their captions and pictures are those of the made world, which is no part of the package.
-OF_THE_MADE_WORLD = {"grpo_captions", "scst_captioner"}
-
-
-def test_programs_name_nothing_of_the_repository():
-    for path in PROGRAMS:
-        if path.stem in OF_THE_MADE_WORLD:
-            continue
-        program = path.read_text(encoding="utf-8").split('"""', 2)[2]
-        assert "scripts" not in program, path.name
-        assert "__file__" not in program, path.name
-
-
 # One column of a data set.
 
 

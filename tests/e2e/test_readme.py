@@ -39,10 +39,6 @@ def first_screen(tmp_path, monkeypatch):
     return run
 
 
-def test_who_comes_for_evaluate_finds_it_on_the_first_screen():
-    assert "evaluate.load(" in "".join(README.read_text(encoding="utf-8").splitlines()[:40])
-
-
 @pytest.mark.slow
 def test_the_python_prints_what_the_readme_shows(first_screen):
     names, printed = first_screen()

@@ -1,17 +1,14 @@
-"""Every study runs on its bundled captions, goes on to the same table, and has its section and its picture."""
+"""Every study runs on its bundled captions, goes on to the same table, and draws its picture."""
 
 import importlib
-import re
 import shlex
 
 import pytest
 
 from scripts.studies.study_frame import read_lines, write_lines
-from scripts.studies.study_list import BUNDLED, SENTENCES, SMALL, STUDIES
-from tests.tools import ROOT, SOURCES, TOOLS
+from scripts.studies.study_list import SMALL, STUDIES
 
-PAGE = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
-SECTIONS = dict(re.findall(r"^## `(\w+)`.*?\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+pytestmark = pytest.mark.slow
 
 # Columns that a clock writes.
 TIMED = {"efficiency": ("rows_per_second", "rows_per_second_low", "rows_per_second_high")}
@@ -39,21 +36,6 @@ def without_times(study, text):
     return [[row[i] for i in kept] for row in rows]
 
 
-def test_every_program_backs_a_sentence():
-    programs = {path.stem for path in TOOLS if path.parent.name == "studies"}
-    assert programs - {"renew_studies"} == {*SENTENCES}
-
-
-def test_all_studies_are_in_the_list():
-    found = [
-        path.stem
-        for path, text in SOURCES.items()
-        if re.search(r"^parser = (study|decoding)_parser\(", text, re.MULTILINE)
-    ]
-    assert sorted(found) == sorted(STUDIES) == sorted(SMALL)
-    assert all(next(iter(runs)) == BUNDLED for runs in STUDIES.values())
-
-
 def stopped_early(study, path):
     """Leave out the last cell: what is drawn or embedded for it must not depend on the cells before it."""
     from scripts.studies.decoding_study import KEY as key_of_decoding
@@ -67,7 +49,6 @@ def stopped_early(study, path):
     write_lines(path, list(lines[0]), rest)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_study_that_is_stopped_goes_on_to_the_same_tables(study, tmp_path):
     whole = run(study, tmp_path)
@@ -79,11 +60,3 @@ def test_a_study_that_is_stopped_goes_on_to_the_same_tables(study, tmp_path):
     if study == "embeddings":
         embeddings = {line["embedding"] for line in read_lines(tmp_path / "embeddings.csv")}
         assert embeddings == {"MiniLM", "CLIP text", "bag of words", "few"}
-
-
-@pytest.mark.parametrize("study", STUDIES)
-def test_a_study_has_its_section_with_pictures_that_are_there(study):
-    pictures = re.findall(r"!\[([^\]]+)\]\((studies/[^)]+\.png)\)", SECTIONS[study])
-    assert pictures
-    assert [path for _, path in pictures if not (ROOT / "docs" / path).is_file()] == []
-    assert f"python -m scripts.studies.{study}" in SECTIONS[study]

@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 import manycaps
-from scripts.repository import push_to_hub, sync_kit
+from scripts.repository import push_to_hub
 from tests.large_packages import evaluate
-from tests.modules.conftest import FOLDERS, ROOT, printed_names
+from tests.modules.conftest import FOLDERS, ROOT
 from tests.modules.sample_inputs import CAPTION_ROWS, QUICK_OPTIONS, SAMPLE_INPUTS, TOLERANCES, load_options
 
 FENCED_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -132,22 +132,6 @@ def test_cards_run_in_the_smaller_install_where_they_ask_for_no_more():
     line = [sys.executable, "-c", RUN_CARDS, *cards]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, "Failed example" in done.stdout) == (0, False), done.stdout[-3000:] + done.stderr[-3000:]
-
-
-LOADED_NAME = re.compile(r"""evaluate\.load\(\s*["']([^"']*)["']""")
-
-
-def test_examples_load_the_folder_and_the_card_says_what_to_install_and_the_name_on_the_hub(folder):
-    path, hub_name = printed_names(folder)
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    assert set(LOADED_NAME.findall(card)) == {path}
-    how_to_use = card.split("\n## How to Use\n")[1].split("```")[0]
-    assert f"`pip install -r {path}/requirements.txt`" in how_to_use
-    assert f'`"{hub_name}"`' in how_to_use
-    assert (ROOT / path / "requirements.txt").is_file()
-    assert all(mark in card for mark in (*sync_kit.INPUT_MARKS, *sync_kit.VALUE_MARKS))
-    script = (folder / f"{folder.name}.py").read_text(encoding="utf-8")
-    assert set(LOADED_NAME.findall(script)) == {path}
 
 
 @functools.cache

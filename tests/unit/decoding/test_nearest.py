@@ -160,16 +160,16 @@ def test_settings_that_are_equal_cannot_be_distinguished():
 @pytest.mark.slow
 def test_the_p_value_of_the_other_half_is_right():
     # Eight settings that are all people's: whichever is chosen, 5 % of the tests on other rows are below 0.05.
-    rng, single, both = np.random.default_rng(21), [], []
-    for trial in range(200):
+    rng, n_trials, single, both = np.random.default_rng(21), 100, [], []
+    for trial in range(n_trials):
         rows = speakers(rng, (1.0,) * 8)
         halves = [chosen_and_tested(rows, half, None, trial) for half in halves_of(60, None, trial)]
         single += [half.result["human_parity_p_value"] for half in halves]
         same = [halves[0], halves[1]._replace(setting=halves[0].setting)]
         both.append(NearestSetting({}, {}, same).p_value)
-    low, high = scipy.stats.binom.interval(0.99, 400, 0.05)
+    low, high = scipy.stats.binom.interval(0.99, 2 * n_trials, 0.05)
     assert low <= n_below(single) <= high
-    assert n_below(both) <= scipy.stats.binom.interval(0.99, 200, 0.05)[1]
+    assert n_below(both) <= scipy.stats.binom.interval(0.99, n_trials, 0.05)[1]
 
 
 class PointSamples:
@@ -197,13 +197,13 @@ class PointJudge:
 @pytest.mark.slow
 def test_within_a_budget_the_p_value_is_right_and_the_nearest_is_seldom_dropped():
     # Four settings, all people's: two rounds of 24 rows each, and 66 rows that test.
-    rng, p_values, n_dropped = np.random.default_rng(24), [], 0
-    for seed in range(200):
+    rng, n_trials, p_values, n_dropped = np.random.default_rng(24), 100, [], 0
+    for seed in range(n_trials):
         samples = PointSamples(rng, (1.0,) * 4, 200)
         nearest, _ = within_budget(samples, 266, PointJudge(samples, seed))
         p_values.append(nearest.p_value)
         n_dropped += len(nearest.p_values) < 4
-    low, high = scipy.stats.binom.interval(0.99, 200, 0.05)
+    low, high = scipy.stats.binom.interval(0.99, n_trials, 0.05)
     assert low <= n_below(p_values) <= high
     assert n_dropped <= high
 

@@ -1,4 +1,4 @@
-"""What documents say of files and commands: that they exist; and that SECURITY.md's files hold the limits it names."""
+"""What documents say of files and commands: that they exist."""
 
 import argparse
 import functools
@@ -11,21 +11,6 @@ from manycaps.command_line import COMMANDS
 from manycaps.installed_modules import module_folders
 from tests.documents import PAGES, code_of
 from tests.tools import ROOT, SOURCES
-
-SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-
-
-def test_limits_are_where_the_table_says():
-    table = SECURITY.split("## Limits")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| .* \| (.*`[A-Z_]+`.*) \| (.*manycaps/.*\.py.*) \|$", table, re.MULTILINE)
-    assert len(rows) > 12
-    missing = []
-    for names, paths in rows:
-        sources = "".join((ROOT / path).read_text(encoding="utf-8") for path in re.findall(r"`([^`]+)`", paths))
-        constants = re.findall(r"`([A-Z_]+)`", names)
-        missing += [name for name in constants if not re.search(rf"^(?:\w+, )*{name}\b.* = ", sources, re.MULTILINE)]
-    assert missing == []
-
 
 # Documents of today, and what programs say of themselves: commands, tools and examples.
 DOCUMENTS = [
