@@ -61,7 +61,7 @@ def plan(options: PlanOptions) -> PlannedTest:
     given: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in MODULES[NAME].columns}
     captions = module.checked_columns(module.load_options, **given)
     values = module.row_values(**captions)
-    module.long_text_counts(**captions, options=module.load_options)  # for its warning
+    values.n_unread()  # for its warning
     planned = parity_plan(
         covariances_of(values.columns).mean(axis=0), options.rows or len(rows), options.find, options.power
     )

@@ -138,7 +138,7 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
         has_own_bars = len(distinct) > MOST_AT_ONCE
         if not has_own_bars:  # in batches of captions of one length, whatever system they are of
             with progress_bars(shown=True):
-                module.embed(sorted(distinct), module.load_options)
+                module.encoder.embed(sorted(distinct), module.load_options, module.progress)
     with progress_bars(shown=has_own_bars):
         for name in tqdm(systems, desc="systems beside people", unit="system", delay=1, disable=has_own_bars):
             both = [row.captions[name] for row in rows], [row.references for row in rows]
@@ -149,7 +149,7 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
             phrases = telling_phrases(texts, module.load_options["clusters"])
             rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
             results[name] = {"signature": module._signature(module.load_options, values.settings)}
-            results[name] |= module.long_text_counts(**columns, options=module.load_options)
+            results[name] |= values.n_unread()
     references, options = [row.references or [] for row in rows], module.load_options
     distances_of = row_distances(module, references)
     wrong = wrong_captions(distances_of, references, options["clusters"], options["seed"])
@@ -185,14 +185,14 @@ def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistan
     Document frequencies are those of the `references`.
     """
     options = module.load_options
-    if module.compares_texts(options):
+    if options["distance"] != "bert":
         distances, _ = module.text_distances(references, options)
         return lambda rows: [symmetric(matrix[None])[0] for matrix in distances(rows)]
 
     def by_cosine(rows: Sequence[Sequence[str]]) -> list[np.ndarray]:
         captions = sorted({text for row in rows for text in row})
         place = {caption: i for i, caption in enumerate(captions)}
-        vectors = np.asarray(module.embed(captions, options), dtype=np.float64)
+        vectors = np.asarray(module.encoder.embed(captions, options, module.progress), dtype=np.float64)
         of_rows = (vectors[[place[text] for text in row]] for row in rows)
         return [distances_from_cosines(cosine_similarities(each[None]))[0] for each in of_rows]
 

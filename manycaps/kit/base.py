@@ -52,6 +52,9 @@ Progress = Callable[..., Iterable[Any]]
 # Raises unless the value of an option is legal; takes the option's name and the value.
 Check = Callable[[str, Any], None]
 
+# Raises unless rows can be used; takes the sizes of each row, and the names of the columns that these are of.
+RowCheck = Callable[[Sequence[tuple[int, ...]], tuple[str, ...]], None]
+
 
 # --------------------------------------------------------------------------------------------------------------------
 # Values, paths and errors in messages: short and on one line; and packages that are missing.
@@ -1053,7 +1056,7 @@ COLUMNS: dict[str, str] = {
 ENCODED_COLUMNS = frozenset({"images", "videos"})
 
 # Attributes of evaluate that a copy cannot hold and does not need: methods bound to the original, and locks on files.
-NOT_COPIED = frozenset({"compute", "add_batch", "add", "filelocks", "file_paths", "rendez_vous_lock"})
+NOT_COPIED = frozenset({"compute", "add_batch", "add", "filelocks", "file_paths", "rendez_vous_lock", "lock"})
 
 # What `add` calls one row of a column.
 ROW_NAMES = {"prediction": "predictions", "reference": "references", "image": "images", "video": "videos"}
@@ -1089,6 +1092,10 @@ class Option(NamedTuple):
     meaning: str
     # Whether only `evaluate.load` takes it.
     at_load: bool = False
+    # What it needs beside it to have an effect.
+    needs: Effect | None = None
+    # Takes all options of a call, each legal by itself, and raises unless the value fits the others.
+    fits: Callable[[Mapping[str, Any]], object] | None = None
 
     @property
     def shown_default(self) -> str:
@@ -1157,10 +1164,25 @@ def defaults_of(options: Mapping[str, Option]) -> dict[str, Any]:
     return {name: option.default for name, option in options.items()}
 
 
-def check_each(table: Mapping[str, Option], options: Mapping[str, Any]) -> None:
-    """Raise unless every option of a table has a legal value among `options`."""
+def check_options(table: Mapping[str, Option], options: Mapping[str, Any]) -> None:
+    """Raise unless every option of a table has a legal value among `options`, and all fit each other."""
     for name, option in table.items():
         option.check(name, options[name])
+    for fits in (option.fits for option in table.values() if option.fits):
+        fits(options)
+
+
+def needing(effect: Effect, options: Mapping[str, Option]) -> dict[str, Option]:
+    """Return options that have an effect only beside another one."""
+    return {name: option._replace(needs=effect) for name, option in options.items()}
+
+
+class Ready(NamedTuple):
+    """Columns that only `compute` takes, past evaluate's table and any model."""
+
+    meaning: str
+    # Takes the module, these columns and all else that is given, and returns the result.
+    compute: Callable[[Any, dict[str, Any], dict[str, Any]], dict[str, Any]]
 
 
 # Of every module: the columns of captions, and the option of its lists.
@@ -1184,24 +1206,32 @@ def listed(heading: str, entries: Iterable[tuple[str, str]]) -> str:
 class CollectionModule:
     """Base class of all modules of the collection; comes before evaluate's class in a module's bases.
 
-    evaluate takes the first class that it knows for the module, so this one is none of its own. A module gives `ABOUT`,
-    `OWN_COLUMNS`, `DEFAULTS`, `check_options`, and evaluate's `_compute`. `_compute` gets the columns, and the options
-    of the call as `options`: an argument, so that nothing of a refused call stays in force.
+    evaluate takes the first class that it knows for the module, so this one is none of its own. A module is tables, and
+    the method `result`, which gets the columns, and the options of the call as `options`: an argument, so that nothing
+    of a refused call stays in force.
     """
 
     # What evaluate shows of the module.
     ABOUT: ClassVar[About]
 
-    # What it reads, and what it means: columns, and ready arrays that only `compute` takes.
+    # What it reads, and what it means: columns, and ready ones by their names, joined by commas; the last is looked for
+    # first.
     COLUMNS: ClassVar[Mapping[str, str]]
-    READY: ClassVar[Mapping[str, str]] = {}
+    READY: ClassVar[Mapping[str, Ready]] = {}
 
-    # Those of its columns that only a configuration reads, with its name.
+    # Those of its columns that only a configuration reads, with its name; and those that may be left out.
     CONFIG_COLUMNS: ClassVar[Mapping[str, str]] = {}
+    OPTIONAL_COLUMNS: ClassVar[frozenset[str]] = frozenset()
 
-    # What it takes besides; from options to an error, where they do not fit each other; and what it returns.
+    # Takes sizes of rows and the names of their columns, and raises where rows of captions cannot be used.
+    ROW_CHECKS: ClassVar[Sequence[RowCheck]] = ()
+
+    # From a column of images or videos, of which features alone are kept, to the function that encodes it: it takes the
+    # module, the column, the options and the number of rows.
+    ENCODERS: ClassVar[Mapping[str, Callable[[Any, Any, Mapping[str, Any], int], list[Any]]]] = {}
+
+    # What it takes besides, and what it returns.
     OPTIONS: ClassVar[Mapping[str, Option]]
-    CHECKS: ClassVar[Sequence[Callable[[Mapping[str, Any]], None]]] = ()
     VALUES: ClassVar[Sequence[Value]]
 
     # Made from these tables: the columns of every configuration, and the description of arguments and results.
@@ -1211,26 +1241,23 @@ class CollectionModule:
     # Names of configurations besides "default".
     CONFIG_NAMES: ClassVar[tuple[str, ...]] = ()
 
-    # Every option with its default, and those that only `evaluate.load` takes; made from `OPTIONS`.
+    # Every option with its default, what some of them need to have an effect, and those that only `evaluate.load`
+    # takes; made from `OPTIONS`.
     DEFAULTS: ClassVar[Mapping[str, Any]]
-
-    # Options that have an effect only beside certain values of others.
-    EFFECTS: ClassVar[Mapping[str, Effect]] = {}
-
+    EFFECTS: ClassVar[Mapping[str, Effect]]
     LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
 
     # From the option `tokenizer` to whether it leaves a token of a caption; None where captions are not tokenized.
     token_finder: ClassVar[Callable[[Any], Callable[[str], bool]] | None] = None
 
-    # Attributes that are found again when they are needed, and have a default in the class: no copy holds them.
-    CACHED: ClassVar[frozenset[str]] = frozenset()
+    # Its parts, such as an encoder, by the names of attributes: the functions that make them of the loaded module.
+    PARTS: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
 
     if TYPE_CHECKING:  # of evaluate's class
         name: str
         config_name: str
         num_process: int
 
-        def _compute(self, *args: Any, **columns: Any) -> dict[str, Any]: ...
         def _feature_names(self) -> list[str]: ...
 
     def __init_subclass__(cls) -> None:
@@ -1238,6 +1265,7 @@ class CollectionModule:
             return
         cls.OWN_COLUMNS = tuple(name for name in cls.COLUMNS if name not in cls.CONFIG_COLUMNS)
         cls.DEFAULTS = defaults_of(cls.OPTIONS)
+        cls.EFFECTS = {name: option.needs for name, option in cls.OPTIONS.items() if option.needs}
         cls.LOAD_OPTIONS = frozenset(name for name, option in cls.OPTIONS.items() if option.at_load)
         cls.INPUTS = cls._inputs()
         if cls.__doc__:
@@ -1248,7 +1276,8 @@ class CollectionModule:
         """Return the description of arguments, results and examples in the form of a docstring."""
         at_call = [(name, option.sentence) for name, option in cls.OPTIONS.items() if not option.at_load]
         at_load = [(name, option.sentence) for name, option in cls.OPTIONS.items() if option.at_load]
-        arguments = listed("Args", [*cls.COLUMNS.items(), *cls.READY.items(), *at_call])
+        ready = [(names, ready.meaning) for names, ready in cls.READY.items()]
+        arguments = listed("Args", [*cls.COLUMNS.items(), *ready, *at_call])
         arguments += '    Every option can be given to `evaluate.load` as well; None means "as given there".\n'
         if at_load:
             arguments += listed("    At load time only", at_load)
@@ -1275,13 +1304,14 @@ class CollectionModule:
         # Held by the one call that adds or computes; others wait. The thread that holds it may call again.
         self.lock = threading.RLock()
         super().__init__(*args, **keywords)
+        for name, make in self.PARTS.items():
+            setattr(self, name, make(self))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle holds: options and added rows, without models and features."""
         if getattr(self, "writer", None) is not None:
             raise InputTypeError("module", "no rows in files of evaluate to make a copy", len(self), "Compute first.")
-        left = NOT_COPIED | self.CACHED | {"lock"}
-        return {name: value for name, value in vars(self).items() if name not in left}
+        return {name: value for name, value in vars(self).items() if name not in NOT_COPIED}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state, added=list(state["added"]), lock=threading.RLock())
@@ -1295,9 +1325,7 @@ class CollectionModule:
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise unless every option has a legal value, and all fit each other."""
-        check_each(self.OPTIONS, options)
-        for check in self.CHECKS:
-            check(options)
+        check_options(self.OPTIONS, options)
 
     def own_columns(self) -> tuple[str, ...]:
         """Return the names of the columns that the module reads in its configuration."""
@@ -1309,10 +1337,19 @@ class CollectionModule:
         return has_character if find is None else find(options["tokenizer"])
 
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
-        """Return columns of captions as lists of lists, or raise for the first bad row."""
-        checked = {name: as_caption_rows(rows, name) for name, rows in columns.items()}
+        """Return columns of captions as lists of lists, and encoded ones, or raise for the first bad row."""
+        left_out = {name for name in self.OPTIONAL_COLUMNS if columns.get(name) is None}
+        names = [name for name in columns if name not in self.ENCODERS and name not in left_out]
+        checked: dict[str, Any] = {name: as_caption_rows(columns[name], name) for name in names}
+        n_rows = len(checked[names[0]])
         if "predictions" in checked and "references" in checked:
             check_row_counts(len(checked["predictions"]), len(checked["references"]))
+        sizes = list(zip(*(map(len, rows) for rows in checked.values()), strict=True))
+        for check in self.ROW_CHECKS:
+            check(sizes, tuple(checked))
+        checked |= {name: [[] for _ in range(n_rows)] for name in left_out}
+        for name in self.ENCODERS.keys() & columns:
+            checked[name] = self.ENCODERS[name](self, columns[name], options, n_rows)
         return checked
 
     def add_batch(self, /, **columns: Any) -> None:
@@ -1335,6 +1372,10 @@ class CollectionModule:
     def compute(self, /, **given: Any) -> dict[str, Any] | None:
         """Check the options of this call, then compute; after an error the rows added before it are kept."""
         with self.lock:
+            for ready_names, ready in reversed(list(self.READY.items())):
+                arrays = {name: given.pop(name, None) for name in ready_names.split(", ")}
+                if any(values is not None for values in arrays.values()):
+                    return ready.compute(self, arrays, given)
             names = self._feature_names()
             columns = {name: given.pop(name) for name in names if name in given}
             options = self.call_options(given)
@@ -1356,6 +1397,21 @@ class CollectionModule:
             result = self._compute(**rows, options=options)
             self.added = []
             return result
+
+    def _compute(self, *, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
+        return self.result(**columns, options=options)
+
+    def result(self, *columns: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the result of checked columns."""
+        raise NotImplementedError
+
+    @property
+    def progress(self) -> Progress:
+        """Wraps the steps of some work in evaluate's progress bar."""
+        import evaluate
+
+        bar: Progress = evaluate.utils.logging.tqdm
+        return bar
 
     def _info(self) -> Any:
         """Return the module's description and the forms of its columns: first that in which they are stored."""
@@ -1620,7 +1676,7 @@ def checked_beside_rows(name: str, value: object) -> None:
 
 
 def checked_together(name: str, value: object) -> None:
-    """Raise nothing: such an option is checked with others, among a module's `CHECKS`."""
+    """Raise nothing: such an option is checked with others, by `fits` of one of them."""
 
 
 def check_device(name: str, device: object) -> None:

@@ -730,6 +730,13 @@ def combined_p_value(p_values: npt.ArrayLike) -> float:
 # Most draws and resamples: they give p-values down to 1e-7, and take 80 MB.
 MOST_RESAMPLES = 10_000_000
 
+# When options of the test and of intervals have an effect.
+IS_EXACT = Effect("p_value", "'exact'", lambda options: options["p_value"] == "exact")
+IS_TESTED = Effect("p_value", "'permutation'", lambda options: options["p_value"] != "none")
+IS_INFERRED = IS_TESTED._replace(
+    holds=lambda options: options["p_value"] != "none" or options["confidence_level"] is not None
+)
+
 # Options of the test and of the report; the same in every module of sets.
 SET_OPTIONS: dict[str, Option] = {
     "p_value": Option(
@@ -739,10 +746,13 @@ SET_OPTIONS: dict[str, Option] = {
         "random ones).",
     ),
     "max_partitions": Option(
-        1_000_000, whole_number(1), 'Largest number of splits of a row for `"exact"`; 10 + 10 captions have 184,756.'
+        1_000_000,
+        whole_number(1),
+        'Largest number of splits of a row for `"exact"`; 10 + 10 captions have 184,756.',
+        needs=IS_EXACT,
     ),
     "n_resamples": Option(
-        9_999, whole_number(1, MOST_RESAMPLES), "Random splits of a row, and draws of the corpus test."
+        9_999, whole_number(1, MOST_RESAMPLES), "Random splits of a row, and draws of the corpus test.", needs=IS_TESTED
     ),
     "confidence_level": Option(
         None,
@@ -754,24 +764,17 @@ SET_OPTIONS: dict[str, Option] = {
         checked_beside_rows,
         "One label per row, equal ones for rows that depend on each other, such as rows of one image; by default "
         "none do. With clusters, intervals and the p-value of the corpus are computed over the clusters.",
+        needs=IS_INFERRED,
     ),
     "seed": Option(
-        0, whole_number(0), "Whole number. The same seed gives the same answer, whatever the order of the rows."
+        0,
+        whole_number(0),
+        "Whole number. The same seed gives the same answer, whatever the order of the rows.",
+        needs=IS_TESTED,
     ),
 } | DETAILS
 
 DISTRIBUTION_DEFAULTS = defaults_of(SET_OPTIONS)
-
-# When those options have an effect; clusters also have one on intervals.
-IS_TESTED = Effect("p_value", "'permutation'", lambda options: options["p_value"] != "none")
-DISTRIBUTION_EFFECTS: Mapping[str, Effect] = {
-    "max_partitions": Effect("p_value", "'exact'", lambda options: options["p_value"] == "exact"),
-    "n_resamples": IS_TESTED,
-    "seed": IS_TESTED,
-    "clusters": IS_TESTED._replace(
-        holds=lambda options: options["p_value"] != "none" or options["confidence_level"] is not None
-    ),
-}
 
 # How intervals are made, for the signature.
 INTERVAL = "hall-t"
@@ -781,7 +784,7 @@ PAIRS_PER_BATCH = 57_600
 
 CAPTION_COLUMNS = ("predictions", "references")
 
-# From sizes of rows, names of their columns and options to an error, or nothing.
+# As a `RowCheck`, which also takes the options of the call.
 SizeCheck = Callable[[Sequence[tuple[int, int]], tuple[str, str], Mapping[str, Any]], None]
 
 
@@ -798,6 +801,9 @@ class ComparableRows(NamedTuple):
     batch_size: Callable[[int], int]
     # Settings of the texts for the signature.
     settings: Mapping[str, Any]
+    # `EmbeddingRows` where vectors are compared, and the counts of texts that their encoder does not read as a whole.
+    embedded: Any = None
+    n_unread: Callable[[], dict[str, int]] = dict
 
 
 class ComparedRows(NamedTuple):
@@ -824,59 +830,64 @@ class ExaminedRow(NamedTuple):
     pair_values: np.ndarray
 
 
-class DistributionModule(CollectionModule):
-    """The contract of modules that compare two sets of captions per row.
-
-    A module gives `rows_of`, `signature_parts` where it has options of its own, and `LEAST_TEXTS`, `SIZE_CHECKS`,
-    `check_rows` or `check_sizes` where it needs more than any other.
-    """
-
-    OWN_COLUMNS = CAPTION_COLUMNS
-    EFFECTS: ClassVar[Mapping[str, Effect]] = DISTRIBUTION_EFFECTS
-
-    # Least number of texts of a row, candidates and references together.
-    LEAST_TEXTS: ClassVar[int] = 2
-
-    # Raise where the statistic cannot be computed, or tested, of rows of such sizes with these options.
-    SIZE_CHECKS: ClassVar[tuple[SizeCheck, ...]] = ()
+class Sets(NamedTuple):
+    """What a module of sets says of its statistic."""
 
     # Key of the plain metric that is also reported.
-    PLAIN: ClassVar[str | None] = None
+    plain: str | None = None
+    # From options to the least and the largest value that a row can have: no interval goes beyond.
+    value_range: Callable[[Mapping[str, Any]], tuple[float, float]] = lambda _options: (-math.inf, math.inf)
+    # Raise where the statistic cannot be computed, or tested, of rows of such sizes with these options.
+    size_checks: Sequence[SizeCheck] = ()
+    # From options to what decides the numbers besides the texts, the test and the intervals, for the signature.
+    settings: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _options: {}
+    # From `EmbeddingRows`, options and a progress bar to values of all candidates against all references.
+    of_corpus: Callable[[Any, Mapping[str, Any], Any], dict[str, Any]] = lambda _rows, _options, _progress: {}
 
-    # Wraps the batches in a progress bar, as `tqdm` does.
-    progress: ClassVar[Callable[..., Iterable[Any]]]
 
-    name: str
+def check_three_texts(sizes: Sequence[tuple[int, ...]], columns: tuple[str, ...]) -> None:
+    """Raise unless every row has three texts in all."""
+    short = [i for i, size in enumerate(sizes) if sum(size) < 3]
+    if short:
+        i = short[0]
+        raise InputError(
+            f"{columns[0]}[{i}], {columns[1]}[{i}]",
+            "at least 3 captions in all",
+            f"{sizes[i][0]} candidate and {sizes[i][1]} reference ({len(short)} such rows in all)",
+            "Sample more candidates, or leave the row out.",
+        )
+
+
+class SetMetric(CollectionModule):
+    """The contract of modules that compare two sets of captions per row: check -> compare -> summarise.
+
+    A module gives `rows_of`, which tokenises or embeds, and says in `SETS` what there is to say of its statistic.
+    """
+
+    SETS: ClassVar[Sets] = Sets()
 
     def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
         """Return the rows of captions, ready to be compared."""
         raise NotImplementedError
 
-    def compare_one(self, predictions: Any, references: Any, options: Mapping[str, Any], row: int) -> Comparison:
-        """Return the comparison of one row of captions."""
-        return self.rows_of(predictions, references, options).compare([row])
+    def result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        """Check the sizes of all rows, compare them, and return the result."""
+        self.check_captions(predictions, references, options)
+        return self.summary(self.rows_of(predictions, references, options), options)
 
-    def value_range(self, options: Mapping[str, Any]) -> tuple[float, float]:
-        """Return the least and the largest value that a row can have: no interval goes beyond."""
-        return -math.inf, math.inf
-
-    def check_rows(self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str]) -> None:
-        """Raise if a row cannot be compared with any options: unless it has `LEAST_TEXTS` texts in all."""
-        short = [i for i, size in enumerate(sizes) if sum(size) < self.LEAST_TEXTS]
-        if short:
-            i = short[0]
-            raise InputError(
-                f"{columns[0]}[{i}], {columns[1]}[{i}]",
-                f"at least {self.LEAST_TEXTS} captions in all",
-                f"{sizes[i][0]} candidate and {sizes[i][1]} reference ({len(short)} such rows in all)",
-                "Sample more candidates, or leave the row out.",
-            )
+    def check_captions(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> None:
+        """Check the sizes of all rows, and warn where a test or an interval takes dependent ones for independent."""
+        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
+        if is_inferred and options["clusters"] is None:
+            warn_of_shared_captions((predictions, references))
 
     def check_sizes(
         self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
     ) -> None:
         """Raise, before any work, if the rows cannot be compared or tested with these options."""
-        self.check_rows(sizes, columns)
+        for check_rows in self.ROW_CHECKS:
+            check_rows(sizes, columns)
         if options["clusters"] is not None:
             check_clusters(options["clusters"], len(sizes))
         if options["confidence_level"] is not None and len(sizes) < 2:
@@ -886,21 +897,23 @@ class DistributionModule(CollectionModule):
         if options["p_value"] != "none":
             for size in dict.fromkeys(sizes):
                 splits_of(size, options)
-        for check in self.SIZE_CHECKS:
+        for check in self.SETS.size_checks:
             check(sizes, columns, options)
 
-    def check_captions(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> None:
-        """Check the sizes of all rows, and warn where a test or an interval takes dependent ones for independent."""
-        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
-        is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
-        if is_inferred and options["clusters"] is None:
-            warn_of_shared_captions((predictions, references))
+    def summary(self, rows: ComparableRows, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Compare all rows, and build the keys that all modules of sets share, and those of the corpus."""
+        compared = compare_rows(rows, options, self.progress)
+        columns = {self.name: compared.statistic}
+        if self.SETS.plain is not None and compared.plain is not None:
+            columns[self.SETS.plain] = compared.plain
+        result = distribution_result(columns, compared.tests, options, self.SETS.value_range(options))
+        if rows.embedded is not None:
+            result |= self.SETS.of_corpus(rows.embedded, options, self.progress) | rows.n_unread()
+        return result | ({"signature": self._signature(options, rows.settings)} if options["details"] else {})
 
-    def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
-        """Return both columns as lists of lists of captions, or raise for the first bad row."""
-        checked = super().checked_columns(options, **columns)
-        self.check_rows(text_counts(**checked), CAPTION_COLUMNS)
-        return checked
+    def _signature(self, options: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+        """Return the signature of the numbers; `settings` are those of the rows."""
+        return signature(self.name, **{**self.SETS.settings(options), **settings, **signature_settings(options)})
 
     def examine(self, *, predictions: Any, references: Any, row: int = 0, **given: Any) -> ExaminedRow:
         """Return the pair values of one row and its statistic under every split, for drawings and diagnosis."""
@@ -914,38 +927,12 @@ class DistributionModule(CollectionModule):
         if options["p_value"] == "none":
             raise InputError("p_value", "'exact' or 'permutation' to examine a row", "'none'", "Choose one of them.")
         self.check_sizes(sizes[row : row + 1], CAPTION_COLUMNS, {**options, "confidence_level": None, "clusters": None})
-        compared = self.compare_one(**columns, options=options, row=row)
+        if "document_frequency" not in options:  # which are counted in all rows
+            columns, sizes, row = {name: rows[row : row + 1] for name, rows in columns.items()}, sizes[row : row + 1], 0
+        compared = self.rows_of(**columns, options=options).compare([row])
         nulls = np.concatenate(list(compared.null_values(slice(1), splits_of(sizes[row], options))), axis=1)[0]
         unit = 1.0 if compared.units is None else compared.units[0]
         return ExaminedRow(float(compared.statistic[0]), nulls * unit, compared.pair_values[0])
-
-    def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Check the sizes of all rows, compare them, and return the result."""
-        self.check_captions(predictions, references, options)
-        return self.result_of(self.rows_of(predictions, references, options), options)
-
-    def _compute(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        return self.caption_result(predictions, references, options)
-
-    def result_of(
-        self, rows: ComparableRows, options: Mapping[str, Any], corpus_values: Callable[[], dict[str, Any]] = dict
-    ) -> dict[str, Any]:
-        """Compare all rows, and build the keys that all distribution modules share, and those of `corpus_values`."""
-        compared = compare_rows(rows, options, type(self).progress)
-        columns = {self.name: compared.statistic}
-        if self.PLAIN is not None and compared.plain is not None:
-            columns[self.PLAIN] = compared.plain
-        result = distribution_result(columns, compared.tests, options, self.value_range(options)) | corpus_values()
-        return result | ({"signature": self._signature(options, rows.settings)} if options["details"] else {})
-
-    def _signature(self, options: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-        """Return the signature of the numbers; `settings` are those of the rows."""
-        parts = {**self.signature_parts(options), **settings, **signature_settings(options)}
-        return signature(self.name, **parts)
-
-    def signature_parts(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what decides the numbers besides the texts, the test and the intervals."""
-        return {}
 
 
 def set_values(name: str, *others: str, pooled: bool = False) -> tuple[Value, ...]:

@@ -22,7 +22,6 @@ from .base import (
     Option,
     by_value,
     check_device,
-    check_each,
     check_flag,
     check_installed,
     check_no_table,
@@ -150,6 +149,7 @@ CLIP_LOAD_OPTIONS: dict[str, Option] = {
         "names the class or the folder, and the sha256 of the weights. SigLIP and models other than CLIP are "
         "refused.",
         at_load=True,
+        fits=check_model,
     ),
     "processor": Option(
         None,
@@ -192,12 +192,6 @@ LONG_CAPTION_VALUES = value_table("""
     n_truncated, n_windowed | | | captions and references of which words were not read; with `long_captions="window"`
         those read in several windows
 """)
-
-
-def check_clip_options(options: Mapping[str, Any]) -> None:
-    """Raise unless all options of a CLIP have legal values, and fit each other."""
-    check_each(CLIP_LOAD_OPTIONS | CLIP_CALL_OPTIONS, options)
-    check_model(options)
 
 
 def long_captions_name(options: Mapping[str, Any]) -> str | None:

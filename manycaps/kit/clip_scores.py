@@ -1,13 +1,14 @@
 """Scores of CLIP features: PAC-S, the modules that compute it, matching of tokens and frames, and sets."""
 
 import bisect
+import functools
 import itertools
 import math
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,8 @@ from .base import (
     InputTypeError,
     Ints,
     Option,
+    Progress,
+    Ready,
     as_caption_rows,
     as_finite,
     as_list,
@@ -39,6 +42,7 @@ from .base import (
     shown_value,
     signature,
 )
+from .caption_sets import ComparableRows
 from .clip_checkpoints import VARIANTS, variant_name
 from .clip_encoder import (
     CLIP_CALL_OPTIONS,
@@ -63,14 +67,17 @@ from .embeddings import (
     DEFAULT_ENCODER,
     ENCODER_OPTIONS,
     LONG_TEXTS,
+    SentenceEncoder,
     as_embedding_arrays,
     as_features,
     check_no_captions,
+    check_windows,
+    encoder_settings,
     mean_direction,
     unit_vectors,
 )
 from .images import decoded_values, is_one_image
-from .vector_rows import EmbeddingModule, as_embedding_rows
+from .vector_rows import as_embedding_rows, encoded_rows, rows_of_vectors
 
 # --------------------------------------------------------------------------------------------------------------------
 # PAC-S and RefPAC-S from cosines (Sarto et al., 2023, https://arxiv.org/abs/2303.12112): NumPy only.
@@ -262,99 +269,89 @@ IMAGES = (
 )
 
 
-class PacModule(CollectionModule):
-    """The contract of modules that score captions by their images."""
+# A configuration is a variant, "pac-" may be left out.
+PAC_CONFIG_NAMES = (*VARIANTS, *(name.removeprefix("pac-") for name in VARIANTS if name.startswith("pac-")))
 
-    # A configuration is a variant, "pac-" may be left out.
-    CONFIG_NAMES = (*VARIANTS, *(name.removeprefix("pac-") for name in VARIANTS if name.startswith("pac-")))
+# The part of these modules that encodes.
+PAC_ENCODER: dict[str, Callable[[Any], ClipEncoder]] = {
+    "encoder": lambda module: ClipEncoder(module.load_options, module.progress, module.config_name)
+}
 
-    # Wraps the steps of the model in a progress bar, as `tqdm` does.
-    progress: ClassVar[Callable[..., Any]]
 
-    def __init__(self, /, *args: Any, **keywords: Any) -> None:
-        super().__init__(*args, **keywords)
-        self.encoder = ClipEncoder(self.load_options, type(self).progress, self.config_name)
+class CaptionsAndImages(NamedTuple):
+    """Features of the captions and images of all rows."""
 
-    def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
-        """Check the captions and encode the images now: only their features are kept, in place of the images."""
-        images = columns.pop("images")
-        if not len(self):  # rows of one call have one model
-            self.encoder.renew()
-        checked = super().checked_columns(options, **columns)
-        check_image_column(images, "images", ready=True)
-        settings = options["batch_size"], options["n_workers"]
-        features = encode_images(self.encoder, images, "images", *settings, ready=True)
-        check_item_count(len(checked["predictions"]), len(features), "image")
-        return {**checked, "images": stored_features(features)}
+    # Of all captions, those of one column after those of the other.
+    texts: TextFeatures
+    # float32 array, shape (n_rows, d).
+    pictures: np.ndarray
+    # For each column of captions the number of captions of each row.
+    sizes: Sequence[Sequence[int]]
+    # What determines the features, for the signature.
+    settings: Mapping[str, Any]
 
-    def compute(
-        self, /, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
-    ) -> dict[str, Any] | None:
-        """Check the options of this call, then compute: from captions, or from ready features past any model."""
-        given_arrays = zip(CAPTION_COLUMNS, ARRAY_COLUMNS, (prediction_embeddings, reference_embeddings), strict=True)
-        ready = {}
-        for column, name, arrays in given_arrays:
-            if column in self.own_columns():
-                ready[name] = arrays
-            elif arrays is not None:
-                raise InputTypeError(
-                    name,
-                    f"only {ARRAY_COLUMNS[0]} and images, which {self.name} reads",
-                    f"{name}, which it would ignore",
-                    "Leave it out, or take ref_pac_score.",
-                )
-        if all(arrays is None for arrays in ready.values()):
-            return super().compute(**given)
-        with self.lock:
-            check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
-            images = given.pop("images", None)
-            self.check_unused(given, ("prompt", "batch_size", "n_workers", "long_captions"), "beside ready features")
-            options = self.call_options(given)
-            sides = as_text_features(ready)
-            pictures = as_image_rows(images, sides[0][0].shape[1], len(sides[0]))
-            distinct = np.concatenate([row for side in sides for row in side])
-            texts = TextFeatures(distinct, np.arange(len(distinct)), n_truncated=0)
-            sizes = [[len(row) for row in side] for side in sides]
-            return self._result(texts, pictures, sizes, options, {"encoder": "ready arrays"})
 
-    def scores_of(
-        self, texts: TextFeatures, pictures: np.ndarray, sizes: Sequence[Sequence[int]], options: Mapping[str, Any]
-    ) -> dict[str, np.ndarray]:
-        """Return the scores of all candidates: float64 arrays, shape (n_candidates,), by name.
+def encoded_images(module: Any, images: Any, options: Mapping[str, Any], n_rows: int) -> list[dict[str, Any]]:
+    """Encode a column of images when it is added: only their features are kept, in place of the images."""
+    if not len(module):  # rows of one call have one model
+        module.encoder.renew()
+    check_image_column(images, "images", ready=True)
+    settings = options["batch_size"], options["n_workers"]
+    features = encode_images(module.encoder, images, "images", *settings, ready=True)
+    check_item_count(n_rows, len(features), "image")
+    return stored_features(features)
 
-        `texts` are all captions, those of one column after those of the other; `pictures` are features of the images,
-        shape (n_rows, d); `sizes` has for each column of captions the number of captions of each row.
-        """
-        raise NotImplementedError
 
-    def image_features(self, images: Sequence[Mapping[str, Any]]) -> np.ndarray:
-        """Return the features that stand in place of the images in evaluate's table: float32 array, shape (n, d)."""
-        return np.concatenate(features_of_rows(images, self.encoder.model.n_features))
+def encoded_captions(
+    module: Any,
+    sides: Sequence[Sequence[Sequence[str]]],
+    images: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> CaptionsAndImages:
+    """Encode the columns of captions; `images` are features, as evaluate's table has them."""
+    captions = [caption for side in sides for row in side for caption in row]
+    texts = module.encoder.encode_captions(options["prompt"], captions, options)
+    pictures = np.concatenate(features_of_rows(images, module.encoder.model.n_features))
+    settings = {**module.encoder.signature_parts(), "prompt": repr(options["prompt"])}
+    return CaptionsAndImages(texts, pictures, [[len(row) for row in side] for side in sides], settings)
 
-    def caption_result(
-        self, sides: Sequence[Sequence[Sequence[str]]], images: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Encode the columns of captions, score the candidates, and return the result."""
-        captions = [caption for side in sides for row in side for caption in row]
-        texts = self.encoder.encode_captions(options["prompt"], captions, options)
-        settings = {**self.encoder.signature_parts(), "prompt": repr(options["prompt"])}
-        sizes = [[len(row) for row in side] for side in sides]
-        return self._result(texts, self.image_features(images), sizes, options, settings)
 
-    def _result(
-        self,
-        texts: TextFeatures,
-        pictures: np.ndarray,
-        sizes: Sequence[Sequence[int]],
-        options: Mapping[str, Any],
-        settings: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        scores = self.scores_of(texts, pictures, sizes, options)
-        result = scored_result(scores, sizes[0], options["details"]) | texts.counts(options["long_captions"])
-        if not options["details"]:
-            return result
-        windows = long_captions_name(options) if "prompt" in settings else None
-        return result | {"signature": signature(self.name, **settings, weight=options["weight"], long_captions=windows)}
+def features_result(module: Any, arrays: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return a module's result for ready features of captions and images."""
+    check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(module))
+    ignored = ARRAY_COLUMNS[1]
+    if given.get(ignored) is not None:
+        raise InputTypeError(
+            ignored,
+            f"only {ARRAY_COLUMNS[0]} and images, which {module.name} reads",
+            f"{ignored}, which it would ignore",
+            "Leave it out, or take ref_pac_score.",
+        )
+    images = given.pop("images", None)
+    module.check_unused(given, ("prompt", "batch_size", "n_workers", "long_captions"), "beside ready features")
+    options = module.call_options(given)
+    sides = as_text_features(arrays)
+    pictures = as_image_rows(images, sides[0][0].shape[1], len(sides[0]))
+    distinct = np.concatenate([row for side in sides for row in side])
+    texts = TextFeatures(distinct, np.arange(len(distinct)), n_truncated=0)
+    sizes = [[len(row) for row in side] for side in sides]
+    result: dict[str, Any] = module.summary(
+        CaptionsAndImages(texts, pictures, sizes, {"encoder": "ready arrays"}), options
+    )
+    return result
+
+
+def pac_result(
+    name: str, encoded: CaptionsAndImages, scores: Mapping[str, np.ndarray], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the result for the scores of all candidates: float64 arrays, shape (n_candidates,), by name."""
+    result = scored_result(scores, encoded.sizes[0], options["details"])
+    result |= encoded.texts.counts(options["long_captions"])
+    if not options["details"]:
+        return result
+    windows = long_captions_name(options) if "prompt" in encoded.settings else None
+    parts = {**encoded.settings, "weight": options["weight"], "long_captions": windows}
+    return result | {"signature": signature(name, **parts)}
 
 
 def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
@@ -656,12 +653,27 @@ CLIP = "clip"
 # Weights of CMMD (Jayasumana et al., 2024, https://arxiv.org/abs/2401.09603), unless others are asked for.
 DEFAULT_VARIANT = "clip-vit-l-14-336"
 
+
+def check_set_windows(options: Mapping[str, Any]) -> None:
+    """Raise if windows of the sentence encoder are asked for where it reads none."""
+    check_windows(options)
+    encoder = options["encoder"]
+    if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
+        raise InputError(
+            "long_texts",
+            f"'truncate' with encoder={CLIP!r}",
+            "'window'",
+            "Give long_captions='window', which is the option of the CLIP.",
+        )
+
+
 # Options of encoders, the CLIP among them; its device, dtype and batch_size are the same.
 CLIP_SET_OPTIONS: dict[str, Option] = ENCODER_OPTIONS | {
     "encoder": ENCODER_OPTIONS["encoder"]._replace(
         meaning=f'{ENCODER_OPTIONS["encoder"].meaning} `"clip"` stands for the text encoder of a CLIP, which captions '
         "beside images have in any case; no prompt is put before them, and features are scaled to length 1."
     ),
+    "long_texts": ENCODER_OPTIONS["long_texts"]._replace(fits=check_set_windows),
     "variant": Option(
         None, by_value(variant_name), 'Which CLIP: one of pac_score\'s; by default `"clip-vit-l-14-336"`, that of CMMD.'
     ),
@@ -676,16 +688,6 @@ CLIP_SET_OPTIONS: dict[str, Option] = ENCODER_OPTIONS | {
         'What to do with captions that are longer than the CLIP reads: `"truncate"` or `"window"`, as in '
         "pac_score; such captions are counted in either case.",
     ),
-}
-
-# Ready columns for compute only: images.
-SETS_OF_IMAGES = {
-    "prediction_images, reference_images": (
-        "images in place of predictions, of references or of both, for compute only. A list of lists of images is "
-        "one set per row; a plain list of images is one row, and so is a plain list of captions given with "
-        "images. Images are paths, bytes, PIL images, arrays, tensors or a `datasets` column; each distinct one "
-        "is encoded once, and no pixels are kept. At most 10,000 images and captions per row."
-    )
 }
 
 # Most images and captions of a row: the table of its pairs takes 0.8 GB.
@@ -716,137 +718,154 @@ class CaptionSets(NamedTuple):
     sizes: list[int]
 
 
-def check_clip_windows(options: Mapping[str, Any]) -> None:
-    """Raise if windows of the sentence encoder are asked for where a CLIP reads the captions."""
-    encoder = options["encoder"]
-    if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
-        raise InputError(
-            "long_texts",
-            f"'truncate' with encoder={CLIP!r}",
-            "'window'",
-            "Give long_captions='window', which is the option of the CLIP.",
-        )
+class SetEncoder:
+    """Encodes captions by a sentence encoder or by a CLIP, as the options say, and images by the CLIP.
 
-
-class ClipSetModule(EmbeddingModule):
-    """The contract of modules that compare sets of images and captions by CLIP features, besides embedded captions.
-
-    A module has `CLIP_SET_OPTIONS` among its options, and may say more in `check_encoded`.
+    The last CLIP is kept, with the features that it remembers; a copy finds it again.
     """
-
-    CACHED = frozenset({"_clip"})
 
     _clip: ClipEncoder | None = None
 
-    def compute(
-        self, /, *, prediction_images: Any = None, reference_images: Any = None, **given: Any
-    ) -> dict[str, Any] | None:
-        """Check the options of this call, then compute: from images past evaluate's table, or as without them."""
-        images = (prediction_images, reference_images)
-        if prediction_images is None and reference_images is None:
-            return super().compute(**given)
-        with self.lock:
-            captions = tuple(given.pop(name, None) for name in CAPTION_COLUMNS)
-            embeddings = [given.pop(name, None) for name in ("prediction_embeddings", "reference_embeddings")]
-            check_one_of_each(images, captions, embeddings, len(self))
-            options = self.call_options(given)
-            self.check_encoded(options, "images")
-            sides = [
-                as_image_sets(image, image_column) if image is not None else as_caption_sets(caption, caption_column)
-                for image, image_column, caption, caption_column in zip(
-                    images, IMAGE_COLUMNS, captions, CAPTION_COLUMNS, strict=True
-                )
-            ]
-            return self._result_of_sets(sides, options)
+    def __init__(self, progress: Progress) -> None:
+        self._sentences, self._progress = SentenceEncoder(), progress
 
-    def check_encoded(self, options: Mapping[str, Any], what: str) -> None:
-        """Raise unless "images" or "captions" may be encoded with these options."""
-        if what == "images" and options["encoder"] not in (DEFAULT_ENCODER, CLIP):
-            raise InputError(
-                "encoder",
-                f"{CLIP!r} beside images",
-                shown_value(options["encoder"]),
-                "Leave encoder out, and say by variant or checkpoint which CLIP.",
-            )
-        if what == "images" or self.uses_clip(options):
-            check_choice("dtype", options["dtype"], DTYPES)
-            unused, where = ["long_texts"], f"for {what} of a CLIP, which takes long_captions"
-        else:
-            unused, where = ["variant", "checkpoint", "long_captions"], f"for captions without encoder={CLIP!r}"
-        # Options of load time may be those of other calls.
-        of_call = [name for name in unused if options[name] is not self.load_options[name]]
-        self.check_unused(options, of_call, where)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_clip"}
 
-    def uses_clip(self, options: Mapping[str, Any]) -> bool:
-        """Return whether captions are encoded by a CLIP."""
-        return isinstance(options["encoder"], str) and options["encoder"] == CLIP
+    def forget(self) -> None:
+        """Drop the vectors of the sentence encoder."""
+        self._sentences.forget()
 
     def clip(self, options: Mapping[str, Any]) -> ClipEncoder:
-        """Return the CLIP of these options; the last one is kept, with the features that it remembers."""
+        """Return the CLIP of these options."""
         chosen = {name: options[name] for name in ("checkpoint", "device", "dtype")}
         chosen |= {"variant": options["variant"] or DEFAULT_VARIANT, "compile": False}
         if self._clip is None or self._clip.options != chosen:
-            self._clip = ClipEncoder(chosen, type(self).progress)
+            self._clip = ClipEncoder(chosen, self._progress)
         return self._clip
 
-    def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
-        self.check_encoded(options, "captions")
-        return super().caption_result(predictions, references, options)
-
-    def long_text_counts(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, int]:
-        """Return the keys that a result has of captions that the encoder does not read as a whole."""
-        if not self.uses_clip(options):
-            return super().long_text_counts(predictions, references, options)
-        captions = [caption for rows in (predictions, references) for row in rows for caption in row]
-        read = self.clip(options).read_texts(dict.fromkeys(captions), options["long_captions"])
-        return count_long_texts([read[caption] for caption in captions], options["long_captions"])
-
-    def embed(self, captions: list[str], options: Mapping[str, Any]) -> np.ndarray:
+    def embed(self, captions: Sequence[str], options: Mapping[str, Any], progress: Progress) -> np.ndarray:
         """Return the vectors of distinct captions: a floating-point array, shape (n, d)."""
-        if not self.uses_clip(options):
-            return super().embed(captions, options)
+        if not uses_clip(options):
+            return self._sentences.embed(captions, options, progress)
         clip = self.clip(options)
         clip.renew()
         texts = clip.encode_captions("", captions, options)
         return unit_vectors(texts.distinct)[texts.rows]
 
-    def embedding_settings(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what determines the vectors of captions, for a signature."""
-        return self._clip_settings(options) if self.uses_clip(options) else super().embedding_settings(options)
+    def count_long_texts(self, texts: Sequence[str], options: Mapping[str, Any]) -> dict[str, int]:
+        """Return the keys that a result has of captions that the encoder does not read as a whole."""
+        if not uses_clip(options):
+            return self._sentences.count_long_texts(texts, options)
+        read = self.clip(options).read_texts(dict.fromkeys(texts), options["long_captions"])
+        return count_long_texts([read[text] for text in texts], options["long_captions"])
 
-    def _clip_settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what determines the vectors of captions, for a signature."""
+        return self.clip_settings(options) if uses_clip(options) else encoder_settings(options)
+
+    def clip_settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what determines the features of the CLIP, for a signature."""
         parts = self.clip(options).signature_parts()
         return {"encoder": CLIP, **parts, "long_captions": long_captions_name(options)}
 
-    def _result_of_sets(self, sides: Sequence[ImageSets | CaptionSets], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Compare both sides by their features of length 1."""
-        columns = (sides[0].column, sides[1].column)
-        if all(side.sizes is not None for side in sides):  # before any work
-            self._check_sets(columns, [list(side.sizes or ()) for side in sides], options)
-        clip, counts = self.clip(options), {}
-        clip.renew()
-        encoded = []
-        for side in sides:
-            if isinstance(side, ImageSets):
-                features = encode_images(clip, side.images, side.column, options["batch_size"], None, side.place)
-                vectors = unit_vectors(as_feature_rows(features))
-            else:
-                texts = clip.encode_captions("", side.captions, options)
-                vectors, counts = unit_vectors(texts.distinct)[texts.rows], texts.counts(options["long_captions"])
-            sizes = [len(vectors)] if side.sizes is None else side.sizes
-            encoded.append(np.split(vectors, np.cumsum(sizes)[:-1]))
-        self._check_sets(columns, [[len(row) for row in rows] for rows in encoded], options)
-        embedded = as_embedding_rows(*encoded)
-        self.check_vectors(embedded, columns, options)
-        kinds = ["images" if isinstance(side, ImageSets) else "captions" for side in sides]
-        kind_of = dict(zip(CAPTION_COLUMNS, kinds, strict=True))
-        return self._result(embedded, options, {**kind_of, **self._clip_settings(options)}) | counts
 
-    def _check_sets(self, columns: tuple[str, str], sizes: Sequence[list[int]], options: Mapping[str, Any]) -> None:
-        """Raise unless both sides have as many rows, and no row is too large or too small."""
-        check_set_counts(columns, sizes)
-        self.check_sizes(list(zip(*sizes, strict=True)), columns, options)
+# The part of a module that has the options `CLIP_SET_OPTIONS`.
+SET_ENCODER: dict[str, Callable[[Any], SetEncoder]] = {"encoder": lambda module: SetEncoder(module.progress)}
+
+
+def uses_clip(options: Mapping[str, Any]) -> bool:
+    """Return whether captions are encoded by a CLIP: where that is asked for, and for CMMD."""
+    return (isinstance(options["encoder"], str) and options["encoder"] == CLIP) or options.get("preset") == "cmmd"
+
+
+def check_encoded(module: CollectionModule, options: Mapping[str, Any], what: str) -> None:
+    """Raise unless "images" or "captions" may be encoded with these options."""
+    check_features(options.get("preset"), options["encoder"], what)
+    if what == "images" and options["encoder"] not in (DEFAULT_ENCODER, CLIP):
+        raise InputError(
+            "encoder",
+            f"{CLIP!r} beside images",
+            shown_value(options["encoder"]),
+            "Leave encoder out, and say by variant or checkpoint which CLIP.",
+        )
+    if what == "images" or uses_clip(options):
+        check_choice("dtype", options["dtype"], DTYPES)
+        unused, where = ["long_texts"], f"for {what} of a CLIP, which takes long_captions"
+    else:
+        unused, where = ["variant", "checkpoint", "long_captions"], f"for captions without encoder={CLIP!r}"
+    # Options of load time may be those of other calls.
+    of_call = [name for name in unused if options[name] is not module.load_options[name]]
+    module.check_unused(options, of_call, where)
+
+
+def encoded_by_clip_or_sentences(
+    module: Any, predictions: Any, references: Any, options: Mapping[str, Any]
+) -> ComparableRows:
+    """Return rows of captions with the vectors of the module's encoder, ready to be compared."""
+    check_encoded(module, options, "captions")
+    return encoded_rows(module, predictions, references, options)
+
+
+def sets_result(
+    module: Any, arrays: dict[str, Any], given: dict[str, Any], check: Callable[[Mapping[str, Any]], None]
+) -> dict[str, Any]:
+    """Return a module's result for images on one side or both, by their features of length 1.
+
+    `check` raises where images cannot be compared with the options of the call.
+    """
+    captions = tuple(given.pop(name, None) for name in CAPTION_COLUMNS)
+    images, embeddings = tuple(arrays.values()), [given.pop(name, None) for name in ARRAY_COLUMNS]
+    check_one_of_each(images, captions, embeddings, len(module))
+    options = module.call_options(given)
+    check(options)
+    check_encoded(module, options, "images")
+    sides = [
+        as_image_sets(image, image_column) if image is not None else as_caption_sets(caption, caption_column)
+        for image, image_column, caption, caption_column in zip(
+            images, IMAGE_COLUMNS, captions, CAPTION_COLUMNS, strict=True
+        )
+    ]
+    columns = (sides[0].column, sides[1].column)
+    if all(side.sizes is not None for side in sides):  # before any work
+        check_image_sets(module, columns, [list(side.sizes or ()) for side in sides], options)
+    clip, counts = module.encoder.clip(options), {}
+    clip.renew()
+    encoded = []
+    for side in sides:
+        if isinstance(side, ImageSets):
+            features = encode_images(clip, side.images, side.column, options["batch_size"], None, side.place)
+            vectors = unit_vectors(as_feature_rows(features))
+        else:
+            texts = clip.encode_captions("", side.captions, options)
+            vectors, counts = unit_vectors(texts.distinct)[texts.rows], texts.counts(options["long_captions"])
+        sizes = [len(vectors)] if side.sizes is None else side.sizes
+        encoded.append(np.split(vectors, np.cumsum(sizes)[:-1]))
+    check_image_sets(module, columns, [[len(row) for row in rows] for rows in encoded], options)
+    kinds = ["images" if isinstance(side, ImageSets) else "captions" for side in sides]
+    settings = {**dict(zip(CAPTION_COLUMNS, kinds, strict=True)), **module.encoder.clip_settings(options)}
+    rows = rows_of_vectors(module, as_embedding_rows(*encoded), columns, options, settings)
+    result: dict[str, Any] = module.summary(rows._replace(n_unread=lambda: counts), options)
+    return result
+
+
+def sets_of_images(check: Callable[[Mapping[str, Any]], None] = lambda _options: None) -> dict[str, Ready]:
+    """Return the entry of a module's ready columns for images; `check` is as for `sets_result`."""
+    meaning = (
+        "images in place of predictions, of references or of both, for compute only. A list of lists of images is "
+        "one set per row; a plain list of images is one row, and so is a plain list of captions given with "
+        "images. Images are paths, bytes, PIL images, arrays, tensors or a `datasets` column; each distinct one "
+        "is encoded once, and no pixels are kept. At most 10,000 images and captions per row."
+    )
+    return {", ".join(IMAGE_COLUMNS): Ready(meaning, functools.partial(sets_result, check=check))}
+
+
+def check_image_sets(
+    module: Any, columns: tuple[str, str], sizes: Sequence[Sequence[int]], options: Mapping[str, Any]
+) -> None:
+    """Raise unless both sides have as many rows, and no row is too large or too small."""
+    check_set_counts(columns, sizes)
+    module.check_sizes(list(zip(*sizes, strict=True)), columns, options)
 
 
 def check_one_of_each(

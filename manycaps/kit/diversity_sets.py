@@ -358,11 +358,13 @@ def _checked_classes(equivalent: Sequence[npt.ArrayLike], k: int) -> list[list[i
     arrays = [np.asarray(row) for row in equivalent]
     for i, array in enumerate(arrays):
         if array.dtype != bool:
-            raise TypeError(f"equivalent[{i}]: expected bools, got {array.dtype}. Compare distances: distances <= 0.2.")
+            raise InputTypeError(f"equivalent[{i}]", "bools", array.dtype, "Compare distances: distances <= 0.2.")
         if array.ndim != 2 or array.shape != array.T.shape or len(array) < k or (array != array.T).any():
-            raise ValueError(
-                f"equivalent[{i}]: expected a symmetric array of shape (n, n) with n of at least k={k}, got shape "
-                f"{array.shape}. Give one array for each set of texts."
+            raise InputError(
+                f"equivalent[{i}]",
+                f"a symmetric array of shape (n, n) with n of at least k={k}",
+                f"shape {array.shape}",
+                "Give one array for each set of texts.",
             )
     return [class_sizes(array) for array in arrays]
 
@@ -733,16 +735,17 @@ def measured_rows(
     return first, second
 
 
-def check_set_sizes(rows: Sequence[Sequence[str]], column: str) -> None:
-    """Raise if a set has more than `MOST_CAPTIONS` captions."""
-    large = [i for i, row in enumerate(rows) if len(row) > MOST_CAPTIONS]
-    if large:
-        raise InputError(
-            f"{column}[{large[0]}]",
-            f"at most {MOST_CAPTIONS:,} captions in a set",
-            f"{len(rows[large[0]]):,} ({len(large)} such rows in all)",
-            "Give a sample of them; vdtk_diversity measures whole data sets.",
-        )
+def check_set_sizes(sizes: Sequence[tuple[int, ...]], columns: Sequence[str]) -> None:
+    """Raise if a set has more than `MOST_CAPTIONS` captions; `sizes` are those of each row, for each column."""
+    for name, column in zip(columns, zip(*sizes, strict=True), strict=True):
+        large = [i for i, size in enumerate(column) if size > MOST_CAPTIONS]
+        if large:
+            raise InputError(
+                f"{name}[{large[0]}]",
+                f"at most {MOST_CAPTIONS:,} captions in a set",
+                f"{column[large[0]]:,} ({len(large)} such rows in all)",
+                "Give a sample of them; vdtk_diversity measures whole data sets.",
+            )
 
 
 def self_cider(

@@ -21,7 +21,6 @@ import numpy as np
 from .base import (
     HUB_PREFIX,
     NOT_ROWS,
-    CollectionModule,
     Floats,
     InputError,
     InputOSError,
@@ -29,7 +28,6 @@ from .base import (
     Option,
     as_list,
     check_device,
-    check_each,
     check_installed,
     check_loaded_tensors,
     check_no_table,
@@ -668,6 +666,16 @@ def check_encoder(name: str, encoder: object) -> None:
         )
 
 
+def check_windows(options: Mapping[str, Any]) -> None:
+    """Raise if windows are asked for of an encoder that reads texts as a whole."""
+    encoder = options["encoder"]
+    if options["long_texts"] == "window" and (callable(encoder) or is_word_vectors(encoder)):
+        kind = "a function" if callable(encoder) else "word vectors"
+        raise InputError(
+            "long_texts", f"'truncate' beside {kind} as encoder", "'window'", "Leave it out: texts are read as a whole."
+        )
+
+
 # Options of the encoder; the same in every module that embeds text.
 ENCODER_OPTIONS: dict[str, Option] = {
     "encoder": Option(
@@ -689,6 +697,7 @@ ENCODER_OPTIONS: dict[str, Option] = {
         "What to do with texts that are longer than the model reads (256 word pieces for the default): "
         '`"truncate"` drops their ends and warns; `"window"` reads runs of whole sentences and takes the mean of '
         "their vectors.",
+        fits=check_windows,
     ),
 }
 
@@ -705,22 +714,6 @@ LONG_TEXT_VALUES = value_table("""
     n_truncated, n_windowed | | | texts of which words were not read, where the model says how much it reads; with
         `long_texts="window"` those read in several windows
 """)
-
-
-def check_long_texts(options: Mapping[str, Any]) -> None:
-    """Raise if windows are asked for of an encoder that reads texts as a whole."""
-    encoder = options["encoder"]
-    if options["long_texts"] == "window" and (callable(encoder) or is_word_vectors(encoder)):
-        kind = "a function" if callable(encoder) else "word vectors"
-        raise InputError(
-            "long_texts", f"'truncate' beside {kind} as encoder", "'window'", "Leave it out: texts are read as a whole."
-        )
-
-
-def check_encoder_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of `ENCODER_OPTIONS` have legal values, and fit each other."""
-    check_each(ENCODER_OPTIONS, options)
-    check_long_texts(options)
 
 
 def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -756,6 +749,8 @@ class SentenceEncoder:
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
+
+    settings = staticmethod(encoder_settings)
 
     def forget(self) -> None:
         """Drop the vectors of the model, also for the other encoders that share it."""
@@ -842,6 +837,10 @@ class SentenceEncoder:
         )
         self._last = settings, shared
         return shared
+
+
+# The part of a module that embeds captions.
+SENTENCES: dict[str, Callable[[Any], SentenceEncoder]] = {"encoder": lambda _module: SentenceEncoder()}
 
 
 def _vectors(
@@ -1120,11 +1119,3 @@ def _check_weights(path: pathlib.Path) -> None:
             f"the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...)",
             f"{digest[:12]}... Delete the file and fetch the model again",
         )
-
-
-class EncodingModule(CollectionModule):
-    """The contract of modules that embed captions; the encoder remembers them from call to call."""
-
-    def __init__(self, /, *args: Any, **keywords: Any) -> None:
-        self.encoder = SentenceEncoder()
-        super().__init__(*args, **keywords)

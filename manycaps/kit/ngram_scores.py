@@ -9,7 +9,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -420,16 +420,6 @@ class DocumentFrequency(NamedTuple):
     n_documents: int
 
 
-class LoadedTable(NamedTuple):
-    """A table that stays loaded until its source changes."""
-
-    frequency: DocumentFrequency
-    # What changes with the source.
-    state: tuple[Hashable, ...]
-    # Held, so that no other mapping takes the place of this one in memory.
-    source: Any
-
-
 def check_document_frequency(source: object) -> None:
     """Raise unless `source` is None, a mapping, or the path of a file that exists; the table itself is not read."""
     if source is not None:
@@ -461,15 +451,40 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
     return DocumentFrequency(*read_count_table(source, "document_frequency", 2, layout, HOW_TO_MAKE_A_TABLE))
 
 
-def reloaded_table(source: str | os.PathLike[str] | Mapping[str, Any], last: LoadedTable | None) -> LoadedTable:
-    """Return the table that was loaded last, or load it where the source is another one or has changed since."""
-    if isinstance(source, Mapping):  # whose counts are read where they stand
-        state: tuple[Hashable, ...] = id(source), source.get("n_documents"), id(source.get("document_frequency"))
-    else:
-        state = path_state(source)
-    if last is not None and last.state == state:
-        return last
-    return LoadedTable(load_document_frequency(source), state, source)
+class FrequencyTable:
+    """Document frequencies of a module's calls: of their references, or out of a table, which stays loaded.
+
+    A copy loads the table again.
+    """
+
+    # The state of the last table, its source, which keeps the addresses of its state, and its frequencies.
+    _last: tuple[tuple[Hashable, ...], object, DocumentFrequency] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
+
+    def load(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> DocumentFrequency:
+        """Return the table that was loaded last, or load it where the source is another one or has changed since."""
+        if isinstance(source, Mapping):  # whose counts are read where they stand
+            state: tuple[Hashable, ...] = id(source), source.get("n_documents"), id(source.get("document_frequency"))
+        else:
+            state = path_state(source)
+        if self._last is None or self._last[0] != state:
+            self._last = state, source, load_document_frequency(source)
+        return self._last[2]
+
+    def counted(self, references: Sequence[Sequence[str]], options: Mapping[str, Any]) -> DocumentFrequency:
+        """Return the frequencies that the options ask for, by default those of n_rows lists of references."""
+        if options["document_frequency"] is not None:
+            return self.load(options["document_frequency"])
+        check_enough_documents(len(references))
+        tokens = ngram_tokens(references, options["tokenizer"])
+        warn_of_equal_documents(tokens)
+        return DocumentFrequency(document_frequencies(tokens), len(references))
+
+
+# The part of a module that has the option `document_frequency`.
+FREQUENCIES: dict[str, Callable[[Any], FrequencyTable]] = {"frequencies": lambda _module: FrequencyTable()}
 
 
 def check_enough_documents(n_rows: int) -> None:
@@ -481,28 +496,6 @@ def check_enough_documents(n_rows: int) -> None:
             "1",
             f"Add rows, or give document_frequency= a table. {HOW_TO_MAKE_A_TABLE}",
         )
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Document frequencies of a module's call: counted in its references, or out of a table that stays loaded.
-
-
-class CountsDocuments:
-    """What a module with the options `document_frequency` and `tokenizer` has besides."""
-
-    CACHED: ClassVar[frozenset[str]] = frozenset({"table"})
-    table: LoadedTable | None = None
-
-    def document_frequency(self, references: Sequence[Sequence[str]], options: Mapping[str, Any]) -> DocumentFrequency:
-        """Return the frequencies that the options ask for, by default those of n_rows lists of references."""
-        source = options["document_frequency"]
-        if source is None:
-            check_enough_documents(len(references))
-            tokens = ngram_tokens(references, options["tokenizer"])
-            warn_of_equal_documents(tokens)
-            return DocumentFrequency(document_frequencies(tokens), len(references))
-        self.table = reloaded_table(source, self.table)
-        return self.table.frequency
 
 
 def frequency_settings(frequency: DocumentFrequency, options: Mapping[str, Any]) -> dict[str, Any]:

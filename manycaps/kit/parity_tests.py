@@ -673,8 +673,9 @@ class ParityValues(NamedTuple):
     distances: KeptDistances
     # Gaps of random splits; None for the closed form.
     drawn: DrawnGaps | None
-    # Settings of the texts, for the signature.
+    # Settings of the texts, for the signature, and the counts of texts that their encoder does not read as a whole.
     settings: Mapping[str, Any]
+    n_unread: Callable[[], dict[str, int]]
 
     def tails(self, options: Mapping[str, Any]) -> CorpusTails:
         """Return the tails of the corpus; options are confidence_level, clusters and seed."""
@@ -697,7 +698,7 @@ def values_of_rows(
             columns.setdefault(name, np.empty(n_rows))[batch] = values
         if drawn is not None:
             drawn.add(distances, size, batch, rows.row_key)
-    return ParityValues(columns, kept, drawn, rows.settings)
+    return ParityValues(columns, kept, drawn, rows.settings, rows.n_unread)
 
 
 def symmetric(distances: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from .caption_sets import (
     MAX_SPLITS,
     TIE_TOLERANCE,
     Comparison,
+    Sets,
     SplitsOfRow,
     both_candidates,
     in_row_scales,
@@ -73,17 +74,12 @@ STATISTIC: dict[str, Option] = {
 }
 
 
-class TriangleRanks:
-    """What all modules of triangle ranks have in common."""
-
-    LEAST_TEXTS = 3  # a triangle
-    SIZE_CHECKS = (check_statistic_sizes,)
-
-    value_range = staticmethod(statistic_range)
-
-    def signature_parts(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what decides the numbers besides the texts, the test and the intervals."""
-        return {"statistic": options["statistic"], "ties": TIE_TOLERANCE}
+# What they say of it.
+TRIANGLES = Sets(
+    value_range=statistic_range,
+    size_checks=(check_statistic_sizes,),
+    settings=lambda options: {"statistic": options["statistic"], "ties": TIE_TOLERANCE},
+)
 
 
 def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic: str, plain: np.ndarray) -> Comparison:

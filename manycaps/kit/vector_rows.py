@@ -14,6 +14,7 @@ from .base import (
     InputError,
     InputImportError,
     InputTypeError,
+    Ready,
     as_plain,
     as_rows,
     check_whole_number,
@@ -22,25 +23,8 @@ from .base import (
     shown_value,
     without_torch,
 )
-from .caption_sets import (
-    CAPTION_COLUMNS,
-    ComparableRows,
-    Comparison,
-    DistributionModule,
-    RowGenerators,
-    pairs_batch,
-    row_keys,
-    text_counts,
-)
-from .embeddings import (
-    ARRAY_COLUMNS,
-    OF_CAPTIONS,
-    SentenceEncoder,
-    as_embedding_arrays,
-    check_no_captions,
-    encoder_settings,
-    listed_rows,
-)
+from .caption_sets import CAPTION_COLUMNS, ComparableRows, Comparison, RowGenerators, pairs_batch, row_keys, text_counts
+from .embeddings import ARRAY_COLUMNS, OF_CAPTIONS, as_embedding_arrays, check_no_captions, listed_rows
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rows of embedded texts, and the contract of modules that compare them: captions, or ready arrays in their place.
@@ -77,116 +61,69 @@ class EmbeddingRows(NamedTuple):
         return candidates, references
 
 
+class Vectors(NamedTuple):
+    """How a module of sets compares vectors."""
+
+    # From float64 vectors of shape (n_rows, n_texts, d), candidates first, the number of candidates and options to the
+    # comparison of the rows.
+    compare: Callable[[np.ndarray, int, Mapping[str, Any]], Comparison]
+    # Raises if a vector cannot be compared; takes the rows, the names of their columns, and options.
+    check: Callable[[EmbeddingRows, tuple[str, str], Mapping[str, Any]], None] = lambda _rows, _columns, _options: None
+    # From options to what they decide, for the signature.
+    settings: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _options: {}
+
+
+def encoded_rows(module: Any, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
+    """Return rows of captions with the vectors of the module's encoder, ready to be compared."""
+    embedded = embed_caption_rows(
+        predictions, references, lambda captions: module.encoder.embed(captions, options, module.progress)
+    )
+    settings = module.encoder.settings(options)
+    texts = [text for rows in (predictions, references) for row in rows for text in row]
+    rows = rows_of_vectors(module, embedded, CAPTION_COLUMNS, options, settings)
+    return rows._replace(n_unread=lambda: module.encoder.count_long_texts(texts, options))
+
+
+def rows_of_vectors(
+    module: Any,
+    embedded: EmbeddingRows,
+    columns: tuple[str, str],
+    options: Mapping[str, Any],
+    settings: Mapping[str, Any],
+) -> ComparableRows:
+    """Check vectors of the module's rows, and return these, ready to be compared."""
+    module.VECTORS.check(embedded, columns, options)
+
+    def compare(vectors: np.ndarray, n_candidates: int) -> Comparison:
+        compared: Comparison = module.VECTORS.compare(vectors, n_candidates, options)
+        return compared
+
+    return vector_rows(embedded, compare, {**module.VECTORS.settings(options), **settings})
+
+
+def vectors_result(module: Any, arrays: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return a module's result for ready vectors."""
+    check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(module))
+    module.check_unused(given, OF_CAPTIONS, "beside ready embeddings")
+    options = module.call_options(given)
+    embedded = as_embedding_rows(*arrays.values())
+    module.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
+    settings = {"encoder": "ready arrays"}
+    result: dict[str, Any] = module.summary(
+        rows_of_vectors(module, embedded, ARRAY_COLUMNS, options, settings), options
+    )
+    return result
+
+
 # Ready columns for compute only: vectors.
-VECTORS = {
-    "prediction_embeddings, reference_embeddings": (
+READY_VECTORS = {
+    "prediction_embeddings, reference_embeddings": Ready(
         "ready vectors in place of predictions and references, for compute only: n_rows floating-point arrays of "
         "shape (n_texts, d), or one array of shape (n_rows, n_texts, d). They do not go through evaluate's table, "
-        "so in distributed runs gather them yourself."
+        "so in distributed runs gather them yourself.",
+        vectors_result,
     )
 }
-
-
-class EmbeddingModule(DistributionModule):
-    """The contract of modules that compare two sets of embedded captions per row.
-
-    A module gives `compare_vectors`, and `pooled_values` and `check_vectors` where it has something to say there. One
-    that also has distances of texts says so in `compares_texts`, and gives `text_rows`.
-    """
-
-    def __init__(self, /, *args: Any, **keywords: Any) -> None:
-        self.encoder = SentenceEncoder()
-        super().__init__(*args, **keywords)
-
-    def compare_vectors(self, vectors: np.ndarray, n_candidates: int, options: Mapping[str, Any]) -> Comparison:
-        """Compare float64 vectors of shape (n_rows, n_texts, d), candidates first."""
-        raise NotImplementedError
-
-    def pooled_values(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> dict[str, float]:
-        """Return what the result says of all candidates against all references of the corpus."""
-        raise NotImplementedError
-
-    def check_vectors(self, embedded: EmbeddingRows, columns: tuple[str, str], options: Mapping[str, Any]) -> None:
-        """Raise if a vector cannot be compared with these options."""
-
-    def compares_texts(self, options: Mapping[str, Any]) -> bool:
-        """Whether the captions themselves are compared with these options, not their vectors."""
-        return False
-
-    def text_rows(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
-        """Return the rows of captions, which are compared as texts."""
-        raise NotImplementedError
-
-    def embed(self, captions: list[str], options: Mapping[str, Any]) -> np.ndarray:
-        """Return the vectors of distinct captions: a floating-point array, shape (n, d)."""
-        return self.encoder.embed(captions, options, type(self).progress)
-
-    def embedding_settings(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what determines the vectors of captions, for a signature."""
-        return encoder_settings(options)
-
-    def compute(
-        self, /, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
-    ) -> dict[str, Any] | None:
-        """Check the options of this call, then compute: from the rows of captions, or from ready arrays."""
-        if prediction_embeddings is None and reference_embeddings is None:
-            return super().compute(**given)
-        with self.lock:
-            check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
-            self.check_unused(given, OF_CAPTIONS, "beside ready embeddings")
-            options = self.call_options(given)
-            embedded = as_embedding_rows(prediction_embeddings, reference_embeddings)
-            self.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
-            self.check_vectors(embedded, ARRAY_COLUMNS, options)
-            return self._result(embedded, options, {"encoder": "ready arrays"})
-
-    def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
-        if self.compares_texts(options):
-            return super().caption_result(predictions, references, options)
-        self.check_captions(predictions, references, options)
-        embedded = self.embedded_rows(predictions, references, options)
-        result = self._result(embedded, options, self.embedding_settings(options))
-        return result | self.long_text_counts(predictions, references, options)
-
-    def long_text_counts(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, int]:
-        """Return the keys that a result has of texts that the encoder does not read as a whole."""
-        if self.compares_texts(options):
-            return {}
-        texts = [text for rows in (predictions, references) for row in rows for text in row]
-        return self.encoder.count_long_texts(texts, options)
-
-    def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
-        """Return the rows of captions, embedded where vectors are compared, and ready to be compared."""
-        if self.compares_texts(options):
-            return self.text_rows(predictions, references, options)
-        return self.rows_of_embedded(self.embedded_rows(predictions, references, options), options)
-
-    def rows_of_embedded(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> ComparableRows:
-        """Return rows of captions that are embedded, ready to be compared."""
-        return self._rows(embedded, options, self.embedding_settings(options))
-
-    def compare_one(self, predictions: Any, references: Any, options: Mapping[str, Any], row: int) -> Comparison:
-        """Return the comparison of one row of captions; no other row is embedded."""
-        if self.compares_texts(options):
-            return super().compare_one(predictions, references, options, row)
-        embedded = self.embedded_rows(predictions[row : row + 1], references[row : row + 1], options)
-        return self._rows(embedded, options, {}).compare([0])
-
-    def _result(
-        self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        pooled = functools.partial(self.pooled_values, embedded, options) if options.get("pooled") else dict
-        return self.result_of(self._rows(embedded, options, settings), options, pooled)
-
-    def _rows(self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]) -> ComparableRows:
-        return vector_rows(embedded, functools.partial(self.compare_vectors, options=options), settings)
-
-    def embedded_rows(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
-        """Return the captions of rows with the vectors of their encoder."""
-        embedded = embed_caption_rows(predictions, references, lambda captions: self.embed(captions, options))
-        self.check_vectors(embedded, CAPTION_COLUMNS, options)
-        return embedded
 
 
 def vector_rows(
@@ -206,7 +143,7 @@ def vector_rows(
     def batch_size(n_texts: int) -> int:
         return max(1, NUMBERS_PER_BATCH // (n_texts * n_dimensions))
 
-    return ComparableRows(embedded.sizes(), embedded.row_key, compare_batch, batch_size, settings)
+    return ComparableRows(embedded.sizes(), embedded.row_key, compare_batch, batch_size, settings, embedded)
 
 
 def embed_caption_rows(
@@ -269,6 +206,32 @@ def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str],
             )
 
 
+def check_estimator_sizes(
+    sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
+) -> None:
+    """Raise if a row is too small for an estimator of the squared MMD."""
+    if options["estimator"] != "biased":
+        reason = f"estimator={options['estimator']!r} leaves out pairs of a caption with itself"
+        check_side_sizes(sizes, columns, f"{reason}: use estimator='biased'.")
+
+
+def pooled_values(
+    name: str, rows: EmbeddingRows, options: Mapping[str, Any], value: Callable[..., Any], p_value: Callable[..., float]
+) -> dict[str, float]:
+    """Return the value of the whole corpus, and its p-value by exchanges within rows, where they are asked for.
+
+    `value` takes the vectors and the counts of `EmbeddingRows.counts`, and `p_value` also those of `drawn_counts`.
+    """
+    if not options["pooled"]:
+        return {}
+    of_corpus = rows.vectors, *rows.counts()
+    values = {f"{name}_pooled": float(value(*of_corpus))}
+    if options["p_value"] != "none":
+        drawn = drawn_counts(rows, options["n_resamples"], options["seed"])
+        values[f"{name}_pooled_p_value"] = p_value(*of_corpus, drawn)
+    return values
+
+
 def drawn_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Exchange candidates and references within every row, at random and independently, n_resamples times.
 
@@ -314,32 +277,30 @@ OTHER_COLUMNS = (
 CompareMatrices = Callable[[np.ndarray, int, Mapping[str, Any]], Any]
 
 
-def ready_result(
-    module: DistributionModule,
+def ready_matrices(
     columns: tuple[str, str],
-    values: object,
-    n_candidates: object,
-    given: dict[str, Any],
+    meaning: str,
     check: Callable[[Sequence[np.ndarray], Mapping[str, Any]], None],
     compare: CompareMatrices,
     unused: Sequence[str] = (),
-) -> Any:
-    """Compute from ready values of every two items of each row, past evaluate's table and any model.
+) -> dict[str, Ready]:
+    """Return the entry of a module's ready columns for values of every two items of each row.
 
     `columns` are what messages on the sizes of candidates and of references name; the first, "distances" or "kernels",
-    is the column of the `values` of every two items of each row, candidates first. `n_candidates` is that of each row,
-    or of all. `check` raises unless the matrices can be used with the options, and `compare` compares rows of equal
-    sizes. `unused` are options of the values, beside those of captions. Raises TypeError or ValueError if a column or
-    such an option is given beside the values, or they cannot be used.
+    is the column of the values of every two items of each row, candidates first; beside it stands `n_candidates`, that
+    of each row, or of all. `check` raises unless the matrices can be used with the options, and `compare` compares rows
+    of equal sizes. `unused` are options of the values, beside those of captions. Raises TypeError or ValueError if a
+    column or such an option is given beside the values, or they cannot be used.
     """
     column = columns[0]
-    with module.lock:
+
+    def result(module: Any, arrays: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         check_matrices_alone(given, column, len(module))
         module.check_unused(given, (*OF_CAPTIONS, *unused), f"beside ready {column}")
         options = module.call_options(given)
-        listed = listed_rows(values, column, EXPECTED, "Give one array per row.")
+        listed = listed_rows(arrays[column], column, EXPECTED, "Give one array per row.")
         matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(listed)]
-        counts = _as_counts(n_candidates, [len(matrix) for matrix in matrices], column)
+        counts = _as_counts(arrays["n_candidates"], [len(matrix) for matrix in matrices], column)
         check(matrices, options)
         sizes = [(n, len(matrix) - n) for n, matrix in zip(counts, matrices, strict=True)]
         module.check_sizes(sizes, columns, options)
@@ -350,7 +311,11 @@ def ready_result(
             return compare(np.stack([matrices[i] for i in batch]), counts[batch[0]], options)
 
         settings = {column.removesuffix("s"): "ready"}
-        return module.result_of(ComparableRows(sizes, keys, compare_batch, pairs_batch, settings), options)
+        rows = ComparableRows(sizes, keys, compare_batch, pairs_batch, settings)
+        compared: dict[str, Any] = module.summary(rows, options)
+        return compared
+
+    return {f"{column}, n_candidates": Ready(meaning, result)}
 
 
 def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> None:
@@ -459,8 +424,8 @@ def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray
     return cosines[:, :n_candidates, n_candidates:].max(axis=2).mean(axis=1)
 
 
-def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str]) -> None:
-    """Raise if a text's vector is all zeros and so has no cosine."""
+def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str], _options: Mapping[str, Any] | None = None) -> None:
+    """Raise if a text's vector is all zeros and so has no cosine, whatever the options."""
     is_zero = (rows.vectors == 0).all(axis=1)  # (n_vectors,)
     if not is_zero.any():
         return
@@ -717,6 +682,11 @@ def _asked(
             "Write 'evaluate:NAME:KEY'.",
         )
     return result[key]
+
+
+def distance_name(distance: object) -> str:
+    """Return the name of a distance, or of a function, for a signature."""
+    return distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
 
 
 @plain_arguments

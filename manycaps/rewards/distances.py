@@ -12,8 +12,17 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ..kit.base import CaptionRows, Floats, InputError, InputTypeError, as_caption_rows, check_choice, shown_value
-from ..kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
+from ..kit.base import (
+    CaptionRows,
+    Floats,
+    InputError,
+    InputTypeError,
+    as_caption_rows,
+    check_choice,
+    check_options,
+    shown_value,
+)
+from ..kit.embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, SentenceEncoder
 from ..kit.meteor_nltk import distances_from_meteor, meteor_scorer
 from ..kit.ngram_scores import (
     HOW_TO_MAKE_A_TABLE,
@@ -85,7 +94,7 @@ class EmbeddingDistances:
             raise InputTypeError(
                 unknown[0], f"one of the options {', '.join(ENCODER_DEFAULTS)}", "another", "Leave it out."
             )
-        check_encoder_options(self._options)
+        check_options(ENCODER_OPTIONS, self._options)
         self._encoder = SentenceEncoder()
 
     def __call__(self, rows: CaptionRows) -> list[Floats]:

@@ -155,7 +155,7 @@ def _distribution_result(
     check_interval_rows(options, len(columns[scorer.name]))
     tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
     test = _corpus_test(folder, scorer, reports, columns[scorer.name], tested) if tested else None
-    return distribution_result(columns, test, options, scorer.module.value_range(options))
+    return distribution_result(columns, test, options, scorer.module.SETS.value_range(options))
 
 
 def check_interval_rows(options: Mapping[str, Any], n_rows: int) -> None:
@@ -432,7 +432,7 @@ class GatheredEmbeddings:
             self._rows["references"],
             lambda captions: np.stack([self._vectors[caption] for caption in captions]),
         )
-        values: dict[str, Any] = self._module.pooled_values(embedded, self._options)
+        values: dict[str, Any] = self._module.SETS.of_corpus(embedded, self._options, self._module.progress)
         return values
 
 

@@ -240,17 +240,14 @@ class Scorer:
     ) -> Scores:
         """Scores of rows by a module that compares two sets of captions."""
         reduced = None
+        rows = self.module.rows_of(**columns, options=options)
         if is_pooled(options):
-            embedded = self.module.embedded_rows(**columns, options=options)
-            rows = self.module.rows_of_embedded(embedded, options)
-            reduced = (columns, embedded) if self.gathers else embedded
-        else:
-            rows = self.module.rows_of(**columns, options=options)
+            reduced = (columns, rows.embedded) if self.gathers else rows.embedded
         # How many texts a network does not read as a whole.
         counts: dict[str, int] = {}
         if self.has_model:
             with without_warning_of_unread():
-                counts = self.module.long_text_counts(**columns, options=options)
+                counts = rows.n_unread()
         # Frequencies that were counted in all rows are no table's.
         settings = {**rows.settings, **(documents.settings if documents else {})}
         signature = self.module._signature(self.options, settings)
@@ -263,7 +260,7 @@ class Scorer:
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
         row_columns: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:
-            row_columns[self.module.PLAIN] = compared.plain
+            row_columns[self.module.SETS.plain] = compared.plain
         if compared.splits is None:
             return Scores(row_columns, counts, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)

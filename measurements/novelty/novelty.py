@@ -77,7 +77,8 @@ class Novelty(CollectionModule, evaluate.Measurement):
     """)
     token_finder = token_finder
 
-    def _compute(self, predictions, references, options):
+    def result(self, predictions, references, options):
+        """Look captions of both sides up in the training captions, and return the result."""
         texts = tokenize_rows([*predictions, *references], options["tokenizer"])
         sizes = [len(row) for row in texts]
         rows = np.repeat(np.tile(np.arange(len(predictions)), 2), sizes)

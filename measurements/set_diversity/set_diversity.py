@@ -8,10 +8,12 @@ import evaluate
 from .base import (
     DETAILS,
     About,
+    CollectionModule,
     Effect,
     InputError,
     Option,
     by_value,
+    needing,
     one_of,
     or_none,
     signature,
@@ -43,15 +45,8 @@ from .diversity_sets import (
     set_values,
     unit_rows,
 )
-from .embeddings import (
-    ENCODER_DEFAULTS,
-    ENCODER_OPTIONS,
-    LONG_TEXT_VALUES,
-    EncodingModule,
-    check_long_texts,
-    encoder_settings,
-)
-from .ngram_scores import DOCUMENT_FREQUENCY, reloaded_table, warn_of_equal_documents
+from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
+from .ngram_scores import DOCUMENT_FREQUENCY, FREQUENCIES, warn_of_equal_documents
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
 _DESCRIPTION = """
@@ -99,7 +94,15 @@ def check_k(options):
         raise InputError("k", "equivalent beside it", "none", "Say which texts say the same, or leave k out.")
 
 
-class SetDiversity(EncodingModule, evaluate.Measurement):
+# When captions are embedded.
+IS_EMBEDDED = Effect(
+    "kernels",
+    "('ngram', 'embedding')",
+    lambda options: "embedding" in options["kernels"] or isinstance(options["equivalent"], (int, float)),
+)
+
+
+class SetDiversity(CollectionModule, evaluate.Measurement):
     """Diversity of sets of captions, candidates beside humans, as an evaluate module."""
 
     ABOUT = About(
@@ -141,12 +144,12 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
                 or_none(whole_number(1, MOST_CAPTIONS)),
                 "Captions of which the classes are counted; by default the smallest number of any row, on both sides. "
                 "All captions of a row are used: the values are means over all choices of k and all orders.",
+                fits=check_k,
             ),
         }
-        | ENCODER_OPTIONS
+        | needing(IS_EMBEDDED, ENCODER_OPTIONS)
         | DETAILS
     )
-    CHECKS = (check_k, check_long_texts)
     VALUES = (
         value_table("""
         self_cider | 0 to 1 | | -log_n of the share of the largest root: r = sqrt(l_1) / (sqrt(l_1) + ... + sqrt(l_n)),
@@ -183,28 +186,14 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
     """)
         + LONG_TEXT_VALUES
     )
-    EFFECTS = dict.fromkeys(
-        ENCODER_DEFAULTS,
-        Effect(
-            "kernels",
-            "('ngram', 'embedding')",
-            lambda options: "embedding" in options["kernels"] or isinstance(options["equivalent"], (int, float)),
-        ),
-    )
     token_finder = token_finder
-    progress = evaluate.utils.logging.tqdm
-    CACHED = frozenset({"table"})
-    table = None
+    PARTS = SENTENCES | FREQUENCIES
+    ROW_CHECKS = (check_set_sizes,)
 
-    def checked_columns(self, options, **columns):
-        """Return both columns as lists of lists of captions, or raise for the first bad row."""
-        checked = super().checked_columns(options, **columns)
-        for name, rows in checked.items():
-            check_set_sizes(rows, name)
-        return checked
-
-    def _compute(self, predictions, references, options):
-        table = self._table(options["document_frequency"])
+    def result(self, predictions, references, options):
+        """Measure the sets of both sides, and return the result."""
+        source = options["document_frequency"]
+        table = None if source is None else self.frequencies.load(source)
         rows = measured_rows(predictions, references, options["sizes"])
         sides = [
             Sets(name, texts, ngram_tokens(texts, options["tokenizer"]))
@@ -213,14 +202,14 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         if table is None:
             warn_of_equal_documents(sides[1].tokens)
         kernels = self._kernels(rows, options)
-        result = row_result(*set_values(sides, kernels, table, type(self).progress), options["details"])
+        result = row_result(*set_values(sides, kernels, table, self.progress), options["details"])
         if options["equivalent"] is not None:
             result |= self._answers(predictions, references, options)
         result |= set_result(*(linear_values(side, kernels) for side in sides)) | {"n_rows": len(predictions)}
         for side, suffix in zip(sides, ("", REFERENCES), strict=True):
             result[f"n_captions{suffix}"] = sum(map(len, side.texts))
             result[f"n_rows_with_pairs{suffix}"] = sum(len(row) > 1 for row in side.texts)
-        if "embedding" in options["kernels"] or isinstance(options["equivalent"], int | float):
+        if IS_EMBEDDED.holds(options):
             texts = [text for side in sides for row in side.texts for text in row]
             result |= self.encoder.count_long_texts(texts, options)
         return result | ({"signature": self._signature(options, table)} if options["details"] else {})
@@ -246,14 +235,8 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
     def _vectors(self, sides, options):
         """Vectors of all captions, of length 1; each distinct caption is embedded once."""
         captions = sorted({caption for rows in sides for row in rows for caption in row})
-        embedded = self.encoder.embed(captions, options, type(self).progress)
+        embedded = self.encoder.embed(captions, options, self.progress)
         return dict(zip(captions, unit_rows(embedded.astype("float64")), strict=True))
-
-    def _table(self, source):
-        if source is None:
-            return None
-        self.table = reloaded_table(source, self.table)
-        return self.table.frequency
 
     def _kernels(self, sides, options):
         """Kernels of the Vendi scores."""

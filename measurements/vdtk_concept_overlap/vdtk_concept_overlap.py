@@ -67,6 +67,7 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
                 or_none(lambda name, value: as_caption_rows(value, name)),
                 "Rows of captions from which the captions to score are taken, the training set in the paper; by "
                 "default `data` itself.",
+                needs=Effect("transfer", "True", lambda options: options["transfer"]),
             ),
         }
         | TOKENIZER
@@ -91,10 +92,10 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         ..._per_row | | | with `details`
         signature | | | with `details`: everything that determines the numbers
     """)
-    EFFECTS = {"training": Effect("transfer", "True", lambda options: options["transfer"])}
     token_finder = token_finder
 
-    def _compute(self, data, options):
+    def result(self, data, options):
+        """Look for labels in all captions, and return the result."""
         if options["labels"] is None:
             check_labels(options["labels"])
         lists = {name: load_labels(name, source) for name, source in options["labels"].items()}

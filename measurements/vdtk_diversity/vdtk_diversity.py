@@ -4,7 +4,20 @@ import functools
 
 import evaluate
 
-from .base import DETAILS, WHATS_CITATION, About, Effect, Option, by_value, check_flag, or_none, signature, value_table
+from .base import (
+    DETAILS,
+    WHATS_CITATION,
+    About,
+    CollectionModule,
+    Effect,
+    Option,
+    by_value,
+    check_flag,
+    needing,
+    or_none,
+    signature,
+    value_table,
+)
 from .diversity_measures import (
     CHUNK_CAPTIONS,
     CaptionDiversity,
@@ -13,15 +26,7 @@ from .diversity_measures import (
     check_word_source,
     row_chunks,
 )
-from .embeddings import (
-    ENCODER_DEFAULTS,
-    ENCODER_OPTIONS,
-    LONG_TEXT_VALUES,
-    EncodingModule,
-    check_encoder,
-    check_long_texts,
-    encoder_settings,
-)
+from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, check_encoder, encoder_settings
 from .tokenization import as_tagger, check_pos, token_finder, tokenizer_name
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
@@ -42,7 +47,7 @@ _EXAMPLES = """
 """
 
 
-class VdtkDiversity(EncodingModule, evaluate.Measurement):
+class VdtkDiversity(CollectionModule, evaluate.Measurement):
     """Token, n-gram, caption, part-of-speech and semantic diversity, as an evaluate module."""
 
     ABOUT = About(
@@ -85,7 +90,7 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
                 "`sentence-transformers/all-mpnet-base-v2`.",
             ),
         }
-        | ENCODER_OPTIONS
+        | needing(Effect("semantic", "True", lambda options: is_semantic(options)), ENCODER_OPTIONS)
         | {
             "encoder": Option(
                 None,
@@ -96,7 +101,6 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
         }
         | DETAILS
     )
-    CHECKS = (lambda options: check_long_texts(encoder_options(options)),)
     VALUES = (
         value_table("""
         n_rows, n_captions, n_types, n_tokens | | | counts
@@ -142,16 +146,14 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
     """)
         + LONG_TEXT_VALUES
     )
-    EFFECTS = dict.fromkeys(
-        set(ENCODER_DEFAULTS) - {"encoder"},
-        Effect("semantic", "True", lambda options: options["semantic"] or options["encoder"] is not None),
-    )
     token_finder = token_finder
+    PARTS = SENTENCES
 
-    def _compute(self, data, options):
+    def result(self, data, options):
+        """Count words, n-grams and captions, and return the result."""
         diversity = self._diversity(options)
         chunks = list(row_chunks(data, CHUNK_CAPTIONS))
-        for chunk in evaluate.utils.logging.tqdm(chunks, desc="diversity", unit="chunk", delay=1):
+        for chunk in self.progress(chunks, desc="diversity", unit="chunk", delay=1):
             diversity.update(chunk)
         result = diversity.figures(options["head_shares"], options["lengths"])
         if is_semantic(options):
@@ -167,7 +169,7 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
         return CaptionDiversity(options["tokenizer"], encoder, tagger, keep_rows=options["details"])
 
     def _embed(self, options, captions):
-        return self.encoder.embed(captions, encoder_options(options), evaluate.utils.logging.tqdm)
+        return self.encoder.embed(captions, encoder_options(options), self.progress)
 
     def _signature(self, options):
         return signature(

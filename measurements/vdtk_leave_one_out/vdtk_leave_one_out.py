@@ -7,26 +7,22 @@ import evaluate
 from .base import (
     WHATS_CITATION,
     About,
+    CollectionModule,
     Effect,
     InputError,
     Option,
+    Ready,
     by_value,
     check_flag,
     check_share,
+    needing,
     one_of,
     or_none,
     signature,
     value_table,
     whole_number,
 )
-from .embeddings import (
-    ENCODER_DEFAULTS,
-    ENCODER_OPTIONS,
-    LONG_TEXT_VALUES,
-    EncodingModule,
-    check_long_texts,
-    encoder_settings,
-)
+from .embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
 from .kernel_tests import ESTIMATORS
 from .leave_one_out import (
     EMBEDDING_METRICS,
@@ -74,7 +70,36 @@ _EXAMPLES = """
 """
 
 
-class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
+def result_of_vectors(module, arrays, given):
+    """Return the module's result for captions with ready vectors, which go past evaluate's table."""
+    if len(module):
+        raise InputError(
+            "data_embeddings", "all rows in this call", "rows added before", "Give data to compute as well."
+        )
+    captions = given.pop("data", None)
+    module.check_unused(given, ENCODER_DEFAULTS, "beside ready embeddings")
+    options = module.call_options(given)
+    if set(options["metrics"]).isdisjoint(EMBEDDING_METRICS):
+        raise InputError(
+            "data_embeddings",
+            f"one of {', '.join(EMBEDDING_METRICS)} among the metrics",
+            ", ".join(options["metrics"]),
+            "Name one, or leave the embeddings out.",
+        )
+    rows = module.checked_columns(options, data=captions)["data"]
+    return module._result(rows, as_row_vectors(arrays["data_embeddings"], rows), options)
+
+
+def among_metrics(*names):
+    """Return when options have an effect that belong to some metrics."""
+    return Effect("metrics", f"['{names[0]}']", lambda options: not set(names).isdisjoint(options["metrics"]))
+
+
+# When captions are tokenized: for some metric that compares no embeddings.
+IS_TOKENIZED = Effect("metrics", "['bleu']", lambda options: not set(options["metrics"]) <= set(EMBEDDING_METRICS))
+
+
+class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
     """Scores of captions against the others of their row, as an evaluate module."""
 
     ABOUT = About(
@@ -91,10 +116,11 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         )
     }
     READY = {
-        "data_embeddings": (
+        "data_embeddings": Ready(
             'ready vectors for `"trm_bert"`, `"mmd_bert"` and `"fid_bert"`, for compute only and beside data: '
             "n_rows floating-point arrays of shape (n_captions, d), a vector for each caption; by default the "
-            "encoder's."
+            "encoder's.",
+            result_of_vectors,
         )
     }
     OPTIONS = (
@@ -124,6 +150,7 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
                 whole_number(1, MOST_REFERENCES),
                 "Captions of a row that are drawn together, as in the paper. The metrics of sets compare them with "
                 "the references as two sets; the others score each of them against the references, as one corpus.",
+                fits=check_together,
             ),
             "confidence_level": Option(
                 0.95, by_value(check_interval), "Share of the iterations that the interval holds."
@@ -148,23 +175,23 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
                 "unknowns that occur nowhere else. The paper's head is 0.9.",
             ),
         }
-        | TOKENIZER
-        | METEOR15_DATA
+        | needing(IS_TOKENIZED, TOKENIZER)
+        | needing(among_metrics("meteor15"), METEOR15_DATA)
         | {
             "estimator": Option(
                 "unbiased",
                 one_of(ESTIMATORS),
                 'Of `"mmd_bert"`: `"unbiased"`, `"biased"` (also for one hypothesis) or `"authors"`.',
+                needs=among_metrics("mmd_bert"),
             )
         }
-        | ENCODER_OPTIONS
+        | needing(among_metrics(*EMBEDDING_METRICS), ENCODER_OPTIONS)
         | {
             "details": Option(
                 False, check_flag, "`True` adds the values of all iterations and rows, and the signature."
             )
         }
     )
-    CHECKS = (check_long_texts, check_together)
     VALUES = (
         value_table("""
         bleu_1, bleu_2, bleu_3, bleu_4 | 0 to 1 | higher | BLEU of the corpus of hypotheses, mean over iterations
@@ -193,48 +220,15 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
     """)
         + LONG_TEXT_VALUES
     )
-    EFFECTS = {
-        **dict.fromkeys(
-            ENCODER_DEFAULTS, Effect("metrics", "['trm_bert']", lambda options: _has(options, *EMBEDDING_METRICS))
-        ),
-        "estimator": Effect("metrics", "['mmd_bert']", lambda options: _has(options, "mmd_bert")),
-        "meteor15_data": Effect("metrics", "['meteor15']", lambda options: _has(options, "meteor15")),
-        "tokenizer": Effect(
-            "metrics", "['bleu']", lambda options: not set(options["metrics"]) <= set(EMBEDDING_METRICS)
-        ),
-    }
     token_finder = token_finder
+    PARTS = SENTENCES
 
     def has_token(self, options):
         """Return the function that says whether something of a caption is read with these options."""
         return super().has_token({"tokenizer": "raw"} if set(options["metrics"]) <= set(EMBEDDING_METRICS) else options)
 
-    def compute(self, /, *, data_embeddings=None, **given):
-        """Check the options of this call, then compute; captions with ready vectors go past evaluate's table."""
-        if data_embeddings is None:
-            return super().compute(**given)
-        with self.lock:
-            return self._result_of_vectors(data_embeddings, given)
-
-    def _result_of_vectors(self, data_embeddings, given):
-        if len(self):
-            raise InputError(
-                "data_embeddings", "all rows in this call", "rows added before", "Give data to compute as well."
-            )
-        captions = given.pop("data", None)
-        self.check_unused(given, ENCODER_DEFAULTS, "beside ready embeddings")
-        options = self.call_options(given)
-        if set(options["metrics"]).isdisjoint(EMBEDDING_METRICS):
-            raise InputError(
-                "data_embeddings",
-                f"one of {', '.join(EMBEDDING_METRICS)} among the metrics",
-                ", ".join(options["metrics"]),
-                "Name one, or leave the embeddings out.",
-            )
-        rows = self.checked_columns(options, data=captions)["data"]
-        return self._result(rows, as_row_vectors(data_embeddings, rows), options)
-
-    def _compute(self, data, options):
+    def result(self, data, options):
+        """Score the captions, whose vectors are the encoder's, and return the result."""
         return self._result(data, None, options)
 
     def _result(self, data, vectors, options):
@@ -244,14 +238,14 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         rows = [data[i] for i in used]
         sources = Sources(
             wordnet_lexicon,
-            lambda: load_lexicon(options["meteor15_data"], evaluate.utils.logging.tqdm),
+            lambda: load_lexicon(options["meteor15_data"], self.progress),
             lambda: self._vectors(rows, used, vectors, options),
             options["estimator"],
         )
         texts, n_iterations = RowTexts(map(len, rows)), options["n_iterations"]
         metrics = scored_texts(self._tokens(rows, options), options["metrics"], sources)
         drawn = draws(rows, texts, n_iterations, options["n_references"], options["seed"], options["n_hypotheses"])
-        shown = evaluate.utils.logging.tqdm(drawn, total=n_iterations, desc="leave one out", unit="draw", delay=1)
+        shown = self.progress(drawn, total=n_iterations, desc="leave one out", unit="draw", delay=1)
         values = iteration_values(metrics, texts, shown)
         result = {}
         for key in (key for metric in options["metrics"] for key in METRICS[metric]):
@@ -281,8 +275,9 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
     def _vectors(self, rows, used, vectors, options):
         """Vectors of the captions of every row, each distinct caption embedded once."""
         if vectors is None:
-            progress = evaluate.utils.logging.tqdm
-            embedded = embed_caption_rows(rows, [], lambda captions: self.encoder.embed(captions, options, progress))
+            embedded = embed_caption_rows(
+                rows, [], lambda captions: self.encoder.embed(captions, options, self.progress)
+            )
             vectors = [embedded.vectors[numbers].astype("float64") for numbers in embedded.predictions]
         else:
             vectors = [vectors[i].astype("float64") for i in used]
@@ -314,7 +309,3 @@ def placed(values, places, n_rows):
     for number, value in zip(places, values.tolist(), strict=True):
         result[number] = value
     return result
-
-
-def _has(options, *metrics):
-    return not set(metrics).isdisjoint(options["metrics"])

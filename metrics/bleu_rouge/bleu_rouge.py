@@ -45,7 +45,8 @@ class BleuRouge(CollectionModule, evaluate.Metric):
     """)
     token_finder = token_finder
 
-    def _compute(self, predictions, references, options):
+    def result(self, predictions, references, options):
+        """Score the captions, and return the result."""
         return self.scored(predictions, references, options)[0]
 
     def scored(self, predictions, references, options):

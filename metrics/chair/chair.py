@@ -79,6 +79,7 @@ class Chair(CollectionModule, evaluate.Metric):
                 checked_together,
                 'Your own objects, `{"dog": ["puppy", "hound"], "traffic light": []}`; a name is among its words. By '
                 "default COCO's 80 objects, with the published synonyms.",
+                fits=vocabulary_of,
             ),
             "tokenizer": Option(
                 None,
@@ -90,7 +91,7 @@ class Chair(CollectionModule, evaluate.Metric):
         | INTERVALS
         | DETAILS
     )
-    CHECKS = (vocabulary_of,)
+    OPTIONAL_COLUMNS = frozenset({"references"})
     VALUES = value_table("""
         chair_i | 0 to 1 | lower | share of the mentions of objects that are hallucinated; NaN without a mention
         chair_s | 0 to 1 | lower | share of the captions that name an object which is not in the image, mean over rows
@@ -114,14 +115,8 @@ class Chair(CollectionModule, evaluate.Metric):
         tokenizer = options["tokenizer"]
         return super().has_token(options) if tokenizer is None else token_finder(tokenizer)
 
-    def checked_columns(self, options, predictions, references):
-        """Return both columns as lists of lists; without references, the lists of theirs are empty."""
-        if references is not None:
-            return super().checked_columns(options, predictions=predictions, references=references)
-        checked = super().checked_columns(options, predictions=predictions)
-        return checked | {"references": [[] for _ in checked["predictions"]]}
-
-    def _compute(self, predictions, references, options):
+    def result(self, predictions, references, options):
+        """Find the objects that captions name, and return the result."""
         return self.scored(predictions, references, options)[0]
 
     def scored(self, predictions, references, options):

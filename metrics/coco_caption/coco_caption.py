@@ -18,7 +18,7 @@ from .base import (
 from .coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_numbers, corpus_sums
 from .meteor15_scores import METEOR15_DATA, load_lexicon
 from .meteor15_search import LANGUAGES, stemmer_version
-from .ngram_scores import DOCUMENT_FREQUENCY, reloaded_table
+from .ngram_scores import DOCUMENT_FREQUENCY, FREQUENCIES
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
 _DESCRIPTION = """
@@ -83,19 +83,19 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         signature | | | with `details`: everything that determines the numbers
     """)
     token_finder = token_finder
-    progress = evaluate.utils.logging.tqdm
-    CACHED = frozenset({"table"})
-    table = None
+    PARTS = FREQUENCIES
 
-    def _compute(self, predictions, references, options):
+    def result(self, predictions, references, options):
+        """Score the captions, and return the result."""
         return self.scored(predictions, references, options)[0]
 
     def scored(self, predictions, references, options):
         """Return the result, and the sums that give the numbers of a larger corpus."""
-        progress = type(self).progress
+        progress, source = self.progress, options["document_frequency"]
+        table = None if source is None else self.frequencies.load(source)
         tokens = (ngram_tokens(rows, options["tokenizer"]) for rows in (predictions, references))
         lexicon = load_lexicon(options["meteor15_data"], progress, options["language"])
-        scored = coco_scores(*tokens, lexicon, progress, self._table(options["document_frequency"]))
+        scored = coco_scores(*tokens, lexicon, progress, table)
         sizes = [len(row) for row in predictions]
         best = best_candidates(scored, sizes) if options["best_of"] else {}
         sums = corpus_sums(scored, best)
@@ -107,17 +107,10 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         result |= corpus_numbers(sums, lexicon.data.language)
         if options["details"]:
             result |= {f"{name}_per_row": values.tolist() for name, values in chosen.items()}
-            n_documents = len(sizes) if options["document_frequency"] is None else self.table.frequency.n_documents
-            source = "references" if options["document_frequency"] is None else "table"
-            settings = {"document_frequency": source, "n_documents": n_documents}
+            settings = {"document_frequency": "table" if table else "references"}
+            settings["n_documents"] = table.n_documents if table else len(sizes)
             result["signature"] = self._signature(options, settings, lexicon.data.version)
         return result, sums
-
-    def _table(self, source):
-        if source is None:
-            return None
-        self.table = reloaded_table(source, self.table)
-        return self.table.frequency
 
     def _signature(self, options, settings, version):
         language, is_english = options["language"], options["language"] == "en"

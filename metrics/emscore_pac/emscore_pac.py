@@ -16,7 +16,6 @@ from .base import (
     signature,
     value_table,
 )
-from .clip_checkpoints import check_model
 from .clip_encoder import (
     CLIP_CALL_OPTIONS,
     CLIP_LOAD_OPTIONS,
@@ -49,6 +48,7 @@ from .videos import as_video_source, check_frames, decoder_name, video_size
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .caption_sets import exact_splits as exact_splits
+from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
 from .embeddings import paired_cosines as paired_cosines
 from .images import stored_value as stored_value
@@ -82,6 +82,32 @@ _EXAMPLES = """
 >>> match_video(caption, np.array([[0.0, 2.0]]))
 Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666)
 """
+
+
+def encoded_videos(module, videos, options, n_rows):
+    """Encode a column of videos when it is added: only their features are kept, in place of the videos."""
+    if not len(module):  # rows of one call have one model
+        module.encoder.renew()
+    check_frames_of_added(module, len(module), options)
+    if module.config_name != "references":
+        module.check_unused(options, ["reference_aggregation"], "without references (config_name='references')")
+    check_video_column(videos, "videos")
+    settings = (options[name] for name in ("frames", "batch_size", "n_workers"))
+    features = encode_videos(module.encoder, videos, "videos", *settings)
+    check_item_count(n_rows, len(features), "video")
+    return stored_features(features)
+
+
+def check_frames_of_added(module, n_added, options):
+    """Raise if rows that were added before were encoded with another number of frames."""
+    added = module.load_options["frames"]
+    if n_added and options["frames"] != added:
+        raise InputError(
+            "frames",
+            f"{added!r}, with which the rows added before were encoded",
+            f"{options['frames']!r}",
+            "Give frames= to evaluate.load, or all rows to compute.",
+        )
 
 
 class EmscorePac(CollectionModule, evaluate.Metric):
@@ -132,7 +158,6 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         | DETAILS
         | CLIP_LOAD_OPTIONS
     )
-    CHECKS = (check_model,)
     VALUES = (
         value_table("""
         emscore_pac | at most 1; at least 0 for positive cosines | higher | mean over rows of the mean over a row's
@@ -156,40 +181,16 @@ class EmscorePac(CollectionModule, evaluate.Metric):
     CONFIG_COLUMNS = {"references": "references"}
     CONFIG_NAMES = ("references",)
 
-    def __init__(self, /, *args, **keywords):
-        super().__init__(*args, **keywords)
-        self.encoder = ClipEncoder(self.load_options, evaluate.utils.logging.tqdm)
-
-    def checked_columns(self, options, videos, **captions):
-        """Check the captions and encode the videos now: only their features are kept, in place of the videos."""
-        if not len(self):  # rows of one call have one model
-            self.encoder.renew()
-        columns = super().checked_columns(options, **captions)
-        if "references" not in columns:
-            self.check_unused(options, ["reference_aggregation"], "without references (config_name='references')")
-        check_video_column(videos, "videos")
-        settings = (options[name] for name in ("frames", "batch_size", "n_workers"))
-        features = encode_videos(self.encoder, videos, "videos", *settings)
-        check_item_count(len(columns["predictions"]), len(features), "video")
-        return {"videos": stored_features(features), **columns}
-
-    def call_options(self, given):
-        """Return the options of a call; rows that were added before have their frames already."""
-        options, added = super().call_options(given), self.load_options["frames"]
-        if len(self) and options["frames"] != added:
-            raise InputError(
-                "frames",
-                f"{added!r}, with which the rows added before were encoded",
-                f"{options['frames']!r}",
-                "Give frames= to evaluate.load, or all rows to compute.",
-            )
-        return options
+    PARTS = {"encoder": lambda module: ClipEncoder(module.load_options, module.progress)}
+    ENCODERS = {"videos": encoded_videos}
 
     def examine_video(self, video):
         """Return the seconds, frames, width and height of a video file, a path or bytes, without decoding it."""
         return video_size(as_video_source(video, "video"), "video")
 
-    def _compute(self, predictions, videos, options, references=None):
+    def result(self, predictions, videos, options, references=None):
+        """Compare captions with frames, and with references if there are any, and return the result."""
+        check_frames_of_added(self, len(self.added), options)
         sizes = [len(row) for row in predictions]
         captions = [caption for row in predictions for caption in row]
         others = [text for row in references for text in row] if references else []

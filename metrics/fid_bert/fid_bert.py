@@ -1,13 +1,15 @@
 """FID-BERT: are candidate captions and human captions samples of one distribution, by means and covariances?"""
 
+import functools
+
 import evaluate
 import numpy as np
 
 from .base import CAPTIONS, CHAN_CITATION, About, Option, check_flag, value_table
-from .caption_sets import SET_OPTIONS, set_values
-from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, check_long_texts
+from .caption_sets import SET_OPTIONS, SetMetric, Sets, set_values
+from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .kernel_tests import frechet_comparison, pooled_frechet_p_value, pooled_frechet_squared
-from .vector_rows import VECTORS, EmbeddingModule, check_side_sizes, drawn_counts
+from .vector_rows import READY_VECTORS, Vectors, check_side_sizes, encoded_rows, pooled_values
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -37,7 +39,14 @@ _EXAMPLES = """
 """
 
 
-class FidBert(EmbeddingModule, evaluate.Metric):
+def whole_corpus(embedded, options, progress):
+    """Return the distance of the whole corpus, and its p-value, where they are asked for."""
+    value = functools.partial(pooled_frechet_squared, progress=progress)
+    p_value = functools.partial(pooled_frechet_p_value, n_draws=options["n_resamples"], progress=progress)
+    return pooled_values("fid_bert", embedded, options, value, p_value)
+
+
+class FidBert(SetMetric, evaluate.Metric):
     """Squared Fréchet distance of sentence embeddings, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
@@ -47,7 +56,7 @@ class FidBert(EmbeddingModule, evaluate.Metric):
             "candidates and two references."
         )
     }
-    READY = VECTORS
+    READY = READY_VECTORS
     OPTIONS = (
         {
             "pooled": Option(
@@ -57,7 +66,6 @@ class FidBert(EmbeddingModule, evaluate.Metric):
         | ENCODER_OPTIONS
         | SET_OPTIONS
     )
-    CHECKS = (check_long_texts,)
     VALUES = (
         value_table("""
         fid_bert | 0 or more | lower | mean squared Fréchet distance over rows; 0 for equal means and covariances. It
@@ -66,27 +74,8 @@ class FidBert(EmbeddingModule, evaluate.Metric):
         + LONG_TEXT_VALUES
         + set_values("fid_bert", pooled=True)
     )
-    progress = evaluate.utils.logging.tqdm
-
-    def value_range(self, options):
-        return 0.0, np.inf
-
-    def check_rows(self, sizes, columns):
-        """Raise unless every set has a covariance."""
-        check_side_sizes(sizes, columns, NO_COVARIANCE)
-
-    def compare_vectors(self, vectors, n_candidates, options):
-        """Compare rows of vectors by means and covariances."""
-        return frechet_comparison(vectors, n_candidates)
-
-    def pooled_values(self, embedded, options):
-        """Return the distance of the whole corpus, and its p-value."""
-        counts = embedded.counts()
-        pooled = pooled_frechet_squared(embedded.vectors, *counts, self.progress)
-        values = {"fid_bert_pooled": float(pooled)}
-        if options["p_value"] != "none":
-            n_draws = options["n_resamples"]
-            drawn = drawn_counts(embedded, n_draws, options["seed"])
-            p_value = pooled_frechet_p_value(embedded.vectors, *counts, drawn, n_draws, self.progress)
-            values["fid_bert_pooled_p_value"] = p_value
-        return values
+    PARTS = SENTENCES
+    ROW_CHECKS = (lambda sizes, columns: check_side_sizes(sizes, columns, NO_COVARIANCE),)
+    SETS = Sets(value_range=lambda _options: (0.0, np.inf), of_corpus=whole_corpus)
+    VECTORS = Vectors(lambda vectors, n_candidates, _options: frechet_comparison(vectors, n_candidates))
+    rows_of = encoded_rows

@@ -14,18 +14,21 @@ from .base import (
     by_value,
     check_choice,
     check_flag,
+    needing,
     one_of,
     value_table,
     whole_number,
 )
 from .caption_sets import (
     CAPTION_COLUMNS,
-    DISTRIBUTION_EFFECTS,
     IS_TESTED,
     SET_OPTIONS,
     TIE_TOLERANCE,
+    SetMetric,
+    Sets,
     caption_rows,
     check_clusters,
+    check_three_texts,
     text_counts,
 )
 from .caption_wording import (
@@ -36,10 +39,10 @@ from .caption_wording import (
     telling_phrases,
     wording_of,
 )
-from .embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, check_long_texts
+from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .meteor15_scores import METEOR15_DATA
 from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings
-from .ngram_scores import DOCUMENT_FREQUENCY, CountsDocuments, cider_d_scores, cider_distances, frequency_settings
+from .ngram_scores import DOCUMENT_FREQUENCY, FREQUENCIES, cider_d_scores, cider_distances, frequency_settings
 from .parity_tails import TAIL, TAILS, words_of
 from .parity_tests import (
     MEANS,
@@ -58,14 +61,16 @@ from .parity_tests import (
 )
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
 from .vector_rows import (
-    VECTORS,
-    EmbeddingModule,
+    READY_VECTORS,
+    Vectors,
     check_distance_diagonals,
     check_distance_scale,
     check_nonzero,
     cosine_similarities,
+    distance_name,
     distances_from_cosines,
-    ready_result,
+    encoded_rows,
+    ready_matrices,
     text_distances,
 )
 
@@ -128,7 +133,57 @@ def check_distance(name, distance):
         check_choice(name, distance, DISTANCES)
 
 
-class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
+def check_rows(sizes, columns):
+    """Raise if a row cannot be compared: captions can with one reference in every row, by their wording."""
+    if columns != CAPTION_COLUMNS or any(n > 1 for _, n in sizes):
+        check_three_texts(sizes, columns)
+
+
+def check_vectors(embedded, columns, options):
+    """Raise if a vector has no cosine, or a distance of texts is to compare it."""
+    if options["distance"] != "bert":
+        raise InputError(
+            columns[0], "captions for a distance of texts", "vectors", "Leave distance out for their cosines."
+        )
+    check_nonzero(embedded, columns)
+
+
+def compare_by_cosines(vectors, n_candidates, _options):
+    """Compare rows of vectors by their cosine distances."""
+    return parity_comparison(distances_from_cosines(cosine_similarities(vectors)), n_candidates)
+
+
+def compare_by_distances(matrices, n_candidates, _options):
+    """Compare rows by ready distances."""
+    return parity_comparison(symmetric(matrices), n_candidates)
+
+
+def check_distances(matrices, _options):
+    """Raise unless ready distances can be used."""
+    check_distance_diagonals(matrices)
+    check_distance_scale(matrices)
+
+
+READY_DISTANCES = ready_matrices(
+    ("distances", "n_candidates"),
+    "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), candidates first, "
+    "and the number of candidates, one for all rows or a list of n_rows.",
+    check_distances,
+    compare_by_distances,
+    ("distance",),
+)
+
+
+def of_distance(name):
+    """Return when options of one distance have an effect."""
+    return Effect("distance", repr(name), lambda options: options["distance"] == name)
+
+
+# When p-values are drawn.
+IS_DRAWN = IS_TESTED._replace(holds=lambda options: options["p_value"] in ("permutation", "exact"))
+
+
+class HumanParity(SetMetric, evaluate.Metric):
     """Joint test of fidelity and diversity against people, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES, ["https://arxiv.org/abs/2011.06127"])
@@ -139,12 +194,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
             "counts alike in all means; what needs two candidates is a mean over the rows that have them."
         )
     }
-    READY = VECTORS | {
-        "distances, n_candidates": (
-            "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), "
-            "candidates first, and the number of candidates, one for all rows or a list of n_rows."
-        )
-    }
+    READY = READY_VECTORS | READY_DISTANCES
     OPTIONS = (
         {
             "distance": Option(
@@ -166,10 +216,12 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
                 "corpus must not contain the references.",
             )
         }
-        | DOCUMENT_FREQUENCY
-        | METEOR15_DATA
-        | ENCODER_OPTIONS
+        | needing(of_distance("cider"), DOCUMENT_FREQUENCY)
+        | needing(of_distance("meteor15"), METEOR15_DATA)
+        | needing(of_distance("bert"), ENCODER_OPTIONS)
         | SET_OPTIONS
+        | needing(IS_DRAWN, {"n_resamples": SET_OPTIONS["n_resamples"]})
+        | {"clusters": SET_OPTIONS["clusters"]._replace(needs=None)}
         | {
             "p_value": Option(
                 "chi-squared",
@@ -182,11 +234,11 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
                 0,
                 whole_number(0),
                 "Of the tails of fewer than 100 rows, and of drawn p-values. The closed form needs none.",
+                needs=IS_TESTED._replace(value="'chi-squared'"),
             ),
             "details": Option(False, check_flag, "`True` adds per-row and per-candidate lists and the signature."),
         }
     )
-    CHECKS = (check_long_texts,)
     VALUES = (
         value_table("""
         human_parity_p_value | 0 to 1; above 0.05 in 95% for people | | can the candidates of all rows be distinguished
@@ -255,63 +307,31 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
     """)
         + LONG_TEXT_VALUES
     )
-    EFFECTS = {
-        **dict.fromkeys(ENCODER_DEFAULTS, Effect("distance", "'bert'", lambda options: options["distance"] == "bert")),
-        "document_frequency": Effect("distance", "'cider'", lambda options: options["distance"] == "cider"),
-        "meteor15_data": Effect("distance", "'meteor15'", lambda options: options["distance"] == "meteor15"),
-        "max_partitions": DISTRIBUTION_EFFECTS["max_partitions"],
-        "n_resamples": IS_TESTED._replace(holds=lambda options: options["p_value"] in ("permutation", "exact")),
-        "seed": IS_TESTED._replace(value="'chi-squared'"),
-    }
     token_finder = token_finder
-    LEAST_TEXTS = 3
-    SIZE_CHECKS = (check_two_references,)
-    progress = evaluate.utils.logging.tqdm
+    PARTS = SENTENCES | FREQUENCIES
+    ROW_CHECKS = (check_rows,)
+    SETS = Sets(
+        size_checks=(check_two_references,),
+        settings=lambda options: {"ties": TIE_TOLERANCE, "tail": TAIL, "distance": distance_name(options["distance"])},
+    )
+    VECTORS = Vectors(compare_by_cosines, check_vectors)
 
     def has_token(self, options):
         """Return the function that says whether something of a caption is read with these options."""
         return super().has_token(options if options["distance"] in DISTANCES[1:] else {"tokenizer": "raw"})
 
-    def check_vectors(self, embedded, columns, options):
-        """Raise if a vector has no cosine."""
-        if self.compares_texts(options):
-            raise InputError(
-                columns[0], "captions for a distance of texts", "vectors", "Leave distance out for their cosines."
-            )
-        check_nonzero(embedded, columns)
+    def rows_of(self, predictions, references, options):
+        """Return the rows of captions, whose wording is that of their tokens whatever their distances are."""
+        if options["distance"] == "bert":
+            rows = encoded_rows(self, predictions, references, options)
+        else:
+            distances, settings = self.text_distances(references, options)
 
-    def check_rows(self, sizes, columns):
-        """Raise if a row cannot be compared: captions can with one reference in every row, by their wording."""
-        if columns != CAPTION_COLUMNS or any(n > 1 for _, n in sizes):
-            super().check_rows(sizes, columns)
+            def compare(rows, n_candidates):
+                return parity_comparison(symmetric(np.stack(distances(rows))), n_candidates)
 
-    def compute(self, /, *, distances=None, n_candidates=None, **given):
-        """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
-        if distances is None and n_candidates is None:
-            return super().compute(**given)
-
-        def compare(matrices, n_candidates, _options):
-            return parity_comparison(symmetric(matrices), n_candidates)
-
-        def check(matrices, _options):
-            check_distance_diagonals(matrices)
-            check_distance_scale(matrices)
-
-        columns = "distances", "n_candidates"
-        return ready_result(self, columns, distances, n_candidates, given, check, compare, ("distance",))
-
-    def compares_texts(self, options):
-        """Whether the captions themselves are compared with these options, not their vectors."""
-        return options["distance"] != "bert"
-
-    def text_rows(self, predictions, references, options):
-        """Return the rows of captions, which are compared as texts."""
-        distances, settings = self.text_distances(references, options)
-
-        def compare(rows, n_candidates):
-            return parity_comparison(symmetric(np.stack(distances(rows))), n_candidates)
-
-        return caption_rows(predictions, references, compare, **settings)
+            rows = caption_rows(predictions, references, compare, **settings)
+        return rows._replace(settings={**rows.settings, **self.wording_settings(options)})
 
     def text_distances(self, references, options):
         """Return the function from rows of captions to the distances of all pairs, and what decides them."""
@@ -320,14 +340,14 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
             return (lambda rows: text_distances(rows, distance)), {}
         settings = {"tokenizer": tokenizer_name(tokenizer)}
         if distance == "cider":
-            frequency = self.document_frequency(references, options)
+            frequency = self.frequencies.counted(references, options)
 
             def by_cider(rows):
                 tokens = ngram_tokens(rows, tokenizer)
                 return cider_distances(tokens, cider_d_scores(tokens, frequency.counts, frequency.n_documents))
 
             return by_cider, settings | frequency_settings(frequency, options)
-        which = METEOR_VERSIONS[distance], options["meteor15_data"], type(self).progress
+        which = METEOR_VERSIONS[distance], options["meteor15_data"], self.progress
         score = meteor_scorer(*which)
 
         def by_meteor(rows):
@@ -336,24 +356,13 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
 
         return by_meteor, settings | meteor_settings(*which)
 
-    def compare_vectors(self, vectors, n_candidates, options):
-        """Compare rows of vectors by their cosine distances."""
-        return parity_comparison(distances_from_cosines(cosine_similarities(vectors)), n_candidates)
-
-    def rows_of(self, predictions, references, options):
-        """Return the rows of captions, whose wording is that of their tokens whatever their distances are."""
-        rows = super().rows_of(predictions, references, options)
-        return rows._replace(settings={**rows.settings, **self.wording_settings(options)})
-
-    def caption_result(self, predictions, references, options):
+    def result(self, predictions, references, options):
         """Check the sizes of all rows, compare the captions and their wording, and return the result."""
         if max(map(len, references)) < 2:
             return self.wording_result(predictions, references, options)
         self.check_captions(predictions, references, options)
         rows = self.rows_of(predictions, references, options)
-        texts = self.coded_texts(predictions, references, options)
-        result = self.result_of(rows, options, texts=texts)
-        return result | self.long_text_counts(predictions, references, options)
+        return self.summary(rows, options, self.coded_texts(predictions, references, options))
 
     def wording_result(self, predictions, references, options):
         """Return the result of rows with one reference each: of their wording alone, NaN for what needs two."""
@@ -388,20 +397,15 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
         return coded_texts(candidates, people, options["clusters"], load_language_model(options["language_model"]))
 
-    def wording_rows(self, predictions, references, options):
-        """Return the wording of all captions, with these options."""
-        texts = self.coded_texts(predictions, references, options)
-        return wording_of(texts, is_tested=options["language_model"] is None)
-
     def row_values(self, predictions, references):
         """Return what the corpus needs of every row, with the options of load time; see `values_of_rows`."""
         options = {**self.load_options, "p_value": "none", "confidence_level": None}
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
-        return values_of_rows(self.rows_of(predictions, references, options), options, type(self).progress)
+        return values_of_rows(self.rows_of(predictions, references, options), options, self.progress)
 
-    def result_of(self, rows, options, corpus_values=dict, texts=None):
+    def summary(self, rows, options, texts=None):
         """Compare all rows, and build the result; with `texts` also that of their wording."""
-        values = values_of_rows(rows, options, type(self).progress)
+        values = values_of_rows(rows, options, self.progress)
         tails, wording = values.tails(options), None
         if texts is not None:
             of_texts = wording_of(texts, is_tested=options["language_model"] is None)
@@ -411,6 +415,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
             wording.warn_of_few_rows()
         warn_of_copies(values.columns, options["clusters"])
         result = reported_result(parity_result(values.columns, tails, options, values.drawn, wording), options)
+        result |= rows.n_unread()
         if not options["details"]:
             return result
         lists = lists_of_rows(values, tails) | listed_captions(values.distances, tails.people[False])
@@ -423,9 +428,3 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
     def words(result):
         """Say what a result with confidence_level=0.95 means, in sentences that are each false in at most 5 %."""
         return [word.sentence for word in words_of(result)]
-
-    def signature_parts(self, options):
-        """Return what decides the numbers besides the texts, the test and the intervals."""
-        distance = options["distance"]
-        name = distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
-        return {"ties": TIE_TOLERANCE, "tail": TAIL, "distance": name}

@@ -107,10 +107,10 @@ class Meteor15(CollectionModule, evaluate.Metric):
         signature | | | with `details`: everything that determines the numbers
     """)
     token_finder = token_finder
-    progress = evaluate.utils.logging.tqdm
 
-    def _compute(self, predictions, references, options):
-        progress, given = type(self).progress, (options[name] for name in ("language", "function_words", "paraphrases"))
+    def result(self, predictions, references, options):
+        """Score the captions, and return the result."""
+        progress, given = self.progress, (options[name] for name in ("language", "function_words", "paraphrases"))
         lexicon = load_lexicon(options["meteor15_data"], progress, *given)
         sizes = [len(row) for row in predictions]
         statistics = best_statistics(predictions, references, lexicon, progress, options["tokenizer"])

@@ -1,5 +1,7 @@
 """MMD: are two sets of texts, images or anything else samples of one distribution, by any kernel on their features?"""
 
+import functools
+
 import evaluate
 import numpy as np
 
@@ -15,13 +17,12 @@ from .base import (
     one_of,
     or_none,
     shown_value,
-    signature,
     value_table,
     whole_number,
 )
-from .caption_sets import DISTRIBUTION_EFFECTS, IS_TESTED, SET_OPTIONS, set_values, signature_settings
-from .clip_scores import CLIP_SET_OPTIONS, PRESETS, SETS_OF_IMAGES, ClipSetModule, check_clip_windows, check_features
-from .embeddings import LONG_TEXT_VALUES, check_long_texts
+from .caption_sets import IS_TESTED, SET_OPTIONS, SetMetric, Sets, set_values
+from .clip_scores import CLIP_SET_OPTIONS, PRESETS, SET_ENCODER, encoded_by_clip_or_sentences, sets_of_images
+from .embeddings import LONG_TEXT_VALUES
 from .kernel_tests import (
     ESTIMATORS,
     KERNELS,
@@ -38,7 +39,7 @@ from .kernel_tests import (
     pooled_mmd_squared,
     without_own,
 )
-from .vector_rows import VECTORS, check_side_sizes, drawn_counts, ready_result
+from .vector_rows import READY_VECTORS, Vectors, check_estimator_sizes, pooled_values, ready_matrices
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -125,182 +126,52 @@ def check_one_bandwidth(options):
             )
 
 
-class Mmd(ClipSetModule, evaluate.Metric):
-    """Squared maximum mean discrepancy with any kernel, as an evaluate module."""
+def check_sizes(sizes, columns, options):
+    """Raise if a row is too small for the estimator, or the corpus for subsets of each side."""
+    check_estimator_sizes(sizes, columns, options)
+    if options["preset"] == "kid":
+        check_subset_size(options["subset_size"], *(sum(side) for side in zip(*sizes, strict=True)))
 
-    ABOUT = About(
-        _DESCRIPTION,
-        _CITATION,
-        _EXAMPLES,
-        ["https://jmlr.org/papers/v13/gretton12a.html", "https://arxiv.org/abs/2209.07518"],
-    )
-    COLUMNS = CAPTIONS | {
-        "references": (
-            "n_rows lists of reference captions, or n_rows strings. At least two captions on each side of a row, "
-            'or one with `estimator="biased"`.'
-        )
-    }
-    READY = (
-        VECTORS
-        | SETS_OF_IMAGES
-        | {
-            "kernels, n_candidates": (
-                "ready kernel values in place of both, for compute only: n_rows symmetric arrays of shape (n, n), "
-                "candidates first, and the number of candidates, one for all rows or a list of n_rows."
-            )
-        }
-    )
-    OPTIONS = (
-        {
-            "kernel": Option(
-                "rbf",
-                one_of(KERNELS),
-                '`"rbf"` (exp(-|a - b|^2 / (2 sigma^2))), `"laplace"` (exp(-|a - b|_1 / sigma)), `"polynomial"` '
-                '((gamma a.b + coef0)^degree) or `"linear"` (a.b).',
-            ),
-            "sigma": Option(
-                "median",
-                by_value(check_bandwidths),
-                'Bandwidth of `"rbf"` and `"laplace"`: `"median"` or `"mean"`, half the median or mean distance of '
-                "all pairs of the row's items, or a number; or a list of these, for the sum of as many kernels.",
-            ),
-            "degree": Option(3, whole_number(1, 10), 'Of `"polynomial"`, a whole number.'),
-            "gamma": Option(
-                None,
-                or_none(lambda name, value: check_number(name, value, *NUMBER_BOUNDS)),
-                'Of `"polynomial"`, a number; by default 1 / d.',
-            ),
-            "coef0": Option(1.0, check_coef0, 'Of `"polynomial"`, a number.'),
-            "estimator": Option(
-                "unbiased",
-                one_of(ESTIMATORS),
-                '`"unbiased"` (mean 0 for two samples of one distribution; two items a side), `"biased"` (0 for equal '
-                'sets) or `"authors"` (of Chan et al. 2022; with `"rbf"` and one bandwidth only), see the card of '
-                "mmd_bert.",
-            ),
-            "pooled": Option(
-                False,
-                check_flag,
-                '`True` adds the value of all candidates against all references of all rows, for `"rbf"` with one '
-                "bandwidth.",
-            ),
-            "preset": Option(
-                None,
-                or_none(one_of(PRESETS)),
-                '`"cmmd"` (of images, captions or ready features) or `"kid"` (of ready features) adds that value of '
-                "all candidates against all references; by default neither.",
-            ),
-            "n_subsets": Option(100, whole_number(1, 100_000), 'Of `"kid"`: subsets of each set.'),
-            "subset_size": Option(1000, whole_number(2, 5_000), 'Of `"kid"`: items of a subset, at most 5,000.'),
-        }
-        | CLIP_SET_OPTIONS
-        | SET_OPTIONS
-    )
-    CHECKS = (check_one_bandwidth, check_clip_windows, check_long_texts)
-    VALUES = (
-        value_table("""
-        mmd | biased: at least 0; with `"rbf"` and `"laplace"` at most 2 for each bandwidth | lower | mean squared
-            discrepancy over rows; unbiased: 0 on average for two samples of one distribution
-        cmmd | 0 to 2,000; of features of length 1 to 39.6 | lower | with `preset="cmmd"`: of all candidates against all
-            references
-        kid, kid_deviation | | lower | with `preset="kid"`: mean and standard deviation over the subsets
-    """)
-        + LONG_TEXT_VALUES
-        + set_values("mmd", pooled=True)
-    )
-    EFFECTS = {
-        **DISTRIBUTION_EFFECTS,
-        "seed": IS_TESTED._replace(holds=lambda options: options["p_value"] != "none" or options["preset"] == "kid"),
-        "sigma": Effect("kernel", "'rbf'", lambda options: options["kernel"] in WITH_BANDWIDTH),
-        **dict.fromkeys(
-            ("degree", "gamma", "coef0"),
-            Effect("kernel", "'polynomial'", lambda options: options["kernel"] == "polynomial"),
-        ),
-        **dict.fromkeys(
-            ("n_subsets", "subset_size"), Effect("preset", "'kid'", lambda options: options["preset"] == "kid")
-        ),
-    }
-    progress = evaluate.utils.logging.tqdm
 
-    def value_range(self, options):
-        return (0.0 if options["estimator"] == "biased" else -np.inf), np.inf
+def compare_vectors(vectors, n_candidates, options):
+    """Compare rows of vectors by the mean of a kernel within and across the sets."""
+    shape = (options[name] for name in ("degree", "gamma", "coef0"))
+    kernel = kernel_values(vectors, options["kernel"], bandwidths_of(options["sigma"]), *shape)
+    check_kernel_values(kernel, options["kernel"])
+    if options["kernel"] == "rbf" and len(bandwidths_of(options["sigma"])) == 1:  # ones on the diagonal
+        return mmd_comparison(kernel, n_candidates, options["estimator"])
+    return compare_by_kernels(kernel, n_candidates, options)
 
-    def check_sizes(self, sizes, columns, options):
-        """Raise if a row is too small for the estimator, or too large for its test."""
-        if options["estimator"] != "biased":
-            reason = f"estimator={options['estimator']!r} leaves out pairs of an item with itself"
-            check_side_sizes(sizes, columns, f"{reason}: use estimator='biased'.")
-        if options["preset"] == "kid":
-            check_subset_size(options["subset_size"], *(sum(side) for side in zip(*sizes, strict=True)))
-        super().check_sizes(sizes, columns, options)
 
-    def compute(self, /, *, kernels=None, n_candidates=None, **given):
-        """Check the options of this call, then compute: from ready kernel values past evaluate's table."""
-        if kernels is None and n_candidates is None:
-            return super().compute(**given)
+def vector_settings(options):
+    """Return what decides the kernel of vectors, and a published value, for the signature."""
+    kernel = options["kernel"]
+    settings = {"kernel": kernel}
+    if kernel in WITH_BANDWIDTH:
+        settings["sigma"] = "+".join(map(str, bandwidths_of(options["sigma"])))
+    if kernel == "polynomial":
+        settings |= {"degree": options["degree"], "gamma": options["gamma"] or "1/d", "coef0": options["coef0"]}
+    settings["preset"] = options["preset"]
+    if options["preset"] == "kid":
+        settings |= {"n_subsets": options["n_subsets"], "subset_size": options["subset_size"]}
+        settings["subset_seed"] = options["seed"]
+    return settings
 
-        def compare(matrices, n_candidates, options):
-            return compare_by_kernels(matrices, n_candidates, options["estimator"])
 
-        return ready_result(
-            self, ("kernels", "kernels"), kernels, n_candidates, given, check_ready_kernels, compare, OF_KERNELS
-        )
-
-    def check_encoded(self, options, what):
-        """Raise unless "images" or "captions" may be encoded with these options."""
-        check_features(options["preset"], options["encoder"], what)
-        super().check_encoded(options, what)
-
-    def uses_clip(self, options):
-        """Return whether captions are encoded by a CLIP: where that is asked for, and for CMMD."""
-        return super().uses_clip(options) or options["preset"] == "cmmd"
-
-    def compare_vectors(self, vectors, n_candidates, options):
-        """Compare rows of vectors by the mean of a kernel within and across the sets."""
-        shape = (options[name] for name in ("degree", "gamma", "coef0"))
-        kernel = kernel_values(vectors, options["kernel"], bandwidths_of(options["sigma"]), *shape)
-        check_kernel_values(kernel, options["kernel"])
-        if options["kernel"] == "rbf" and len(bandwidths_of(options["sigma"])) == 1:  # ones on the diagonal
-            return mmd_comparison(kernel, n_candidates, options["estimator"])
-        return compare_by_kernels(kernel, n_candidates, options["estimator"])
-
-    def _result(self, embedded, options, settings):
-        return super()._result(embedded, options, settings) | preset_values(embedded, options)
-
-    def pooled_values(self, embedded, options):
-        """Return the value of the whole corpus, and its p-value."""
-        settings, counts = (bandwidths_of(options["sigma"])[0], options["estimator"]), embedded.counts()
-        pooled = pooled_mmd_squared(embedded.vectors, *counts, *settings, self.progress)
-        values = {"mmd_pooled": float(pooled)}
-        if options["p_value"] != "none":
-            drawn = drawn_counts(embedded, options["n_resamples"], options["seed"])
-            values["mmd_pooled_p_value"] = pooled_mmd_p_value(
-                embedded.vectors, *counts, drawn, *settings, self.progress
-            )
-        return values
-
-    def _signature(self, options, settings):
-        kernel = options["kernel"]
-        of_kernel = {"kernel": kernel}
-        if kernel in WITH_BANDWIDTH:
-            of_kernel["sigma"] = "+".join(map(str, bandwidths_of(options["sigma"])))
-        if kernel == "polynomial":
-            of_kernel |= {"degree": options["degree"], "gamma": options["gamma"] or "1/d", "coef0": options["coef0"]}
-        of_kernel = {} if "kernel" in settings else of_kernel
-        preset = {"preset": options["preset"]}
-        if options["preset"] == "kid":
-            preset |= {"n_subsets": options["n_subsets"], "subset_size": options["subset_size"]}
-            preset["subset_seed"] = options["seed"]
-        common = {**of_kernel, **preset, **settings}
-        return signature("mmd", estimator=options["estimator"], **common, **signature_settings(options))
+def whole_corpus(embedded, options, progress):
+    """Return the values of the whole corpus that are asked for."""
+    settings = {"sigma": bandwidths_of(options["sigma"])[0], "estimator": options["estimator"], "progress": progress}
+    functions = (functools.partial(function, **settings) for function in (pooled_mmd_squared, pooled_mmd_p_value))
+    return pooled_values("mmd", embedded, options, *functions) | preset_values(embedded, options)
 
 
 # Options of a kernel, which have no effect on ready values of one.
 OF_KERNELS = ("kernel", "sigma", "degree", "gamma", "coef0", "n_subsets", "subset_size")
 
 
-def compare_by_kernels(kernel, n_candidates, estimator):
+def compare_by_kernels(kernel, n_candidates, options):
     """Compare rows by kernels whatever their diagonals."""
+    estimator = options["estimator"]
     if estimator == "biased":
         return mmd_comparison(kernel, n_candidates, estimator)
     return mmd_comparison(without_own(kernel), n_candidates, estimator, own=0.0)._replace(pair_values=kernel)
@@ -332,3 +203,108 @@ def check_ready_kernels(matrices, options):
                 "one in which k(a, b) is not k(b, a)",
                 "Give kernel values, or their mean with the transposed array.",
             )
+
+
+READY_KERNELS = ready_matrices(
+    ("kernels", "kernels"),
+    "ready kernel values in place of both, for compute only: n_rows symmetric arrays of shape (n, n), candidates "
+    "first, and the number of candidates, one for all rows or a list of n_rows.",
+    check_ready_kernels,
+    compare_by_kernels,
+    OF_KERNELS,
+)
+
+# When options of a polynomial kernel, of KID and of its draws have an effect.
+IS_POLYNOMIAL = Effect("kernel", "'polynomial'", lambda options: options["kernel"] == "polynomial")
+IS_KID = Effect("preset", "'kid'", lambda options: options["preset"] == "kid")
+IS_DRAWN = IS_TESTED._replace(holds=lambda options: options["p_value"] != "none" or options["preset"] == "kid")
+
+
+class Mmd(SetMetric, evaluate.Metric):
+    """Squared maximum mean discrepancy with any kernel, as an evaluate module."""
+
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _EXAMPLES,
+        ["https://jmlr.org/papers/v13/gretton12a.html", "https://arxiv.org/abs/2209.07518"],
+    )
+    COLUMNS = CAPTIONS | {
+        "references": (
+            "n_rows lists of reference captions, or n_rows strings. At least two captions on each side of a row, "
+            'or one with `estimator="biased"`.'
+        )
+    }
+    READY = READY_VECTORS | sets_of_images() | READY_KERNELS
+    OPTIONS = (
+        {
+            "kernel": Option(
+                "rbf",
+                one_of(KERNELS),
+                '`"rbf"` (exp(-|a - b|^2 / (2 sigma^2))), `"laplace"` (exp(-|a - b|_1 / sigma)), `"polynomial"` '
+                '((gamma a.b + coef0)^degree) or `"linear"` (a.b).',
+            ),
+            "sigma": Option(
+                "median",
+                by_value(check_bandwidths),
+                'Bandwidth of `"rbf"` and `"laplace"`: `"median"` or `"mean"`, half the median or mean distance of '
+                "all pairs of the row's items, or a number; or a list of these, for the sum of as many kernels.",
+                needs=Effect("kernel", "'rbf'", lambda options: options["kernel"] in WITH_BANDWIDTH),
+            ),
+            "degree": Option(3, whole_number(1, 10), 'Of `"polynomial"`, a whole number.', needs=IS_POLYNOMIAL),
+            "gamma": Option(
+                None,
+                or_none(lambda name, value: check_number(name, value, *NUMBER_BOUNDS)),
+                'Of `"polynomial"`, a number; by default 1 / d.',
+                needs=IS_POLYNOMIAL,
+            ),
+            "coef0": Option(1.0, check_coef0, 'Of `"polynomial"`, a number.', needs=IS_POLYNOMIAL),
+            "estimator": Option(
+                "unbiased",
+                one_of(ESTIMATORS),
+                '`"unbiased"` (mean 0 for two samples of one distribution; two items a side), `"biased"` (0 for equal '
+                'sets) or `"authors"` (of Chan et al. 2022; with `"rbf"` and one bandwidth only), see the card of '
+                "mmd_bert.",
+            ),
+            "pooled": Option(
+                False,
+                check_flag,
+                '`True` adds the value of all candidates against all references of all rows, for `"rbf"` with one '
+                "bandwidth.",
+                fits=check_one_bandwidth,
+            ),
+            "preset": Option(
+                None,
+                or_none(one_of(PRESETS)),
+                '`"cmmd"` (of images, captions or ready features) or `"kid"` (of ready features) adds that value of '
+                "all candidates against all references; by default neither.",
+            ),
+            "n_subsets": Option(100, whole_number(1, 100_000), 'Of `"kid"`: subsets of each set.', needs=IS_KID),
+            "subset_size": Option(
+                1000, whole_number(2, 5_000), 'Of `"kid"`: items of a subset, at most 5,000.', needs=IS_KID
+            ),
+        }
+        | CLIP_SET_OPTIONS
+        | SET_OPTIONS
+        | {"seed": SET_OPTIONS["seed"]._replace(needs=IS_DRAWN)}
+    )
+    VALUES = (
+        value_table("""
+        mmd | biased: at least 0; with `"rbf"` and `"laplace"` at most 2 for each bandwidth | lower | mean squared
+            discrepancy over rows; unbiased: 0 on average for two samples of one distribution
+        cmmd | 0 to 2,000; of features of length 1 to 39.6 | lower | with `preset="cmmd"`: of all candidates against all
+            references
+        kid, kid_deviation | | lower | with `preset="kid"`: mean and standard deviation over the subsets
+    """)
+        + LONG_TEXT_VALUES
+        + set_values("mmd", pooled=True)
+    )
+    PARTS = SET_ENCODER
+    SETS = Sets(
+        value_range=lambda options: ((0.0 if options["estimator"] == "biased" else -np.inf), np.inf),
+        size_checks=(check_sizes,),
+        settings=lambda options: {"estimator": options["estimator"]},
+        of_corpus=whole_corpus,
+    )
+    VECTORS = Vectors(compare_vectors, settings=vector_settings)
+    rows_of = encoded_by_clip_or_sentences

@@ -1,10 +1,12 @@
 """MMD-BERT: are candidate captions and human captions samples of one distribution, by a kernel on embeddings?"""
 
+import functools
+
 import evaluate
 
 from .base import CAPTIONS, CHAN_CITATION, About, Option, by_value, check_flag, one_of, value_table
-from .caption_sets import SET_OPTIONS, set_values
-from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, check_long_texts
+from .caption_sets import SET_OPTIONS, SetMetric, Sets, set_values
+from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .kernel_tests import (
     ESTIMATORS,
     check_bandwidth,
@@ -13,7 +15,7 @@ from .kernel_tests import (
     pooled_mmd_p_value,
     pooled_mmd_squared,
 )
-from .vector_rows import VECTORS, EmbeddingModule, check_side_sizes, drawn_counts
+from .vector_rows import READY_VECTORS, Vectors, check_estimator_sizes, encoded_rows, pooled_values
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -38,7 +40,19 @@ _EXAMPLES = """
 """
 
 
-class MmdBert(EmbeddingModule, evaluate.Metric):
+def compare_by_kernel(vectors, n_candidates, options):
+    """Compare rows of vectors by the mean of a kernel within and across the sets."""
+    return mmd_comparison(gaussian_kernel(vectors, options["sigma"]), n_candidates, options["estimator"])
+
+
+def whole_corpus(embedded, options, progress):
+    """Return the value of the whole corpus, and its p-value, where they are asked for."""
+    settings = {"sigma": options["sigma"], "estimator": options["estimator"], "progress": progress}
+    functions = (functools.partial(function, **settings) for function in (pooled_mmd_squared, pooled_mmd_p_value))
+    return pooled_values("mmd_bert", embedded, options, *functions)
+
+
+class MmdBert(SetMetric, evaluate.Metric):
     """Squared maximum mean discrepancy of sentence embeddings, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
@@ -48,7 +62,7 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
             'candidates and two references, or one of each with `estimator="biased"`.'
         )
     }
-    READY = VECTORS
+    READY = READY_VECTORS
     OPTIONS = (
         {
             "estimator": Option(
@@ -71,7 +85,6 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
         | ENCODER_OPTIONS
         | SET_OPTIONS
     )
-    CHECKS = (check_long_texts,)
     VALUES = (
         value_table("""
         mmd_bert | unbiased: about -1 to 2; biased: 0 to 2 | lower | mean squared discrepancy over rows; unbiased: 0 on
@@ -80,33 +93,12 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
         + LONG_TEXT_VALUES
         + set_values("mmd_bert", pooled=True)
     )
-    progress = evaluate.utils.logging.tqdm
-
-    def value_range(self, options):
-        return (0.0 if options["estimator"] == "biased" else -2.0), 2.0
-
-    def check_sizes(self, sizes, columns, options):
-        """Raise if a row is too small for the estimator, or too large for its test."""
-        if options["estimator"] != "biased":
-            reason = f"estimator={options['estimator']!r} leaves out pairs of a caption with itself"
-            check_side_sizes(sizes, columns, f"{reason}: use estimator='biased'.")
-        super().check_sizes(sizes, columns, options)
-
-    def compare_vectors(self, vectors, n_candidates, options):
-        """Compare rows of vectors by the mean of a kernel within and across the sets."""
-        return mmd_comparison(gaussian_kernel(vectors, options["sigma"]), n_candidates, options["estimator"])
-
-    def pooled_values(self, embedded, options):
-        """Return the value of the whole corpus, and its p-value."""
-        settings, counts = (options["sigma"], options["estimator"]), embedded.counts()
-        pooled = pooled_mmd_squared(embedded.vectors, *counts, *settings, self.progress)
-        values = {"mmd_bert_pooled": float(pooled)}
-        if options["p_value"] != "none":
-            drawn = drawn_counts(embedded, options["n_resamples"], options["seed"])
-            p_value = pooled_mmd_p_value(embedded.vectors, *counts, drawn, *settings, self.progress)
-            values["mmd_bert_pooled_p_value"] = p_value
-        return values
-
-    def signature_parts(self, options):
-        """Return what decides the numbers besides the texts, the test and the intervals."""
-        return {"estimator": options["estimator"], "sigma": options["sigma"]}
+    PARTS = SENTENCES
+    SETS = Sets(
+        value_range=lambda options: ((0.0 if options["estimator"] == "biased" else -2.0), 2.0),
+        size_checks=(check_estimator_sizes,),
+        settings=lambda options: {"estimator": options["estimator"], "sigma": options["sigma"]},
+        of_corpus=whole_corpus,
+    )
+    VECTORS = Vectors(compare_by_kernel)
+    rows_of = encoded_rows

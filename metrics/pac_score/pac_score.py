@@ -3,15 +3,26 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, PAC_CITATION, About, Option, check_flag, scored_result, value_table
-from .clip_checkpoints import check_model
+from .base import CAPTIONS, PAC_CITATION, About, CollectionModule, Option, Ready, check_flag, scored_result, value_table
 from .clip_encoder import LONG_CAPTION_VALUES
-from .clip_scores import IMAGES, PAC_OPTIONS, PacModule, pac_s, retrieval_ranks
+from .clip_scores import (
+    IMAGES,
+    PAC_CONFIG_NAMES,
+    PAC_ENCODER,
+    PAC_OPTIONS,
+    encoded_captions,
+    encoded_images,
+    features_result,
+    pac_result,
+    pac_s,
+    retrieval_ranks,
+)
 from .embeddings import paired_cosines
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .caption_sets import exact_splits as exact_splits
+from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
 from .images import stored_value as stored_value
 from .tokenization import Shape as Shape
@@ -37,7 +48,7 @@ _EXAMPLES = """
 RECALLS = (1, 5, 10)
 
 
-class PacScore(PacModule, evaluate.Metric):
+class PacScore(CollectionModule, evaluate.Metric):
     """PAC-S of captions and images, as an evaluate module."""
 
     ABOUT = About(
@@ -48,15 +59,15 @@ class PacScore(PacModule, evaluate.Metric):
     )
     COLUMNS = {"predictions": CAPTIONS["predictions"], "images": IMAGES}
     READY = {
-        "prediction_embeddings": (
+        "prediction_embeddings": Ready(
             "ready features in place of predictions, for compute only and beside features of images: n_rows "
-            "floating-point arrays of shape (n_captions, d). No checkpoint is used."
+            "floating-point arrays of shape (n_captions, d). No checkpoint is used.",
+            features_result,
         )
     }
     OPTIONS = {
         "retrieval": Option(False, check_flag, "`True` ranks the images of all rows for every caption.")
     } | PAC_OPTIONS
-    CHECKS = (check_model,)
     VALUES = (
         value_table("""
         pac_score | 0 to weight | higher | mean over rows of the mean over a row's candidates
@@ -72,22 +83,23 @@ class PacScore(PacModule, evaluate.Metric):
     """)
         + LONG_CAPTION_VALUES
     )
-    progress = evaluate.utils.logging.tqdm
+    CONFIG_NAMES = PAC_CONFIG_NAMES
+    PARTS = PAC_ENCODER
+    ENCODERS = {"images": encoded_images}
 
-    def _compute(self, predictions, images, options):
-        return self.caption_result([predictions], images, options)
+    def result(self, predictions, images, options):
+        """Encode the captions, score them, and return the result."""
+        return self.summary(encoded_captions(self, [predictions], images, options), options)
 
-    def scores_of(self, texts, pictures, sizes, options):
-        """Return PAC-S of all candidates."""
+    def summary(self, encoded, options):
+        """Return the result for encoded captions and images."""
+        texts, pictures, sizes, _ = encoded
         rows = np.repeat(np.arange(len(pictures)), sizes[0])
-        return {"pac_score": pac_s(paired_cosines(texts.distinct, pictures, texts.rows, rows), options["weight"])}
-
-    def _result(self, texts, pictures, sizes, options, settings):
-        result = super()._result(texts, pictures, sizes, options, settings)
+        scores = pac_s(paired_cosines(texts.distinct, pictures, texts.rows, rows), options["weight"])
+        result = pac_result("pac_score", encoded, {"pac_score": scores}, options)
         if not options["retrieval"]:
             return result
-        rows = np.repeat(np.arange(len(pictures)), sizes[0])
         found = retrieval_ranks(texts.distinct[texts.rows], pictures, rows)
-        scores = {"retrieval_rank": found.ranks()} | {f"recall_at_{k}": found.recalls(k) for k in RECALLS}
+        ranks = {"retrieval_rank": found.ranks()} | {f"recall_at_{k}": found.recalls(k) for k in RECALLS}
         of_all = {"median_rank": float(np.median(found.ranks())), "n_images": found.n_images}
-        return result | scored_result(scores, sizes[0], options["details"]) | of_all
+        return result | scored_result(ranks, sizes[0], options["details"]) | of_all

@@ -2,15 +2,28 @@
 
 import evaluate
 
-from .base import CAPTIONS, PAC_CITATION, About, value_table
-from .clip_checkpoints import check_model
+from .base import CAPTIONS, PAC_CITATION, About, CollectionModule, Ready, value_table
 from .clip_encoder import LONG_CAPTION_VALUES
-from .clip_scores import IMAGES, PAC_OPTIONS, PacModule, largest_by_caption, pac_s, ref_pac_s, text_places
+from .clip_scores import (
+    IMAGES,
+    PAC_CONFIG_NAMES,
+    PAC_ENCODER,
+    PAC_OPTIONS,
+    encoded_captions,
+    encoded_images,
+    features_result,
+    largest_by_caption,
+    pac_result,
+    pac_s,
+    ref_pac_s,
+    text_places,
+)
 from .embeddings import paired_cosines
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .caption_sets import exact_splits as exact_splits
+from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
 from .images import stored_value as stored_value
 from .tokenization import Shape as Shape
@@ -31,7 +44,7 @@ _EXAMPLES = """
 """
 
 
-class RefPacScore(PacModule, evaluate.Metric):
+class RefPacScore(CollectionModule, evaluate.Metric):
     """RefPAC-S of captions, images and references, as an evaluate module."""
 
     ABOUT = About(
@@ -42,13 +55,13 @@ class RefPacScore(PacModule, evaluate.Metric):
     )
     COLUMNS = {"predictions": CAPTIONS["predictions"], "images": IMAGES, "references": CAPTIONS["references"]}
     READY = {
-        "prediction_embeddings, reference_embeddings": (
+        "prediction_embeddings, reference_embeddings": Ready(
             "ready features in place of both predictions and references, for compute only and beside features of "
-            "images: n_rows floating-point arrays of shape (n_captions, d). No checkpoint is used."
+            "images: n_rows floating-point arrays of shape (n_captions, d). No checkpoint is used.",
+            features_result,
         )
     }
     OPTIONS = PAC_OPTIONS
-    CHECKS = (check_model,)
     VALUES = (
         value_table("""
         ref_pac_score | 0 to 2 weight / (weight + 1) | higher | mean over rows of the mean over a row's candidates; at
@@ -60,13 +73,17 @@ class RefPacScore(PacModule, evaluate.Metric):
     """)
         + LONG_CAPTION_VALUES
     )
-    progress = evaluate.utils.logging.tqdm
+    CONFIG_NAMES = PAC_CONFIG_NAMES
+    PARTS = PAC_ENCODER
+    ENCODERS = {"images": encoded_images}
 
-    def _compute(self, predictions, images, references, options):
-        return self.caption_result([predictions, references], images, options)
+    def result(self, predictions, images, references, options):
+        """Encode the captions, score the candidates, and return the result."""
+        return self.summary(encoded_captions(self, [predictions, references], images, options), options)
 
-    def scores_of(self, texts, pictures, sizes, options):
-        """Return RefPAC-S and PAC-S of all candidates."""
+    def summary(self, encoded, options):
+        """Return the result for encoded captions and images: RefPAC-S and PAC-S of all candidates."""
+        texts, pictures, sizes, _ = encoded
         places = text_places(*sizes)
         image_cosines = paired_cosines(texts.distinct, pictures, texts.rows[: len(places.rows)], places.rows)
         text_cosines = paired_cosines(
@@ -74,4 +91,5 @@ class RefPacScore(PacModule, evaluate.Metric):
         )
         pac_scores = pac_s(image_cosines, options["weight"])
         ref_pac_scores = ref_pac_s(pac_scores, largest_by_caption(text_cosines, places.n_references))
-        return {"ref_pac_score": ref_pac_scores, "pac_score": pac_scores}
+        scores = {"ref_pac_score": ref_pac_scores, "pac_score": pac_scores}
+        return pac_result("ref_pac_score", encoded, scores, options)

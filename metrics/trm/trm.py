@@ -12,26 +12,29 @@ from .base import (
     InputTypeError,
     Option,
     by_value,
+    needing,
     one_of,
     shown_value,
     value_table,
 )
-from .caption_sets import DISTRIBUTION_EFFECTS, SET_OPTIONS, caption_rows, set_values
-from .clip_scores import CLIP_SET_OPTIONS, SETS_OF_IMAGES, ClipSetModule, check_clip_windows
-from .embeddings import LONG_TEXT_VALUES, check_long_texts
-from .triangle_rank import STATISTIC, TriangleRanks, triangle_rank_comparison
+from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
+from .clip_scores import CLIP_SET_OPTIONS, SET_ENCODER, encoded_by_clip_or_sentences, sets_of_images
+from .embeddings import LONG_TEXT_VALUES
+from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
 from .vector_rows import (
     DISTANCE_NAMES,
     EVALUATE_PREFIX,
     EVALUATE_SCORES,
-    VECTORS,
+    READY_VECTORS,
+    Vectors,
     check_defined,
     check_distance_diagonals,
     check_evaluate_name,
     check_nonzero,
+    distance_name,
     evaluate_distance,
     nearest_reference_distance,
-    ready_result,
+    ready_matrices,
     text_distances,
     vector_distances,
 )
@@ -94,7 +97,57 @@ def check_distance(distance):
         )
 
 
-class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
+def check_no_texts(options):
+    """Raise where a distance of texts is to compare images."""
+    if is_of_texts(options["distance"]):
+        raise InputError(
+            "distance", "a name of scipy's for images", "a distance of texts", "Give for example 'cosine'."
+        )
+
+
+def check_vectors(embedded, columns, options):
+    """Raise if vectors have no such distance."""
+    if is_of_texts(options["distance"]):
+        raise InputError(
+            columns[0],
+            "captions for a distance of texts",
+            "vectors",
+            f"Give captions, or one of {', '.join(map(repr, DISTANCE_NAMES))} as distance.",
+        )
+    if options["distance"] == "cosine":
+        check_nonzero(embedded, columns)
+
+
+def compare_by_distance(vectors, n_candidates, options):
+    """Compare rows of vectors by the ranks of their distances."""
+    distances = vector_distances(vectors, options["distance"])
+    check_defined(distances, options["distance"])
+    return compare_by_ranks(distances, n_candidates, options)
+
+
+def compare_by_ranks(distances, n_candidates, options):
+    """Compare rows of equal sizes by the ranks of their distances, whatever these are."""
+    nearest = nearest_reference_distance(distances, n_candidates)
+    return triangle_rank_comparison(distances, n_candidates, options["statistic"], nearest)
+
+
+def is_of_texts(distance):
+    """Whether a distance is one of texts, and not of vectors."""
+    return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
+
+
+READY_DISTANCES = ready_matrices(
+    ("distances", "n_candidates"),
+    "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), candidates first, "
+    "zeros on the diagonal, not necessarily symmetric; and the number of candidates, one for all rows or a list of "
+    "n_rows.",
+    lambda matrices, _options: check_distance_diagonals(matrices),
+    compare_by_ranks,
+    ("distance", "evaluate_scores"),
+)
+
+
+class Trm(SetMetric, evaluate.Metric):
     """Triangle-rank statistic over any distance, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
@@ -104,17 +157,7 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
             "three captions in all per row. Rows may have different numbers of captions."
         )
     }
-    READY = (
-        VECTORS
-        | SETS_OF_IMAGES
-        | {
-            "distances, n_candidates": (
-                "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), "
-                "candidates first, zeros on the diagonal, not necessarily symmetric; and the number of candidates, "
-                "one for all rows or a list of n_rows."
-            )
-        }
-    )
+    READY = READY_VECTORS | sets_of_images(check_no_texts) | READY_DISTANCES
     OPTIONS = (
         {
             "distance": Option(
@@ -132,13 +175,19 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
                 one_of(EVALUATE_SCORES),
                 'Of an evaluate metric: `"similarity"` (the distance is 1 - score) or `"distance"` (it is the score, '
                 'as with `"evaluate:wer"`).',
+                needs=Effect(
+                    "distance",
+                    "'evaluate:NAME:KEY'",
+                    lambda options: str(options["distance"]).startswith(EVALUATE_PREFIX),
+                ),
             ),
         }
         | STATISTIC
-        | CLIP_SET_OPTIONS
+        | needing(
+            Effect("distance", "'cosine'", lambda options: not is_of_texts(options["distance"])), CLIP_SET_OPTIONS
+        )
         | SET_OPTIONS
     )
-    CHECKS = (check_clip_windows, check_long_texts)
     VALUES = (
         value_table("""
         trm | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
@@ -148,57 +197,19 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
         + LONG_TEXT_VALUES
         + set_values("trm", "nearest_distance")
     )
-    EFFECTS = {
-        **DISTRIBUTION_EFFECTS,
-        **dict.fromkeys(
-            CLIP_SET_OPTIONS, Effect("distance", "'cosine'", lambda options: not is_of_texts(options["distance"]))
-        ),
-        "evaluate_scores": Effect(
-            "distance", "'evaluate:NAME:KEY'", lambda options: str(options["distance"]).startswith(EVALUATE_PREFIX)
-        ),
-    }
-    PLAIN = "nearest_distance"
-    progress = evaluate.utils.logging.tqdm
+    PARTS = SET_ENCODER
+    ROW_CHECKS = (check_three_texts,)
+    SETS = TRIANGLES._replace(
+        plain="nearest_distance",
+        settings=lambda options: {**TRIANGLES.settings(options), "distance": distance_name(options["distance"])},
+    )
+    VECTORS = Vectors(compare_by_distance, check_vectors)
 
-    def check_vectors(self, embedded, columns, options):
-        """Raise if a vector has no such distance."""
-        if self.compares_texts(options):
-            raise InputError(
-                columns[0],
-                "captions for a distance of texts",
-                "vectors",
-                f"Give captions, or one of {', '.join(map(repr, DISTANCE_NAMES))} as distance.",
-            )
-        if options["distance"] == "cosine":
-            check_nonzero(embedded, columns)
-
-    def check_encoded(self, options, what):
-        """Raise unless "images" or "captions" may be encoded with these options."""
-        if not self.compares_texts(options):
-            super().check_encoded(options, what)
-        elif what == "images":
-            raise InputError(
-                "distance", "a name of scipy's for images", "a distance of texts", "Give for example 'cosine'."
-            )
-
-    def compute(self, /, *, distances=None, n_candidates=None, **given):
-        """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
-        if distances is None and n_candidates is None:
-            return super().compute(**given)
-
-        def check(matrices, _options):
-            check_distance_diagonals(matrices)
-
-        columns, unused = ("distances", "n_candidates"), ("distance", "evaluate_scores")
-        return ready_result(self, columns, distances, n_candidates, given, check, compare_by_ranks, unused)
-
-    def compares_texts(self, options):
-        """Whether the captions themselves are compared with these options, not their vectors."""
-        return is_of_texts(options["distance"])
-
-    def text_rows(self, predictions, references, options):
-        """Return the rows of captions, which are compared as texts."""
+    def rows_of(self, predictions, references, options):
+        """Return the rows of captions, which are compared by the ranks of distances of texts, or of their vectors."""
         distance, scores = options["distance"], None
+        if not is_of_texts(distance):
+            return encoded_by_clip_or_sentences(self, predictions, references, options)
         if isinstance(distance, str):
             scores = options["evaluate_scores"]
             distance = evaluate_distance(distance, scores, evaluate.load)
@@ -207,26 +218,3 @@ class Trm(TriangleRanks, ClipSetModule, evaluate.Metric):
             return compare_by_ranks(np.stack(text_distances(rows, distance)), n_candidates, options)
 
         return caption_rows(predictions, references, compare, evaluate_scores=scores)
-
-    def compare_vectors(self, vectors, n_candidates, options):
-        """Compare rows of vectors by the ranks of their distances."""
-        distances = vector_distances(vectors, options["distance"])
-        check_defined(distances, options["distance"])
-        return compare_by_ranks(distances, n_candidates, options)
-
-    def signature_parts(self, options):
-        """Return what decides the numbers besides the texts, the test and the intervals."""
-        distance = options["distance"]
-        name = distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
-        return {**super().signature_parts(options), "distance": name}
-
-
-def compare_by_ranks(distances, n_candidates, options):
-    """Compare rows of equal sizes by the ranks of their distances, whatever these are."""
-    nearest = nearest_reference_distance(distances, n_candidates)
-    return triangle_rank_comparison(distances, n_candidates, options["statistic"], nearest)
-
-
-def is_of_texts(distance):
-    """Whether a distance is one of texts, and not of vectors."""
-    return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)

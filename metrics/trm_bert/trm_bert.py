@@ -3,15 +3,16 @@
 import evaluate
 
 from .base import CAPTIONS, CHAN_CITATION, About, value_table
-from .caption_sets import SET_OPTIONS, set_values
-from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, check_long_texts
-from .triangle_rank import STATISTIC, TriangleRanks, triangle_rank_comparison
+from .caption_sets import SET_OPTIONS, SetMetric, check_three_texts, set_values
+from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
+from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
 from .vector_rows import (
-    VECTORS,
-    EmbeddingModule,
+    READY_VECTORS,
+    Vectors,
     check_nonzero,
     cosine_similarities,
     distances_from_cosines,
+    encoded_rows,
     multi_reference_cosine,
 )
 
@@ -39,7 +40,14 @@ _EXAMPLES = """
 """
 
 
-class TrmBert(TriangleRanks, EmbeddingModule, evaluate.Metric):
+def compare_by_cosines(vectors, n_candidates, options):
+    """Compare rows of vectors by the ranks of their cosine distances."""
+    cosines = cosine_similarities(vectors)
+    plain = multi_reference_cosine(cosines, n_candidates)
+    return triangle_rank_comparison(distances_from_cosines(cosines), n_candidates, options["statistic"], plain)
+
+
+class TrmBert(SetMetric, evaluate.Metric):
     """Triangle-rank statistic over cosine distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
@@ -49,9 +57,8 @@ class TrmBert(TriangleRanks, EmbeddingModule, evaluate.Metric):
             "three captions in all per row. Rows may have different numbers of captions."
         )
     }
-    READY = VECTORS
+    READY = READY_VECTORS
     OPTIONS = STATISTIC | ENCODER_OPTIONS | SET_OPTIONS
-    CHECKS = (check_long_texts,)
     VALUES = (
         value_table("""
         trm_bert | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
@@ -61,15 +68,8 @@ class TrmBert(TriangleRanks, EmbeddingModule, evaluate.Metric):
         + LONG_TEXT_VALUES
         + set_values("trm_bert", "cosine")
     )
-    PLAIN = "cosine"
-    progress = evaluate.utils.logging.tqdm
-
-    def check_vectors(self, embedded, columns, options):
-        """Raise if a vector has no cosine."""
-        check_nonzero(embedded, columns)
-
-    def compare_vectors(self, vectors, n_candidates, options):
-        """Compare rows of vectors by the ranks of their cosine distances."""
-        cosines = cosine_similarities(vectors)
-        plain = multi_reference_cosine(cosines, n_candidates)
-        return triangle_rank_comparison(distances_from_cosines(cosines), n_candidates, options["statistic"], plain)
+    PARTS = SENTENCES
+    ROW_CHECKS = (check_three_texts,)
+    SETS = TRIANGLES._replace(plain="cosine")
+    VECTORS = Vectors(compare_by_cosines, check_nonzero)
+    rows_of = encoded_rows

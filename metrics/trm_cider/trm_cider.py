@@ -4,17 +4,17 @@ import evaluate
 import numpy as np
 
 from .base import CAPTIONS, CHAN_CITATION, About, value_table
-from .caption_sets import SET_OPTIONS, DistributionModule, caption_rows, set_values
+from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
 from .ngram_scores import (
     DOCUMENT_FREQUENCY,
-    CountsDocuments,
+    FREQUENCIES,
     cider_d_scores,
     cider_distances,
     frequency_settings,
     multi_reference_cider_d,
 )
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
-from .triangle_rank import STATISTIC, TriangleRanks, triangle_rank_comparison
+from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
 
 _DESCRIPTION = """
 TRM-CIDEr compares the distribution of several candidate captions with the distribution of several human captions of the
@@ -36,7 +36,7 @@ _EXAMPLES = """
 """
 
 
-class TrmCider(CountsDocuments, TriangleRanks, DistributionModule, evaluate.Metric):
+class TrmCider(SetMetric, evaluate.Metric):
     """Triangle-rank statistic over CIDEr-D distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
@@ -53,12 +53,13 @@ class TrmCider(CountsDocuments, TriangleRanks, DistributionModule, evaluate.Metr
             row (the paper's equation 1)
     """) + set_values("trm_cider", "cider_d")
     token_finder = token_finder
-    PLAIN = "cider_d"
-    progress = evaluate.utils.logging.tqdm
+    PARTS = FREQUENCIES
+    ROW_CHECKS = (check_three_texts,)
+    SETS = TRIANGLES._replace(plain="cider_d")
 
     def rows_of(self, predictions, references, options):
-        """Return the rows, which are compared by CIDEr-D."""
-        frequency = self.document_frequency(references, options)
+        """Return the rows of captions, which are tokenized and compared by the ranks of their CIDEr-D distances."""
+        frequency = self.frequencies.counted(references, options)
 
         def compare(rows, n_candidates):
             tokens = ngram_tokens(rows, options["tokenizer"])
@@ -67,8 +68,5 @@ class TrmCider(CountsDocuments, TriangleRanks, DistributionModule, evaluate.Metr
             distances = np.stack(cider_distances(tokens, scores))
             return triangle_rank_comparison(distances, n_candidates, options["statistic"], plain)
 
-        return caption_rows(predictions, references, compare, **frequency_settings(frequency, options))
-
-    def signature_parts(self, options):
-        """Return what decides the numbers besides the texts, the test and the intervals."""
-        return {**super().signature_parts(options), "tokenizer": tokenizer_name(options["tokenizer"])}
+        settings = {"tokenizer": tokenizer_name(options["tokenizer"]), **frequency_settings(frequency, options)}
+        return caption_rows(predictions, references, compare, **settings)

@@ -3,12 +3,12 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, one_of, value_table
-from .caption_sets import DISTRIBUTION_EFFECTS, SET_OPTIONS, DistributionModule, caption_rows, set_values
+from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, needing, one_of, value_table
+from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
 from .meteor15_scores import METEOR15_DATA
 from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings, multi_reference_meteor
 from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
-from .triangle_rank import STATISTIC, TriangleRanks, triangle_rank_comparison
+from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -34,7 +34,7 @@ _EXAMPLES = """
 """
 
 
-class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
+class TrmMeteor(SetMetric, evaluate.Metric):
     """Triangle-rank statistic over METEOR distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
@@ -54,7 +54,7 @@ class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
                 "papers report it, without Java).",
             )
         }
-        | METEOR15_DATA
+        | needing(Effect("meteor", "'1.5'", lambda options: options["meteor"] == "1.5"), METEOR15_DATA)
         | TOKENIZER
         | SET_OPTIONS
     )
@@ -63,17 +63,14 @@ class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
         meteor | 0 to below 1 (`"1.5"`: 1) | higher | mean over rows of the mean over candidates of METEOR against all
             references of the row (the paper's equation 1)
     """) + set_values("trm_meteor", "meteor")
-    EFFECTS = {
-        **DISTRIBUTION_EFFECTS,
-        "meteor15_data": Effect("meteor", "'1.5'", lambda options: options["meteor"] == "1.5"),
-    }
     token_finder = token_finder
-    PLAIN = "meteor"
-    progress = evaluate.utils.logging.tqdm
+    ROW_CHECKS = (check_three_texts,)
+    SETS = TRIANGLES._replace(plain="meteor")
 
     def rows_of(self, predictions, references, options):
-        """Return the rows, which are compared by METEOR."""
-        score = meteor_scorer(options["meteor"], options["meteor15_data"], type(self).progress)
+        """Return the rows of captions, which are tokenized and compared by the ranks of their METEOR distances."""
+        which = options["meteor"], options["meteor15_data"], self.progress
+        score = meteor_scorer(*which)
 
         def compare(rows, n_candidates):
             tokens = tokenize_rows(rows, options["tokenizer"])
@@ -82,9 +79,5 @@ class TrmMeteor(TriangleRanks, DistributionModule, evaluate.Metric):
             distances = np.stack(distances_from_meteor(tokens, scores))
             return triangle_rank_comparison(distances, n_candidates, options["statistic"], plain)
 
-        return caption_rows(predictions, references, compare)
-
-    def signature_parts(self, options):
-        """Return what decides the numbers besides the texts, the test and the intervals."""
-        parts = {**super().signature_parts(options), "tokenizer": tokenizer_name(options["tokenizer"])}
-        return parts | meteor_settings(options["meteor"], options["meteor15_data"], type(self).progress)
+        settings = {"tokenizer": tokenizer_name(options["tokenizer"]), **meteor_settings(*which)}
+        return caption_rows(predictions, references, compare, **settings)

@@ -94,7 +94,8 @@ class Wording(CollectionModule, evaluate.Metric):
     """)
     token_finder = token_finder
 
-    def _compute(self, predictions, references, options):
+    def result(self, predictions, references, options):
+        """Compare the wording of both sides, and return the result."""
         clusters, level, source = options["clusters"], options["confidence_level"], options["language_model"]
         if clusters is not None:
             check_clusters(clusters, len(predictions))

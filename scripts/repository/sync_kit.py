@@ -188,7 +188,8 @@ def as_keys(names: str) -> str:
 
 def input_table(module: Any) -> str:
     """Return the table of a card: columns, ready arrays and options of a module's class."""
-    rows = [(as_keys(names), "", as_cell(meaning)) for names, meaning in (module.COLUMNS | module.READY).items()]
+    columns = module.COLUMNS | {names: ready.meaning for names, ready in module.READY.items()}
+    rows = [(as_keys(names), "", as_cell(meaning)) for names, meaning in columns.items()]
     for name, option in module.OPTIONS.items():
         default = "" if option.default is None else f"`{option.shown_default}`"
         at_load = "At load time only: " if option.at_load else ""

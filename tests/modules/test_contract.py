@@ -242,6 +242,15 @@ def outcome(module, **given):
 
 
 @pytest.mark.parametrize("name", MODULES)
+def test_at_most_two_classes_stand_above_a_module_and_none_but_the_first_computes(name):
+    ours = [
+        kind for kind in type(loaded(name)).__mro__ if kind.__module__.split(".")[0] not in ("evaluate", "builtins")
+    ]
+    assert len(ours) <= 3
+    assert [kind.__name__ for kind in ours if {"compute", "_compute"} & vars(kind).keys()] == ["CollectionModule"]
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_an_option_without_effect_is_refused_with_what_it_needs(name):
     """When it is loaded and when it is called; the default may be given, and the remedy is one."""
     module = loaded(name)

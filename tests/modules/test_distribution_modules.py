@@ -101,7 +101,7 @@ def test_an_interval_at_a_level_next_to_1_stays_in_the_range_of_a_value(module, 
     options |= {"estimator": "biased"} if name.startswith("mmd") else {}
     result = module.compute(**CAPTION_ROWS, **options)
     least, largest = {"fid_bert": (0, np.inf), "mmd": (0, np.inf), "mmd_bert": (0, 2)}.get(name, (0, 8 / 3))
-    assert module.value_range({**module.load_options, **options}) == (least, largest)
+    assert module.SETS.value_range({**module.load_options, **options}) == (least, largest)
     assert least <= result[f"{name}_ci_low"] < result[name] < result[f"{name}_ci_high"] <= largest
     assert least - largest <= result[f"{name}_excess_ci_low"] < result[f"{name}_excess"]
     assert result[f"{name}_excess"] < result[f"{name}_excess_ci_high"] <= largest - least

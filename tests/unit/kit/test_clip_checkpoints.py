@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from manycaps import load
 from manycaps.kit import clip_checkpoints
+from manycaps.kit.base import check_options
 from manycaps.kit.clip_checkpoints import (
     CONFIG_NAME,
     VARIANTS,
@@ -26,7 +27,13 @@ from manycaps.kit.clip_checkpoints import (
     find_checkpoint,
     read_facts,
 )
-from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder, check_clip_options
+from manycaps.kit.clip_encoder import (
+    CLIP_CALL_DEFAULTS,
+    CLIP_CALL_OPTIONS,
+    CLIP_LOAD_DEFAULTS,
+    CLIP_LOAD_OPTIONS,
+    ClipEncoder,
+)
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD, merge_lora, read_weights
 from manycaps.kit.images import as_model_pixels
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
@@ -397,7 +404,7 @@ def test_training_a_model_further_changes_no_features():
     ],
 )
 def test_options_are_checked(given, error, message):
-    assert_refused(error, message, check_clip_options, OPTIONS | given)
+    assert_refused(error, message, check_options, CLIP_LOAD_OPTIONS | CLIP_CALL_OPTIONS, OPTIONS | given)
 
 
 CHANGES = [

@@ -143,7 +143,7 @@ def test_bad_outputs_of_a_kernel(kernel, error, message):
 
 def test_a_set_that_is_too_large_is_named():
     message = "references[1]: expected at most 2,000 captions in a set, got 2,001 "
-    assert_refused(ValueError, message, check_set_sizes, [["a"], ["a"] * (MOST_CAPTIONS + 1)], "references")
+    assert_refused(ValueError, message, check_set_sizes, [(1,), (MOST_CAPTIONS + 1,)], ["references"])
 
 
 def test_pairwise_distance():

@@ -40,7 +40,8 @@ class NewSlug(CollectionModule, evaluate.Measurement):
         signature | | | with `details`: everything that determines the numbers
     """)
 
-    def _compute(self, data, options):
+    def result(self, data, options):
+        """Return the result of these columns."""
         per_row = [word_overlap(row) for row in data]
         # fsum is exact, so the order of the rows cannot change the last digit.
         result = {"new_slug": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}

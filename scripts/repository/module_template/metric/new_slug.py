@@ -41,7 +41,8 @@ class NewSlug(CollectionModule, evaluate.Metric):
         signature | | | with `details`: everything that determines the numbers
     """)
 
-    def _compute(self, predictions, references, options):
+    def result(self, predictions, references, options):
+        """Return the result of these columns."""
         rows = zip(predictions, references, strict=True)
         per_row = [word_overlap([" ".join(side) for side in row]) for row in rows]
         # fsum is exact, so the order of the rows cannot change the last digit.
