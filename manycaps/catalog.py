@@ -301,6 +301,14 @@ _RECORDS = (
         compare_options=("tokenizer",),
     ),
     ModuleRecord(
+        slug="cider_d",
+        title="CIDEr-D",
+        compares="captions with the references of an image",
+        computes="CIDEr-D, the CIDEr of captioning papers, without Java",
+        counts_documents=True,
+        not_compared="Take trm_cider, which has CIDEr-D too, beside its own value.",
+    ),
+    ModuleRecord(
         slug="coco_caption",
         title="COCO Caption",
         compares="captions with the references of an image",

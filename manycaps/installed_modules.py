@@ -42,7 +42,7 @@ NO_LINKS = (
 _COCO = "coco_caption has it beside the other numbers of COCO's evaluation"
 MEANT: Mapping[str, str] = {
     "bleu": f"Take bleu_rouge; {_COCO}.",
-    "cider": f"Take trm_cider for cider_d and sets of captions; {_COCO}.",
+    "cider": f"Take cider_d, the CIDEr of captioning papers; {_COCO}; trm_cider compares sets of captions.",
     "clipscore": 'Take pac_score with variant="clip-vit-b-32" and weight=2.5.',
     "cococaption": "Take coco_caption.",
     "cocoevalcap": "Take coco_caption, or manycaps.coco for the classes.",

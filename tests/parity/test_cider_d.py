@@ -3,13 +3,17 @@
 Golden values: golden/ciderd_pairs.json, made with pycocoevalcap 1.2. Tolerance 1e-9: the sums run in another order.
 """
 
+import gzip
 import json
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pycocoevalcap.cider.cider import Cider
 
+import manycaps
+from manycaps import functional
 from manycaps.kit.ngram_scores import cider_d_scores, document_frequencies, multi_reference_cider_d
 from manycaps.kit.tokenization import ptb_tokens
 from tests.oracles import coco_cider
@@ -66,3 +70,29 @@ def test_golden_corpus(golden_folder, caption_samples):
     assert np.mean(scores) == pytest.approx(golden["mean"], abs=1e-10)
     by_id = {str(sample["_id"]): score for sample, score in zip(caption_samples, scores, strict=True)}
     assert [by_id[str(number)] for number in golden["ids"]] == pytest.approx(golden["per_sample"], abs=1e-9)
+
+
+def assert_numbers_of_the_package(candidates, references):
+    """Tokens of this project: those of the package's Java program are compared in test_ptb_tokens.py."""
+    result = manycaps.load("cider_d", details=True).compute(predictions=candidates, references=references)
+    own, theirs = (
+        {i: [" ".join(tokens) for tokens in functional.ptb_tokenize(row)] for i, row in enumerate(column)}
+        for column in ([[caption] for caption in candidates], references)
+    )
+    mean, scores = Cider().compute_score(theirs, own)
+    assert result["cider_d_per_row"] == scores.tolist()
+    # The package's sum depends on the order of the rows.
+    assert result["cider_d"] == pytest.approx(mean, rel=1e-14)
+
+
+def test_the_module_has_the_numbers_of_pycocoevalcap(caption_samples):
+    candidates = [row["candidates"][0] for row in caption_samples]
+    assert_numbers_of_the_package(candidates, [row["references"] for row in caption_samples])
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("system", ["viecap_coco", "viecap_coco_masked", "viecap_flickr30k"])
+def test_the_module_has_the_numbers_of_pycocoevalcap_on_the_karpathy_test_split(data_folder, system):
+    with gzip.open(data_folder / "real_systems" / "coco_karpathy_test.json.gz") as file:
+        captions = json.load(file)
+    assert_numbers_of_the_package(captions["systems"][system], [row["references"] for row in captions["rows"]])

@@ -1,0 +1,1 @@
+../../metrics/cider_d/cider_d.py
