@@ -1127,6 +1127,8 @@ class Value(NamedTuple):
     # "higher", "lower", or "0" for a value that is 0 for human captions.
     better: str
     meaning: str
+    # Whether it is one of the few to read first, which pages show above the others.
+    leads: bool = False
 
     @property
     def sentence(self) -> str:
@@ -1152,11 +1154,14 @@ class Value(NamedTuple):
 def value_table(table: str) -> tuple[Value, ...]:
     r"""Return the values of a table: `keys | range | better | meaning` in a line, which a deeper one continues.
 
-    >>> value_table("meteor | 0 to 1 | higher | mean over\n    rows\nn_rows | | | number of rows")[0]
-    Value(keys='meteor', range='0 to 1', better='higher', meaning='mean over rows')
+    A star before the keys marks a value that leads.
+
+    >>> value_table("* meteor | 0 to 1 | higher | mean over\n    rows\nn_rows | | | number of rows")[0]
+    Value(keys='meteor', range='0 to 1', better='higher', meaning='mean over rows', leads=True)
     """
     lines = re.sub(r"\n +", " ", textwrap.dedent(table).strip()).splitlines()
-    return tuple(Value(*(cell.strip() for cell in line.split("|", 3))) for line in lines)
+    cells = ([cell.strip() for cell in line.split("|", 3)] for line in lines)
+    return tuple(Value(keys.removeprefix("* "), *rest, keys.startswith("*")) for keys, *rest in cells)
 
 
 def defaults_of(options: Mapping[str, Option]) -> dict[str, Any]:

@@ -945,12 +945,13 @@ def set_values(name: str, *others: str, pooled: bool = False) -> tuple[Value, ..
     """
     of_rows = f"""
         n_rows | | | number of rows
-        {name}_corpus_p_value | 0 to 1 | | with `p_value`: do the sets differ over all rows? p-value of the mean over
+        * {name}_corpus_p_value | 0 to 1 | | with `p_value`: do the sets differ over all rows? p-value of the mean over
             rows: one split of every row is drawn, `n_resamples` times; at least 1 / (n_resamples + 1). One row keeps
             its own p-value
-        {name}_z | | 0 | with `p_value`: how far the mean over rows lies above its mean under all splits, in standard
-            deviations of the null distribution; NaN where no split changes it
-        {name}_excess | | 0 | with `p_value`: the same in the unit of the statistic, whatever the number of captions
+        * {name}_excess | | 0 | with `p_value`: how far the mean over rows lies above its mean under all splits, in the
+            unit of the statistic, whatever the number of captions
+        {name}_z | | 0 | with `p_value`: the same in standard deviations of the null distribution; NaN where no split
+            changes it
         {name}_p_value | 0 to 1 | | with `p_value`: the paper's combination of the rows' p-values, Wilson's (2019)
             harmonic mean, made asymptotically exact; one row keeps its own p-value
         {name}_harmonic_mean_p | 0 to 1 | | with `p_value`: the raw harmonic mean of the rows' p-values; never below the

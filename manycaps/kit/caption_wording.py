@@ -17,8 +17,10 @@ from .base import (
     Floats,
     InputError,
     Ints,
+    Option,
     TokenRows,
     as_both_rows,
+    by_value,
     check_count_table,
     check_number,
     is_count,
@@ -97,6 +99,17 @@ def check_language_model(source: object) -> None:
     """Raise unless `source` is None, a mapping, or the path of a file that exists; the counts are not read."""
     if source is not None:
         check_count_table(source, "language_model", "", HOW_TO_MAKE_A_MODEL)
+
+
+LANGUAGE_MODEL = {
+    "language_model": Option(
+        None,
+        by_value(check_language_model),
+        "Of wording: path of the n-gram counts of a training corpus, which `manycaps count-ngrams` writes, or a "
+        "mapping; by default counted in the references of all other rows, or clusters. The corpus must not contain the "
+        "references.",
+    )
+}
 
 
 def load_language_model(source: str | os.PathLike[str] | Mapping[str, Any] | None) -> LanguageModel | None:

@@ -64,10 +64,11 @@ class Novelty(CollectionModule, evaluate.Measurement):
         | DETAILS
     )
     VALUES = value_table("""
-        novel_share | 0 to 1 | | share of the candidates whose tokens equal no training caption's
-        novel_1gram_share, novel_2gram_share, novel_3gram_share, novel_4gram_share | 0 to 1 | | share of the n-grams of
-            all candidates that occur in no training caption; NaN where no candidate has any
-        longest_copied_run | 0 to 64 | | number of tokens of the longest run that one training caption also has, mean
+        * novel_share | 0 to 1 | | share of the candidates whose tokens equal no training caption's
+        * novel_4gram_share | 0 to 1 | | share of the 4-grams of all candidates that occur in no training caption; NaN
+            where no candidate has any
+        novel_1gram_share, novel_2gram_share, novel_3gram_share | 0 to 1 | | the same for shorter n-grams
+        * longest_copied_run | 0 to 64 | | number of tokens of the longest run that one training caption also has, mean
             over candidates
         ..._of_people | | | the same of the references: what novelty a human caption of these images has
         n_training | | | number of training captions

@@ -152,22 +152,22 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
     )
     VALUES = (
         value_table("""
-        self_cider | 0 to 1 | | -log_n of the share of the largest root: r = sqrt(l_1) / (sqrt(l_1) + ... + sqrt(l_n)),
-            l the eigenvalues of the CIDEr kernel; 0 for one caption repeated (but for rounding), 1 for nothing in
-            common. NaN for n = 1, and where no n-gram has weight, as in a corpus of one row
+        * self_cider | 0 to 1 | | -log_n of the share of the largest root: r = sqrt(l_1) / (sqrt(l_1) + ... +
+            sqrt(l_n)), l the eigenvalues of the CIDEr kernel; 0 for one caption repeated (but for rounding), 1 for
+            nothing in common. NaN for n = 1, and where no n-gram has weight, as in a corpus of one row
         vendi_ngram_1, vendi_ngram_2, vendi_ngram_inf | 1 to n | | effective number of different captions; kernel: mean
             over n-grams of 1 to 4 words of the cosines of their counts, scaled to ones on the diagonal
         vendi_embedding_1, vendi_embedding_2, vendi_embedding_inf | 1 to n | | the same with the cosines of sentence
             embeddings
         vendi_kernel_... | 1 to n | | the same with a function of your own
         div_1, div_2 | 0 to 1 | | different words, and pairs of words, as a share of the words. NaN without a word
-        mbleu_4 | 0 to 1 | | mean over captions of their BLEU-4 (COCO caption code) against the others; lower is more
+        * mbleu_4 | 0 to 1 | | mean over captions of their BLEU-4 (COCO caption code) against the others; lower is more
             diverse. NaN for n = 1
         self_bleu_4 | 0 to 1 | | the same with NLTK's BLEU-4 and its smoothing method 1; lower is more diverse. NaN for
             n = 1
-        unique_share | 1/n to 1 | | different captions as a share of the captions; captions are equal when their tokens
-            are
-        pairwise_distance | 0 to 2 | | mean over pairs of 1 - cosine of their embeddings. NaN for n = 1
+        * unique_share | 1/n to 1 | | different captions as a share of the captions; captions are equal when their
+            tokens are
+        * pairwise_distance | 0 to 2 | | mean over pairs of 1 - cosine of their embeddings. NaN for n = 1
         compression_ratio | 0 to 1,033 | | bytes divided by bytes after gzip; lower is more diverse. NaN without a byte
         distinct_k | 1 to k | | with `equivalent`: classes of equivalent captions among k (NoveltyBench, Zhang et al.
             2025)

@@ -74,11 +74,11 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         | DETAILS
     )
     VALUES = value_table("""
-        <name>_exact | 0 to 1 | | share of the rows with a caption that has a label as a part of its text, letter case
+        * <name>_exact | 0 to 1 | | share of the rows with a caption that has a label as a part of its text, letter case
             ignored, also inside a word: "cat" in "located". The paper's definition
-        <name>_words | 0 to 1 | | the same with the label's tokens as a run of the caption's: "cat" is in neither
+        * <name>_words | 0 to 1 | | the same with the label's tokens as a run of the caption's: "cat" is in neither
             "located" nor "cats"
-        <name>_fuzzy | 0 to 1 | | the same with the Porter stem of every word of the label among the stems of one
+        * <name>_fuzzy | 0 to 1 | | the same with the Porter stem of every word of the label among the stems of one
             caption, in any order: "playing baseball" in "a baseball player plays"
         <name>_labels_exact, <name>_labels_words, <name>_labels_fuzzy | 0 to 1 | | share of the labels that some caption
             names

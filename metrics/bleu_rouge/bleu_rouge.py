@@ -34,9 +34,10 @@ class BleuRouge(CollectionModule, evaluate.Metric):
     COLUMNS = CAPTIONS
     OPTIONS = TOKENIZER | DETAILS
     VALUES = value_table("""
-        bleu_1_corpus, bleu_2_corpus, bleu_3_corpus, bleu_4_corpus | 0 to 1 | higher | BLEU of all candidates together:
-            their n-grams and lengths are summed first. Papers report this
-        rouge_l | 0 to 1 | higher | mean over rows of the mean over a row's candidates of ROUGE-L. Papers report this
+        * bleu_4_corpus | 0 to 1 | higher | BLEU-4 of all candidates together: their n-grams and lengths are summed
+            first. Papers report this
+        bleu_1_corpus, bleu_2_corpus, bleu_3_corpus | 0 to 1 | higher | the same for shorter n-grams
+        * rouge_l | 0 to 1 | higher | mean over rows of the mean over a row's candidates of ROUGE-L. Papers report this
         bleu_1, bleu_2, bleu_3, bleu_4 | 0 to 1 | higher | mean over rows of BLEU of single captions, which is not the
             BLEU of the corpus
         n_rows | | | number of rows

@@ -93,13 +93,13 @@ class Chair(CollectionModule, evaluate.Metric):
     )
     OPTIONAL_COLUMNS = frozenset({"references"})
     VALUES = value_table("""
-        chair_i | 0 to 1 | lower | share of the mentions of objects that are hallucinated; NaN without a mention
-        chair_s | 0 to 1 | lower | share of the captions that name an object which is not in the image, mean over rows
-        recall | 0 to 1 | higher | share of the objects in the image that the captions name
+        * chair_i | 0 to 1 | lower | share of the mentions of objects that are hallucinated; NaN without a mention
+        * chair_s | 0 to 1 | lower | share of the captions that name an object which is not in the image, mean over rows
+        * recall | 0 to 1 | higher | share of the objects in the image that the captions name
         chair_i_of_people, chair_s_of_people, recall_of_people | 0 to 1 | | the same of the references, each by the
             ground truth without it; NaN where no row has two references, or one beside objects
         chair_s_beside_people | 0 to 1 | lower | `chair_s` by the same ground truths, so that it is comparable
-        chair_s_gap | -1 to 1 | lower | `chair_s_beside_people` less `chair_s_of_people`; 0 for people
+        * chair_s_gap | -1 to 1 | lower | `chair_s_beside_people` less `chair_s_of_people`; 0 for people
         chair_p_value | 0 to 1 | | of the gap, two-sided: Student's over rows, or clusters; NaN below 50, as is the
             interval of the gap
         n_rows | | | number of rows

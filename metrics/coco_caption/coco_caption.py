@@ -69,10 +69,11 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         | DETAILS
     )
     VALUES = value_table("""
-        Bleu_1, Bleu_2, Bleu_3, Bleu_4, METEOR | 0 to 1 | higher | of all candidates together: their statistics are
+        * Bleu_4, METEOR | 0 to 1 | higher | of all candidates together: their statistics are
             summed first. Papers report this
-        ROUGE_L | 0 to 1 | higher | mean over rows of the mean over a row's candidates. Papers report this
-        CIDEr | 0 to 10 | higher | the same. Papers report this. NaN for a single row without a table of document
+        Bleu_1, Bleu_2, Bleu_3 | 0 to 1 | higher | the same for shorter n-grams
+        * ROUGE_L | 0 to 1 | higher | mean over rows of the mean over a row's candidates. Papers report this
+        * CIDEr | 0 to 10 | higher | the same. Papers report this. NaN for a single row without a table of document
             frequencies
         Bleu_4_mean, METEOR_mean | 0 to 1 | higher | mean over rows of the values of single candidates, which is not the
             corpus score

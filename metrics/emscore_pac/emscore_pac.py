@@ -160,14 +160,14 @@ class EmscorePac(CollectionModule, evaluate.Metric):
     )
     VALUES = (
         value_table("""
-        emscore_pac | at most 1; at least 0 for positive cosines | higher | mean over rows of the mean over a row's
+        * emscore_pac | at most 1; at least 0 for positive cosines | higher | mean over rows of the mean over a row's
             candidates of (coarse + fine_f) / 2
-        coarse | -1 to 1 | higher | cosine of the whole caption and the whole video; NaN where the frames' features
+        * coarse | -1 to 1 | higher | cosine of the whole caption and the whole video; NaN where the frames' features
             cancel out
         fine_precision, fine_recall | -1 to 1 | higher | over words, the cosine of each with its best frame, and over
             frames, with its best word
-        fine_f | | higher | 2 P R / (P + R), between P and R where both are positive; no bounds where they have opposite
-            signs
+        * fine_f | | higher | 2 P R / (P + R), between P and R where both are positive; no bounds where they have
+            opposite signs
         full_precision, full_recall | | higher | (coarse + fine_precision) / 2 and (coarse + fine_recall) / 2
         n_rows | | | number of rows
         reference_..., combined_... | | higher | with the configuration `"references"`: each of these values against the

@@ -68,7 +68,7 @@ class FidBert(SetMetric, evaluate.Metric):
     )
     VALUES = (
         value_table("""
-        fid_bert | 0 or more | lower | mean squared Fréchet distance over rows; 0 for equal means and covariances. It
+        * fid_bert | 0 or more | lower | mean squared Fréchet distance over rows; 0 for equal means and covariances. It
             depends on the numbers of captions: compare only equal ones
     """)
         + LONG_TEXT_VALUES

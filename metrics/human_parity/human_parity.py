@@ -11,7 +11,6 @@ from .base import (
     Effect,
     InputError,
     Option,
-    by_value,
     check_choice,
     check_flag,
     needing,
@@ -32,7 +31,7 @@ from .caption_sets import (
     text_counts,
 )
 from .caption_wording import (
-    check_language_model,
+    LANGUAGE_MODEL,
     coded_texts,
     corpus_wording,
     load_language_model,
@@ -167,7 +166,8 @@ def check_distances(matrices, _options):
 READY_DISTANCES = ready_matrices(
     ("distances", "n_candidates"),
     "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), candidates first, "
-    "and the number of candidates, one for all rows or a list of n_rows.",
+    "zeros on the diagonal, not necessarily symmetric; and the number of candidates, one for all rows or a list of "
+    "n_rows.",
     check_distances,
     compare_by_distances,
     ("distance",),
@@ -190,8 +190,7 @@ class HumanParity(SetMetric, evaluate.Metric):
     COLUMNS = CAPTIONS | {
         "references": (
             "n_rows lists of at least two reference captions each; with one in every row, wording alone is "
-            "measured, and all other values are NaN. Rows may have different numbers of captions, and each row "
-            "counts alike in all means; what needs two candidates is a mean over the rows that have them."
+            "measured, and all other values are NaN. Rows may have different numbers of captions, and count alike."
         )
     }
     READY = READY_VECTORS | READY_DISTANCES
@@ -201,21 +200,12 @@ class HumanParity(SetMetric, evaluate.Metric):
                 "bert",
                 check_distance,
                 '`"bert"` (1 - cosine of sentence embeddings), `"meteor"` (NLTK\'s METEOR), `"meteor15"` (METEOR 1.5, '
-                'the one of captioning papers), `"cider"` (CIDEr-D), or a function of two lists of n texts that '
-                "returns n distances. For a distance that is not symmetric, such as METEOR's or CIDEr-D's, the mean "
-                "of both directions is taken; captions with equal tokens have distance 0.",
+                'of captioning papers), `"cider"` (CIDEr-D), or a function of two lists of n texts that returns n '
+                "distances. Of both directions the mean is taken; captions with equal tokens have distance 0.",
             )
         }
         | TOKENIZER
-        | {
-            "language_model": Option(
-                None,
-                by_value(check_language_model),
-                "For the wording: path of the n-gram counts of a training corpus, which `manycaps count-ngrams` "
-                "writes, or a mapping; by default counted in the references of all other rows, or clusters. The "
-                "corpus must not contain the references.",
-            )
-        }
+        | LANGUAGE_MODEL
         | needing(of_distance("cider"), DOCUMENT_FREQUENCY)
         | needing(of_distance("meteor15"), METEOR15_DATA)
         | needing(of_distance("bert"), ENCODER_OPTIONS)
@@ -241,29 +231,28 @@ class HumanParity(SetMetric, evaluate.Metric):
     )
     VALUES = (
         value_table("""
-        human_parity_p_value | 0 to 1; above 0.05 in 95% for people | | can the candidates of all rows be distinguished
-            from human captions? Of all tests: gaps, tails and wording have 0.76, 0.19 and 0.05 of the level
+        * human_parity_p_value | 0 to 1; above 0.05 in 95% for people | | can the candidates of all rows be
+            distinguished from human captions? Gaps, tails and wording have 0.76, 0.19 and 0.05 of the level
             (Bonferroni), without captions 0.8, 0.2 and 0
         human_parity_statistic | 0 or more; about 2 for people | | T2 of the gaps, for people chi-squared with two
             degrees of freedom (single candidates: one)
         rows_needed | 1 to infinity; infinity for people | higher | rows after which one of the tests distinguishes the
-            candidates from human captions, 80% of the time at a level of 5%: the larger, the more like people's;
-            independent of the unit of the distance
+            candidates from human captions, 80% of the time at a level of 5%: the larger, the more like people's
         unlike_people_share | 0 to 1; 0.05 for people | | share of the candidates that are farther from the references
             than 19 of 20 human captions
-        ordinary_share | 0 to 1; 0.05 for people | | share of the candidates that are nearer to the references than 19
+        * ordinary_share | 0 to 1; 0.05 for people | | share of the candidates that are nearer to the references than 19
             of 20 human captions
-        near_duplicate_share, spread_share | 0 to 1; 0.05 for people | | share of the pairs of candidates that are
-            nearer to each other, and farther apart, than 19 of 20 pairs of human captions
+        * near_duplicate_share | 0 to 1; 0.05 for people | | share of the pairs of candidates that are nearer to each
+            other than 19 of 20 pairs of human captions
+        spread_share | 0 to 1; 0.05 for people | | share of these pairs that are farther apart than 19 of 20
         wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less that of people's captions:
-            how much more predictable their words are, to an n-gram model of people's captions of other rows; below 0
-            for broken language. This and the other values of wording are NaN below ten rows, or clusters, and missing
-            where there are no captions
+            how much more predictable their words are; below 0 for broken language. Values of wording are NaN below ten
+            rows, or clusters
         wording_p_value | 0 to 1; above 0.05 in 95% for people | | two-sided, of "people wrote the candidates", by the
             wording gap
         odd_wording_share, formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are less, and
             more, predictable than 19 of 20 human captions
-        faulty_share | 0 to 1; faulty_share_of_people for people | lower | share of the candidates that are unlike
+        * faulty_share | 0 to 1; faulty_share_of_people for people | lower | share of the candidates that are unlike
             people's by their distances, or odd by their wording
         faulty_share_of_people, odd_wording_share_of_people | 0 to 1 | | the same of people's own captions, each beside
             the others; the second is 0.05

@@ -98,9 +98,9 @@ class Meteor15(CollectionModule, evaluate.Metric):
         | DETAILS
     )
     VALUES = value_table("""
-        meteor15 | 0 to 1 | higher | score of the corpus, from the statistics of all candidates, each against its best
+        * meteor15 | 0 to 1 | higher | score of the corpus, from the statistics of all candidates, each against its best
             reference, added up: what papers report
-        meteor15_mean | 0 to 1 | higher | mean over rows of the mean over a row's candidates of their own scores
+        * meteor15_mean | 0 to 1 | higher | mean over rows of the mean over a row's candidates of their own scores
         n_rows | | | number of rows
         meteor15_per_row, meteor15_per_candidate | 0 to 1 | higher | with `details`
         meteor15_statistics | | | with `details`: for each candidate the 23 numbers that the Java program prints

@@ -290,11 +290,11 @@ class Mmd(SetMetric, evaluate.Metric):
     )
     VALUES = (
         value_table("""
-        mmd | biased: at least 0; with `"rbf"` and `"laplace"` at most 2 for each bandwidth | lower | mean squared
+        * mmd | biased: at least 0; with `"rbf"` and `"laplace"` at most 2 for each bandwidth | lower | mean squared
             discrepancy over rows; unbiased: 0 on average for two samples of one distribution
-        cmmd | 0 to 2,000; of features of length 1 to 39.6 | lower | with `preset="cmmd"`: of all candidates against all
-            references
-        kid, kid_deviation | | lower | with `preset="kid"`: mean and standard deviation over the subsets
+        * cmmd | 0 to 2,000; of features of length 1 to 39.6 | lower | with `preset="cmmd"`: of all candidates against
+            all references
+        * kid, kid_deviation | | lower | with `preset="kid"`: mean and standard deviation over the subsets
     """)
         + LONG_TEXT_VALUES
         + set_values("mmd", pooled=True)

@@ -87,8 +87,8 @@ class MmdBert(SetMetric, evaluate.Metric):
     )
     VALUES = (
         value_table("""
-        mmd_bert | unbiased: about -1 to 2; biased: 0 to 2 | lower | mean squared discrepancy over rows; unbiased: 0 on
-            average for two samples of one distribution
+        * mmd_bert | unbiased: about -1 to 2; biased: 0 to 2 | lower | mean squared discrepancy over rows; unbiased: 0
+            on average for two samples of one distribution
     """)
         + LONG_TEXT_VALUES
         + set_values("mmd_bert", pooled=True)

@@ -70,7 +70,7 @@ class PacScore(CollectionModule, evaluate.Metric):
     } | PAC_OPTIONS
     VALUES = (
         value_table("""
-        pac_score | 0 to weight | higher | mean over rows of the mean over a row's candidates
+        * pac_score | 0 to weight | higher | mean over rows of the mean over a row's candidates
         n_rows | | | number of rows
         retrieval_rank | | lower | with `retrieval`: mean rank of a caption's own image, from 1 (best), the mean one of
             images that are equally similar; equal images count once

@@ -64,9 +64,9 @@ class RefPacScore(CollectionModule, evaluate.Metric):
     OPTIONS = PAC_OPTIONS
     VALUES = (
         value_table("""
-        ref_pac_score | 0 to 2 weight / (weight + 1) | higher | mean over rows of the mean over a row's candidates; at
+        * ref_pac_score | 0 to 2 weight / (weight + 1) | higher | mean over rows of the mean over a row's candidates; at
             most 4/3 for `weight=2`
-        pac_score | 0 to weight | higher | the same captions without references
+        * pac_score | 0 to weight | higher | the same captions without references
         n_rows | | | number of rows
         ..._per_row, ..._per_candidate | | | with `details`, of both
         signature | | | with `details`: among others the variant, the file's name and its sha256

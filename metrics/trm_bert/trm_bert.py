@@ -61,9 +61,9 @@ class TrmBert(SetMetric, evaluate.Metric):
     OPTIONS = STATISTIC | ENCODER_OPTIONS | SET_OPTIONS
     VALUES = (
         value_table("""
-        trm_bert | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
-        cosine | -1 to 1 | higher | mean over rows of the mean over candidates of the cosine with the nearest reference
-            of the row (the paper's equation 1)
+        * trm_bert | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
+        * cosine | -1 to 1 | higher | mean over rows of the mean over candidates of the cosine with the nearest
+            reference of the row (the paper's equation 1)
     """)
         + LONG_TEXT_VALUES
         + set_values("trm_bert", "cosine")

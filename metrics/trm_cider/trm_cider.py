@@ -48,9 +48,9 @@ class TrmCider(SetMetric, evaluate.Metric):
     }
     OPTIONS = STATISTIC | TOKENIZER | DOCUMENT_FREQUENCY | SET_OPTIONS
     VALUES = value_table("""
-        trm_cider | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
-        cider_d | 0 to 10 | higher | mean over rows of the mean over candidates of CIDEr-D against all references of the
-            row (the paper's equation 1)
+        * trm_cider | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
+        * cider_d | 0 to 10 | higher | mean over rows of the mean over candidates of CIDEr-D against all references of
+            the row (the paper's equation 1)
     """) + set_values("trm_cider", "cider_d")
     token_finder = token_finder
     PARTS = FREQUENCIES

@@ -59,8 +59,8 @@ class TrmMeteor(SetMetric, evaluate.Metric):
         | SET_OPTIONS
     )
     VALUES = value_table("""
-        trm_meteor | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
-        meteor | 0 to below 1 (`"1.5"`: 1) | higher | mean over rows of the mean over candidates of METEOR against all
+        * trm_meteor | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
+        * meteor | 0 to below 1 (`"1.5"`: 1) | higher | mean over rows of the mean over candidates of METEOR against all
             references of the row (the paper's equation 1)
     """) + set_values("trm_meteor", "meteor")
     token_finder = token_finder

@@ -2,10 +2,10 @@
 
 import evaluate
 
-from .base import CAPTIONS, INTERVALS, About, CollectionModule, Option, by_value, check_flag, signature, value_table
+from .base import CAPTIONS, INTERVALS, About, CollectionModule, Option, check_flag, signature, value_table
 from .caption_sets import check_clusters
 from .caption_wording import (
-    check_language_model,
+    LANGUAGE_MODEL,
     coded_texts,
     corpus_wording,
     load_language_model,
@@ -56,15 +56,7 @@ class Wording(CollectionModule, evaluate.Metric):
     COLUMNS = CAPTIONS | {"references": ("n_rows lists of human captions, or n_rows strings; one per row is enough.")}
     OPTIONS = (
         TOKENIZER
-        | {
-            "language_model": Option(
-                None,
-                by_value(check_language_model),
-                "Path of the n-gram counts of a training corpus, which `manycaps count-ngrams` writes, or a mapping; "
-                "by default counted in the references of all other rows, or clusters. The corpus must not contain the "
-                "references.",
-            )
-        }
+        | LANGUAGE_MODEL
         | INTERVALS
         | {
             "details": Option(
@@ -73,12 +65,12 @@ class Wording(CollectionModule, evaluate.Metric):
         }
     )
     VALUES = value_table("""
-        wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less that of people's captions:
+        * wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less that of people's captions:
             above 0 they are more predictable than people's, below 0 less
-        wording_p_value | 0 to 1 | | two-sided, of "people wrote the candidates", by the wording gap
-        odd_wording_share | 0 to 1; 0.05 for people | | share of the candidates that are less predictable than 19 of 20
-            human captions
-        formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of 20
+        * wording_p_value | 0 to 1 | | two-sided, of "people wrote the candidates", by the wording gap
+        * odd_wording_share | 0 to 1; 0.05 for people | | share of the candidates that are less predictable than 19 of
+            20 human captions
+        * formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of 20
             human captions
         odd_wording_share_of_people | | | 0.05, by construction
         n_rows | | | number of rows. All other values are NaN below ten rows, or clusters

@@ -10,7 +10,8 @@ python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module
 A Space gets the files of its module folder, read through links, with the cases of `tests.py`, and without other tests
 and caches. In its requirements.txt every package has the version that is installed here, the one that the tests have
 run with, and its card names the Python that runs this tool: every version there admits it. What a card says to readers
-of the repository is said for the Hub: `evaluate.load("NAME/module")` with the name given as --org. Files are compared
+of the repository is said for the Hub: `evaluate.load("NAME/module")` with the name given as --org; documents that it
+links are copied. Files are compared
 by their hashes first: a second run finds nothing to do. Files that only the Space has are deleted from it. If a Space
 fails, the others are still updated, and the next run resumes. The token comes from --token, from the variable HF_TOKEN
 or from `hf auth login`; HF_ENDPOINT names another hub. Needs tests/requirements.txt.
@@ -109,15 +110,11 @@ def running_python() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-# What a card says to readers of the repository, with any white space between its words, and what the Hub's say.
-OF_REPOSITORY = {
-    "Run this in the repository, after `pip install -r PATH`. From the Hub, once PATH has put it there, load PATH "
-    "instead.":
-        "Needs the packages of [requirements.txt](requirements.txt).",
-    'The folder is a Space. Locally: `pip install ".[demo]"` in the repository, and in this folder `pip install -r '
-    "requirements.txt`, then":
-        "This Space shows it. Locally, in a copy of its files: `pip install -r requirements.txt gradio`, then",
-}  # fmt: skip
+# What a card says to those who have the package: the Hub's readers load the Space.
+OF_PACKAGE = re.compile(r"\s+`manycaps export \w+ \.` writes\s+the\s+folder\s+that\s+is\s+loaded\s+here\.")
+
+# A link of a card to a document, of which a Space gets a copy.
+DOCUMENT = re.compile(r"\]\(\.\./\.\./docs/(\w+\.md)")
 
 
 def hub_text(text: str, name: str, org: str) -> str:
@@ -125,13 +122,22 @@ def hub_text(text: str, name: str, org: str) -> str:
 
     >>> hub_text('evaluate.load("metrics/demo")  # on the Hub: "manycaps/demo"', "demo", "me")
     'evaluate.load("me/demo")'
+    >>> hub_text("[values](../../docs/options.md#values)", "demo", "me")
+    '[values](https://huggingface.co/spaces/me/demo/blob/main/docs/options.md#values)'
     """
-    text = re.sub(rf'  # on the Hub: "\w+/{name}"', "", text)
-    text = re.sub(rf'"(metrics|measurements)/{name}"', f'"{org}/{name}"', text)
-    for words, replacement in OF_REPOSITORY.items():
-        pattern = r"\s+".join(re.escape(word).replace("PATH", r"\S+") for word in words.split())
-        text = re.sub(pattern, replacement, text)
-    return text
+    text = OF_PACKAGE.sub("", re.sub(rf'  # on the Hub: "\w+/{name}"', "", text))
+    text = re.sub(rf'load\((\s*)"(?:metrics/|measurements/)?{name}"', rf'load(\1"{org}/{name}"', text)
+    return DOCUMENT.sub(rf"](https://huggingface.co/spaces/{org}/{name}/blob/main/docs/\1", text)
+
+
+def linked_documents(card: str) -> dict[str, bytes]:
+    """Return the documents that a card links, by path in the Space, without pictures and links to other pages."""
+    files = {}
+    for name in sorted(set(DOCUMENT.findall(card))):
+        text = (sync_kit.ROOT / "docs" / name).read_text(encoding="utf-8")
+        text = re.sub(r"!\[[^\]]*\]\([^)]*\)\n*", "", text)
+        files[f"docs/{name}"] = re.sub(r"\[([^\]]+)\]\((?!https?:|#)[^)]*\)", r"\1", text).encode()
+    return files
 
 
 def with_python_version(card: str) -> str:
@@ -160,6 +166,7 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
         print(f"{folder.name}: no {front_matter['app_file']}: the module will load, but the Space shows no page")
     check_gradio(folder.name, str(front_matter["sdk_version"]))
     pinned = pinned_requirements(files["requirements.txt"].decode(), folder.name)
+    files |= linked_documents(files["README.md"].decode())
     texts = {name: hub_text(files[name].decode(), folder.name, org) for name in ("README.md", main_script)}
     if (left := re.search(r"in\s+the\s+repository|load\(.(metrics|measurements)/", texts["README.md"])) is not None:
         line = texts["README.md"].count("\n", 0, left.start()) + 1

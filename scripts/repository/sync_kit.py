@@ -17,6 +17,7 @@ import os
 import pathlib
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -32,6 +33,16 @@ MODULE_MARKS = ("<!-- modules: written by scripts/repository/sync_kit.py -->", "
 # Around the tables of a card: of what the module takes, and of what it returns.
 INPUT_MARKS = ("<!-- inputs: written by scripts/repository/sync_kit.py -->", "<!-- end of inputs -->")
 VALUE_MARKS = ("<!-- values: written by scripts/repository/sync_kit.py -->", "<!-- end of values -->")
+
+# Around the tables of docs/options.md, and the path of that page from a card.
+OPTION_MARKS = ("<!-- options: written by scripts/repository/sync_kit.py -->", "<!-- end of options -->")
+OPTIONS_PAGE = "../../docs/options.md"
+
+# Columns of a table of values.
+VALUE_COLUMNS = ("key", "range", "better", "meaning")
+
+# Rows of a card's table of values: the others are in docs/options.md.
+MOST_VALUES = 8
 
 # First lines of the block of imports that this tool writes into a main script.
 BLOCK = (
@@ -186,21 +197,71 @@ def as_keys(names: str) -> str:
     return ", ".join(f"`{name}`" for name in names.split(", "))
 
 
-def input_table(module: Any) -> str:
-    """Return the table of a card: columns, ready arrays and options of a module's class."""
-    columns = module.COLUMNS | {names: ready.meaning for names, ready in module.READY.items()}
-    rows = [(as_keys(names), "", as_cell(meaning)) for names, meaning in columns.items()]
+def option_rows(module: Any) -> list[tuple[str, ...]]:
+    """Return the rows of a module's ready arrays and options in a table."""
+    ready = {names: ready.meaning for names, ready in module.READY.items()}
+    rows = [(as_keys(names), "", as_cell(meaning)) for names, meaning in ready.items()]
     for name, option in module.OPTIONS.items():
         default = "" if option.default is None else f"`{option.shown_default}`"
         at_load = "At load time only: " if option.at_load else ""
         rows.append((f"`{name}`", default, at_load + as_cell(option.meaning)))
-    return document_table(("input", "default", "meaning"), rows)
+    return rows
+
+
+def value_rows(module: Any) -> list[tuple[str, ...]]:
+    """Return the rows of a module's values in a table, with `<module>` for its own name, those that lead in bold."""
+    rows = []
+    for value in module.VALUES:
+        keys = as_keys(re.sub(rf"(?<![a-z0-9_]){module.__module__.split('.')[-1]}(?=\b|_)", "<module>", value.keys))
+        rows.append((f"**{keys}**" if value.leads else keys, *map(as_cell, value[1:4])))
+    return rows
+
+
+@functools.cache
+def common_rows(rows_of: Callable[[Any], list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """Return the rows that the tables of two modules or more have: options or values that modules share."""
+    from manycaps.installed_modules import module_class
+
+    counts = Counter(row for folder in module_folders() for row in rows_of(module_class(folder.name)))
+    return [row for row, count in counts.items() if count > 1]
+
+
+def card_rows(module: Any) -> list[tuple[str, ...]]:
+    """Return the rows of a card's values: those that lead, and own ones that come without an option."""
+    rows, common = value_rows(module), common_rows(value_rows)
+    own = [row for row in rows if row not in common and not row[-1].startswith("with `")]
+    chosen = sorted((row for row in rows if "**" in row[0] or row in own), key=lambda row: "**" not in row[0])
+    return [row for row in rows if row in chosen[:MOST_VALUES]]
+
+
+def input_table(module: Any) -> str:
+    """Return the table of a card: columns, ready arrays and own options of a module's class; the others by name."""
+    rows, common = option_rows(module), common_rows(option_rows)
+    columns = [(as_keys(names), "", as_cell(meaning)) for names, meaning in module.COLUMNS.items()]
+    table = document_table(("input", "default", "meaning"), columns + [row for row in rows if row not in common])
+    others = ", ".join(row[0] for row in rows if row in common)
+    return f"{table}\n\n[Shared with other modules]({OPTIONS_PAGE}#options): {others}." if others else table
 
 
 def value_table(module: Any) -> str:
-    """Return the table of a card: the values of a module's class."""
-    rows = [(as_keys(value.keys), *map(as_cell, value[1:])) for value in module.VALUES]
-    return document_table(("key", "range", "better", "meaning"), rows)
+    """Return the table of a card: some values of a module's class."""
+    table = document_table(VALUE_COLUMNS, card_rows(module))
+    return f"{table}\n\n[Further values]({OPTIONS_PAGE}#values)".replace("<module>", module.__module__.split(".")[-1])
+
+
+def options_page() -> str:
+    """Return the tables of docs/options.md: what modules share, and the values that an option adds."""
+    from manycaps.installed_modules import module_class
+
+    options = document_table(("option", "default", "meaning"), common_rows(option_rows))
+    parts = ["## Options", options, "## Values", "`<module>` is the name of the module."]
+    parts += [document_table(VALUE_COLUMNS, common_rows(value_rows)), "## Values of one module"]
+    for folder in module_folders():
+        on_card = card_rows(module := module_class(folder.name)) + common_rows(value_rows)
+        if rows := [row for row in value_rows(module) if row not in on_card]:
+            table = document_table(VALUE_COLUMNS, rows).replace("<module>", folder.name)
+            parts.append(f"### {folder.name}\n\n{table}")
+    return "\n\n".join(parts)
 
 
 def sync_card(folder: pathlib.Path, check: bool) -> Iterator[str]:
@@ -235,8 +296,10 @@ def sync_all(check: bool) -> list[str]:
     problems = [problem for folder in folders for problem in sync_folder(folder, check)]
     problems += [*sync_links(KIT, scripts, own, check), *unused_files()]
     problems += sync_table("docs/metrics.md", MODULE_MARKS, module_table, check)
-    # A class that cannot be imported for want of a file has been named above.
-    return problems or [problem for folder in folders for problem in sync_card(folder, check)]
+    if not problems:  # A class that cannot be imported for want of a file has been named above.
+        problems += [problem for folder in folders for problem in sync_card(folder, check)]
+        problems += sync_table("docs/options.md", OPTION_MARKS, options_page, check)
+    return problems
 
 
 def main(check: bool) -> int:

@@ -197,6 +197,8 @@ def test_every_module_and_page_of_the_repository_makes_a_space(versions):
         assert f"\npython_version: '{push_to_hub.running_python()}'\n" in card
         if folder.parent.name != "spaces":
             assert f'evaluate.load("me/{folder.name}"' in card
+            assert {f"docs/{name}" for name in re.findall(r"/blob/main/docs/(\w+\.md)", card)} <= set(files)
+            assert re.search(r"\]\(\.\.|manycaps export", card) is None
             assert f'evaluate.load("me/{folder.name}"' in files[f"{folder.name}.py"].decode()
 
 
