@@ -1160,8 +1160,8 @@ def value_table(table: str) -> tuple[Value, ...]:
     Value(keys='meteor', range='0 to 1', better='higher', meaning='mean over rows', leads=True)
     """
     lines = re.sub(r"\n +", " ", textwrap.dedent(table).strip()).splitlines()
-    cells = ([cell.strip() for cell in line.split("|", 3)] for line in lines)
-    return tuple(Value(keys.removeprefix("* "), *rest, keys.startswith("*")) for keys, *rest in cells)
+    values = [Value(*(cell.strip() for cell in line.split("|", 3))) for line in lines]
+    return tuple(each._replace(keys=each.keys.removeprefix("* "), leads=each.keys[0] == "*") for each in values)
 
 
 def defaults_of(options: Mapping[str, Option]) -> dict[str, Any]:
