@@ -1160,8 +1160,11 @@ def value_table(table: str) -> tuple[Value, ...]:
     Value(keys='meteor', range='0 to 1', better='higher', meaning='mean over rows', leads=True)
     """
     lines = re.sub(r"\n +", " ", textwrap.dedent(table).strip()).splitlines()
-    values = [Value(*(cell.strip() for cell in line.split("|", 3))) for line in lines]
-    return tuple(each._replace(keys=each.keys.removeprefix("* "), leads=each.keys[0] == "*") for each in values)
+    values = []
+    for line in lines:
+        keys, extent, better, meaning = (cell.strip() for cell in line.split("|", 3))
+        values.append(Value(keys.removeprefix("* "), extent, better, meaning, keys.startswith("*")))
+    return tuple(values)
 
 
 def defaults_of(options: Mapping[str, Option]) -> dict[str, Any]:
