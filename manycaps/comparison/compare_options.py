@@ -37,6 +37,9 @@ class CompareOptions:
         Option("regular expression: ids with the same match belong together; default: rows of one image", "PATTERN"),
     ] = None
     limit: Annotated[int | None, Option("compare N rows, drawn with --seed", least=1)] = None
+    people: Annotated[
+        int | None, Option("a sanity check: N references of each row, drawn with --seed, stand in as a system", least=1)
+    ] = None
     full: Annotated[bool, Option("print all pairs and tables, also of systems as sets and of what they share")] = False
     distance: Annotated[
         str | None,

@@ -22,7 +22,15 @@ from manycaps.comparison.parity_scores import (
     wording_can_be_compared,
     wording_of_captions,
 )
-from manycaps.comparison.systems import Exchange, SystemRow, are_score_folders, clusters_of, named_systems, read_systems
+from manycaps.comparison.systems import (
+    Exchange,
+    SystemRow,
+    are_score_folders,
+    clusters_of,
+    named_systems,
+    read_systems,
+    with_drawn_people,
+)
 from manycaps.installed_modules import load, module_class, progress_bars
 from manycaps.kit.base import InputError, signature
 from manycaps.kit.embeddings import warn_of_unread, without_warning_of_unread
@@ -42,7 +50,7 @@ OF_WORDING = ("tokenizer", "language_model")
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = (
-    *("references", "columns", "split", "common_rows", "images", "videos", "limit", "distance"),
+    *("references", "columns", "split", "common_rows", "images", "videos", "limit", "people", "distance"),
     *MODULE_OPTIONS,
 )
 
@@ -146,6 +154,9 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         seed=options.seed,
         tokenizer=options.tokenizer or "ptb",
     )
+    if options.people is not None:
+        rows = with_drawn_people(rows, options.people, options.seed)
+    names = list(rows[0].captions)
     modules = [module for module in options.metrics or () if module != MODULE]
     if options.metrics is None:
         modules = default_modules(rows, media)
@@ -171,7 +182,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
             parity_scores = parity_of_captions(rows, given)
         tested: dict[str, Any] = {"margin": options.margin, "wrong": parity_scores.wrong, **resampling}
         parity = compared_parity(parity_scores.rows, clusters, distance=distance, note=note, **tested)
-        if options.full and len(files) > 1:
+        if options.full and len(names) > 1:
             parity = _with_shared_answers(parity, rows, parity_scores.distances_of, clusters)
         of_parity = {name: {MODULE: result} for name, result in parity_scores.results.items()}
     elif wording_can_be_compared(rows, clusters):
@@ -179,12 +190,13 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         wordings, made = wording_of_captions(rows, {"clusters": clusters, **given})
         parity = compared_parity(wordings, clusters, distance="", margin=options.margin, **resampling)
         of_parity = {name: {"wording": {"signature": made}} for name in wordings}
-    n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
+    n_results = len(names) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
+    sampling = {name: _sampling(file) for name, file in files.items()}
     systems = [
-        system._replace(results={**_sampling(files[system.name]), **of_parity.get(system.name, {}), **system.results})
+        system._replace(results={**sampling.get(system.name, {}), **of_parity.get(system.name, {}), **system.results})
         for system in systems
     ]
     networks = {

@@ -23,6 +23,9 @@ from manycaps.kit.parity_tails import KeptDistances
 # Name of the human captions in tables and results.
 PEOPLE = "people"
 
+# Name of the human captions that stand in as a system.
+DRAWN = "drawn people"
+
 # Most systems at a time: shared tasks have forty.
 MOST_SYSTEMS = 100
 
@@ -96,7 +99,7 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
     for name in chosen:
         if not name.strip() or not name.isprintable():
             raise InputError("--names", "names that can be printed", shown_value(name), "Write others.")
-        if name.strip().casefold() == PEOPLE:
+        if name.strip().casefold() in (PEOPLE, DRAWN):
             raise InputError(
                 "--names",
                 "names of systems",
@@ -194,6 +197,32 @@ def read_systems(
         for row in good_rows(map(sources[baseline].with_media, rows_read))
     ]
     return ReadSystems(joined, list(dict.fromkeys(notes)))
+
+
+def with_drawn_people(rows: Sequence[SystemRow], n_captions: int, seed: int) -> list[SystemRow]:
+    """Let some references of every row stand in as the system `DRAWN`, and leave the others; the seed draws them.
+
+    The order of a file is not random: MSVD's captions 6 to 10 differ from 1 to 5. An InputError names a row in which
+    less than two references are left.
+
+    >>> [row] = with_drawn_people([SystemRow("1", {"a": ["dogs"]}, ["a dog", "two dogs", "dogs run"])], 1, 0)
+    >>> {name: len(captions) for name, captions in row.captions.items()}, len(row.references)
+    ({'a': 1, 'drawn people': 1}, 2)
+    """
+    changed = []
+    for row in rows:
+        people = row.references or []
+        if len(people) < n_captions + 2:
+            raise InputError(
+                "--people",
+                f"at least {n_captions + 2} human captions in every row, {n_captions} to draw and two to compare with",
+                f"{len(people)} for the id {row.id!r}",
+                "Draw fewer, or leave such rows out.",
+            )
+        order = [i for _, i in sorted((random_key((row.id, i), seed), i) for i in range(len(people)))]
+        drawn, others = ([people[i] for i in sorted(places)] for places in (order[:n_captions], order[n_captions:]))
+        changed.append(row._replace(captions={**row.captions, DRAWN: drawn}, references=others))
+    return changed
 
 
 def _named_option(row: CaptionRow | BadRow) -> CaptionRow | BadRow:

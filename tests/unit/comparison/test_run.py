@@ -22,7 +22,7 @@ from manycaps.comparison.compared_systems import AgainstPeople
 from manycaps.comparison.comparison_tables import people_table, system_table
 from manycaps.comparison.comparison_text import notes
 from manycaps.comparison.parity_scores import NOT_ENGLISH, looks_english, note_of_language
-from manycaps.comparison.systems import MOST_SYSTEMS, SystemRow, named_systems, read_systems
+from manycaps.comparison.systems import DRAWN, MOST_SYSTEMS, SystemRow, named_systems, read_systems
 from manycaps.kit.base import VERSION
 from manycaps.report.comparison_page import comparison_page
 from manycaps.saved_files import sole_output
@@ -545,6 +545,28 @@ def test_a_limit_draws_rows_by_the_seed_and_not_by_the_order_of_the_file(files):
         pathlib.Path(path).write_text("".join(reversed(lines)))
     assert drawn(0)[0] == ids[::-1]
     assert drawn(0, 100) == (drawn(0, None)[0], [])
+
+
+def test_people_drawn_by_the_seed_stand_in_as_a_system(tmp_path):
+    people = [[f"{topic} {i} {word}" for i, word in enumerate("abcdef")] for topic in ("dogs", "cats", "birds") * 4]
+    files = write_captions(tmp_path, {"references": people, "base": [row[:2] for row in people]})
+
+    def compared(**more):
+        options = {"metrics": ["trm_cider"], "distance": "cider", "n_resamples": 99, "people": 3} | more
+        return compare(CompareOptions([files["base"]], [files["references"]], **options))
+
+    first, again, other = compared(full=True), compared(), compared(seed=1)
+    drawn = [[row.captions[DRAWN] for row in each.rows] for each in (first, again, other)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    for row, whole in zip(first.rows, people, strict=True):
+        assert sorted([*row.captions[DRAWN], *row.references]) == sorted(whole)
+        assert len(row.captions[DRAWN]) == 3
+    # Not the same places of every row.
+    assert len({tuple(map(row.index, own)) for row, own in zip(people, drawn[0], strict=True)}) > 3
+    assert list(first.to_dict()["systems"]) == ["base", DRAWN]
+    message = "--people: expected at least 7 human captions in every row, 5 to draw and two to compare with, got 6 for"
+    assert_refused(ValueError, message, compared, people=5)
+    assert_refused(ValueError, "--people: expected a whole number of at least 1, got 0.", compared, people=0)
 
 
 @pytest.mark.parametrize("n_single", [1, 2])
