@@ -5,7 +5,14 @@ before references; token lists come as one list of texts per row, and rows may d
 float64, and the same as those of the modules.
 """
 
-from .comparison.paired_tests import CorpusBleuTest, PairedTest, holm_p_values, paired_corpus_bleu_test, paired_test
+from manycaps.comparison.paired_tests import (
+    CorpusBleuTest,
+    PairedTest,
+    holm_p_values,
+    paired_corpus_bleu_test,
+    paired_test,
+)
+
 from .kit.caption_sets import combined_p_value, harmonic_mean_p
 from .kit.caption_wording import HumanWording, human_wording
 from .kit.clip_scores import pac_s, ref_pac_s

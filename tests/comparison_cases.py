@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 
-from manycaps.comparison.compared_systems import compared_systems
-from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
+from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow
+from manycaps.comparison.test import compared_systems
+from manycaps.comparison.words import say
+from manycaps.report.comparison_page import comparison_page
 
 WORDS = "a the red small dog cat child man runs sleeps plays eats on in near grass beach house".split()
 
@@ -79,3 +81,8 @@ def comparison(n_rows=40, clusters=None, **options):
     ]
     exchange = Exchange("trm_meteor", systems[1].name, systems[0].name, 0.9, 0.3, 3.5, 0.001)
     return compared_systems(systems, rows, clusters, [exchange], n_resamples=999)
+
+
+def write_page(compared):
+    """The page of a result."""
+    return comparison_page(compared, say(compared))

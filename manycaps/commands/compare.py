@@ -85,11 +85,8 @@ def check_no_figures(folder: pathlib.Path) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.comparison import compare
-    from manycaps.comparison.compared_systems import OUTPUT_NAMES
-    from manycaps.comparison.comparison_tables import metric_tables, paper_tables
-    from manycaps.comparison.comparison_text import answer_text
+    from manycaps.comparison.render import OUTPUT_NAMES
     from manycaps.saved_files import check_can_be_written, sole_output
-    from manycaps.tables import write_table
 
     metrics = arguments.metrics.split(",") if arguments.metrics else None
     options = options_of(arguments, CompareOptions, metrics=metrics)
@@ -113,12 +110,5 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.format == "json":
         print_json(comparison.to_dict())
     else:
-        in_text = arguments.format == "text"
-        tables = metric_tables(comparison) if in_text else paper_tables(comparison, full=arguments.full)
-        written = [write_table(table, arguments.format) for table in tables]
-        if in_text:
-            answer = answer_text(comparison, full=arguments.full)
-            parity = comparison.parity
-            written = [answer, *(written if arguments.full or parity is None or not parity.has_meaning else [])]
-        print("\n\n".join(written))
+        print(comparison.write(arguments.format, full=arguments.full))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

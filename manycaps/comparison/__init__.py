@@ -6,9 +6,9 @@ from ..later_imports import imported_later
 from .compare_options import CompareOptions
 
 if TYPE_CHECKING:
-    from .compared_systems import SystemComparison
+    from .render import SystemComparison
     from .run import compare
 
 __all__ = ["CompareOptions", "SystemComparison", "compare"]
 
-__getattr__ = imported_later(__name__, {"SystemComparison": "compared_systems", "compare": "run"})
+__getattr__ = imported_later(__name__, {"SystemComparison": "render", "compare": "run"})

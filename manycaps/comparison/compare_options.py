@@ -77,8 +77,8 @@ class CompareOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.comparison.parity_scores import check_distance_name
-        from manycaps.comparison.systems import named_systems
+        from manycaps.comparison.read import named_systems
+        from manycaps.comparison.score import check_distance_name
         from manycaps.kit.base import check_number, shown_value
 
         for name in ("systems", "references", "metrics", "names"):

@@ -1,37 +1,65 @@
-"""Systems beside people: the human parity of each, out of captions or out of scores of their rows."""
+"""Systems beside people: the human parity of each, out of captions or out of scores of their rows.
+
+Each system beside people, every two of them, by one test of both gaps and of shares, and what that test detects.
+
+What the paired test of two systems' gaps detects 80 % of the time: more wrong captions, or a shift of all rows.
+
+Wrong captions do not move all rows alike. With w the chance that a caption of m is wrong, and k of them wrong in a row,
+the fidelity gap f of the row moves by k / m (g - f), where g is the gap of a caption of another row beside these
+references, and the diversity gap v by (1 - C(m - k, 2) / C(m, 2)) (g - v), as a wrong caption lies as far from another
+caption as from a reference. If all captions of a row are those of one other row, with the chance w, f moves by g - f,
+and v not. The moves' mean over rows and k, and their covariance with the rows' differences d, which they widen, are
+finite sums; the test of n rows has the noncentrality n mean' (cov d)^-1 mean, and w is what makes it large enough. With
+single captions, x = w delta, spread s0 of d, and mean delta and spread sd of the moves, that is
+x^2 n = lambda (s0^2 + w (1 - w) delta^2 + w (sd^2 - s0^2)).
+"""
 
 import functools
+import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.optimize
 import scipy.special
 
-from manycaps.comparison.detectable_differences import WrongCaptions
-from manycaps.comparison.homogeneity import SharedAnswers
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
-from manycaps.comparison.parity_pairs import FAULTS, ParityPair, are_within, compared_pairs, faults_of
-from manycaps.kit.caption_sets import with_interval
-from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, CorpusWording, Phrase, WordingRows, corpus_wording
+from manycaps.comparison.paired_tests import (
+    CONFIDENCE_LEVEL,
+    MOST_EXACT_CLUSTERS,
+    POWER,
+    drawn_patterns,
+    enough_resamples,
+    holm_p_values,
+    nearer_p_values,
+    paired_tests,
+)
+from manycaps.comparison.read import NoDistances, ParityRows
+from manycaps.comparison.score import SharedAnswers, WrongCaptions
+from manycaps.kit.base import Floats, Ints
+from manycaps.kit.caption_sets import ClusteredMean, cluster_numbers, mean_interval, mean_of_rows, with_interval
+from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, CorpusWording, corpus_wording
 from manycaps.kit.parity_tails import (
     LEVEL,
     TAIL,
     TAILS,
+    WEIGHT_OF_TAILS,
     CorpusTails,
-    DistanceBlock,
-    Distances,
     ParityWord,
     RowsNeeded,
     TailShare,
     corpus_tails,
     is_above_people,
+    joint_p_value,
+    level_of_distances,
+    level_of_gaps,
+    noncentrality_of_f,
     rows_needed_of_tails,
+    tail_distances,
     words_of,
 )
 from manycaps.kit.parity_tests import (
-    COVARIANCES,
     GAPS,
     MEANS,
     PEOPLES_COPIES,
@@ -39,12 +67,578 @@ from manycaps.kit.parity_tests import (
     listed_captions,
     parity_result,
     parity_wording,
+    sums_of_clusters,
 )
 
-MODULE = "human_parity"
+# Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
+MOST_ENUMERATED = 14
 
-# Values of rows that the comparison needs, by the names of the module and of folders of scores.
-COLUMNS = (*MEANS, *PEOPLES_COPIES, *COVARIANCES)
+# Quantiles of a normal distribution that stand for it.
+N_POINTS = 32
+
+
+class PairTests(NamedTuple):
+    """The tests of a pair of systems."""
+
+    # Levels of the test of the gaps, and of each of the shares.
+    level_of_gaps: float
+    level_of_shares: float
+    # The share of faults that is tested; None where shares are not.
+    share: str | None
+    # Random sign patterns.
+    n_resamples: int
+
+    def attainable(self, n_clusters: int) -> float:
+        """Return the largest level up to that of the gaps which sign flips can have; 0 for none."""
+        if n_clusters <= MOST_ENUMERATED:
+            return math.floor(self.level_of_gaps * 2 ** (n_clusters - 1)) / 2 ** (n_clusters - 1)
+        return self.level_of_gaps if self.level_of_gaps >= 1 / (self.n_resamples + 1) else 0.0
+
+
+class Detectable(NamedTuple):
+    """Differences of two systems that are detected with a power of 80 %, after Holm's rule over all pairs as well."""
+
+    # Of the fidelity gaps, if all rows share it, whatever that of the diversity gaps is; infinity where there are too
+    # few rows to distinguish any two systems, NaN where gaps do not vary; and the least number of rows that suffices.
+    gap: float
+    least_rows: int
+    # How many more captions are wrong, and in how many more rows all captions are those of one other row: shares, 0 to
+    # 1; NaN where that is not known, infinity where all of them would not suffice.
+    wrong_captions: float = math.nan
+    wrong_rows: float = math.nan
+
+
+def detectable_differences(
+    differences: Floats,
+    clusters: Sequence[Hashable] | None,
+    tests: PairTests,
+    systems: "Sequence[SystemParity]" = (),
+    wrong: WrongCaptions | None = None,
+) -> Detectable:
+    """Compute what is detected of two systems.
+
+    `differences` are those of the rows' gaps, first minus second of the `systems`, shape (n_rows, 2). Of the shares of
+    wrong captions in either system the larger one is returned.
+    """
+    numbers = np.arange(len(differences)) if clusters is None else cluster_numbers(clusters)
+    n, varies = int(numbers.max()) + 1, np.flatnonzero(differences.any(axis=0))
+    k = max(1, len(varies))
+    least_rows = max(k + 1, math.ceil(1 - math.log2(tests.level_of_gaps)))
+    level = tests.attainable(n)
+    if not level or n <= k:
+        return Detectable(math.inf, least_rows)
+    labels = numbers.tolist()
+    error = mean_of_rows(differences[:, 0], labels).standard_error
+    if not error > 0:
+        return Detectable(math.nan, least_rows)
+    wanted = noncentrality_of_f(k, n - k, level, POWER)
+    gap = math.sqrt(wanted) * error
+    if wrong is None:
+        return Detectable(gap, least_rows)
+    columns = differences[:, varies]
+    if tests.share:
+        shares = [system.shares[tests.share].rows for system in systems]
+        columns = np.column_stack([columns, shares[0] - shares[1]])
+    chosen = [*varies, *([2] if tests.share else [])]
+    least = np.array([math.sqrt(wanted) - scipy.special.ndtri(POWER)])
+    if tests.share:
+        least = np.append(least, -scipy.special.stdtrit(n - 1, tests.level_of_shares / 2))
+    found = []
+    for sign, system in zip((1, -1), systems, strict=True):
+        for moved, chances in _moves(system, wrong, tests.share):
+            mixture = _Mixture(sign * columns, labels, wrong.rows, moved[..., chosen], chances, least)
+            found.append(mixture.least_share())
+    return Detectable(gap, least_rows, max(found[::2]), max(found[1::2]))
+
+
+# From a share of wrong captions to the chance of each number of them, (n_numbers, n_rows).
+Chances = Callable[[float], Floats]
+
+
+def _moves(system: "SystemParity", wrong: WrongCaptions, share: str | None) -> Iterator[tuple[Floats, Chances]]:
+    """How gaps and share of the rows move with each number of wrong captions, and with all: (n_numbers, n_rows, 3)."""
+    sizes = np.empty(system.rows.distances.n_rows, dtype=np.int64)
+    for block in system.rows.distances.blocks():
+        sizes[block.rows] = block.n_candidates
+    m, n_wrong = sizes[wrong.rows], np.arange(sizes[wrong.rows].max() + 1)[:, None]
+    # A row with one caption has no diversity.
+    steps = np.nan_to_num([wrong.gaps - system.rows.columns[gap][wrong.rows] for gap in GAPS])
+    unlike = np.zeros(len(m))
+    if share:
+        threshold = system.tails.people[False].threshold(1, TAIL)
+        for block in wrong.distances.blocks():
+            unlike[block.rows] = threshold.shares(tail_distances(block.distances, 1).candidates).mean(axis=(1, 2))
+        if share == "faulty_share":
+            unlike += TAIL * (1 - unlike)  # of odd wording, as people's captions are
+        unlike -= system.shares[share].rows[wrong.rows]
+    part = np.minimum(n_wrong / m, 1)
+    of_pairs = 1 - scipy.special.comb(np.maximum(m - n_wrong, 0), 2) / np.maximum(scipy.special.comb(m, 2), 1)
+
+    def binomial(chance: float) -> Floats:
+        others: Floats = (1 - chance) ** np.maximum(m - n_wrong, 0)
+        return scipy.special.comb(m, n_wrong) * chance**n_wrong * others
+
+    yield np.stack([part * steps[0], of_pairs * steps[1], part * unlike], axis=-1), binomial
+    whole = np.zeros((2, len(m), 3))
+    whole[1, :, 0], whole[1, :, 2] = steps[0], unlike
+    yield whole, lambda chance: np.array([[1 - chance], [chance]])
+
+
+class _Mixture:
+    """Two systems one of which has wrong captions in some rows: the power of the test of their gaps, or of a share.
+
+    sqrt(T2) and t are normal, with the spread that rows as different as these give to studentised numbers: if few rows
+    differ much, they raise the mean and the error alike.
+    """
+
+    def __init__(
+        self, differences: Floats, labels: Sequence[int], rows: Ints, moved: Floats, chances: Chances, least: Floats
+    ) -> None:
+        """Take the rows' differences (n_rows, k), the rows whose moves are known, and the least sqrt(T2) and t."""
+        n_rows, n = len(differences), len(set(labels))
+        sums = sums_of_clusters(differences - differences.mean(axis=0), labels)
+        self._of_mean, self._n_rows = sums.T @ sums * n / (n - 1) / n_rows**2, n_rows
+        self._own = differences[rows] - differences[rows].mean(axis=0)
+        self._moved, self._chances, self._least = moved, chances, least
+
+    def least_share(self) -> float:
+        """Return the share that is detected; infinity where all wrong captions are not."""
+        if self._power(1.0) < POWER:
+            return math.inf
+        return float(scipy.optimize.brentq(lambda chance: self._power(chance) - POWER, 1e-6, 1.0, xtol=1e-6))
+
+    def _power(self, chance: float) -> float:
+        """Chance that T2 of the gaps, or t of the share, is significant."""
+        own, moved = self._own, self._moved
+        weights, both = np.broadcast_to(self._chances(chance), moved.shape[:2]) / len(own), own + moved
+        mean = np.einsum("ki,kia->a", weights, moved)
+        of_rows = np.einsum("ki,kia,kib->ab", weights, both, both) - np.outer(mean, mean)
+        of_mean = self._of_mean + (of_rows - own.T @ own / len(own)) / self._n_rows
+        # sqrt(T2) and t as means and covariances say, and how a row moves them: the mean, and the covariance.
+        sizes, moves = [], []
+        k = len(mean) - len(self._least) + 1
+        for part in (slice(0, k), slice(k, None))[: len(self._least)]:
+            direction = np.linalg.pinv(of_rows[part, part], hermitian=True) @ mean[part]
+            squared, of_row = float(mean[part] @ direction), (both - mean)[..., part] @ direction
+            moves.append((2 * of_row - of_row**2 + squared) / (2 * math.sqrt(squared or 1.0)))
+            of_sums = mean[part] @ np.linalg.pinv(of_mean[part, part], hermitian=True) @ mean[part]
+            sizes.append(math.sqrt(max(0.0, of_sums)))
+        spread = np.einsum("ki,xki,yki->xy", weights, np.array(moves), np.array(moves)) + 1e-9 * np.eye(len(moves))
+        lacking = (self._least - sizes) / np.sqrt(np.diagonal(spread))
+        missed = float(scipy.special.ndtr(lacking[0]))
+        if len(sizes) == 1:
+            return 1 - missed
+        correlation = spread[0, 1] / math.sqrt(spread[0, 0] * spread[1, 1])
+        points = scipy.special.ndtri(missed * (np.arange(N_POINTS) + 0.5) / N_POINTS)
+        residual = math.sqrt(max(1e-9, 1 - correlation**2))
+        return 1 - missed * float(scipy.special.ndtr((lacking[1] - correlation * points) / residual).mean())
+
+
+# Shares of faults, of which fewer are better: by meaning or wording, and each. In all others people's 5 % is best.
+FAULTS = ("faulty_share", "unlike_people_share", "odd_wording_share")
+
+# Other shares of which pairs are tested, where both systems have them.
+LIKENESS = ("ordinary_share", "formulaic_share", "near_duplicate_share")
+
+
+class ShareTest(NamedTuple):
+    """A share of two systems."""
+
+    # Name of the share, and its mean in both systems.
+    key: str
+    first: float
+    second: float
+    # Do they differ, and is one better? After Holm's rule over all shares of the pairs that differ.
+    p_value: float
+    better_p_value: float
+    # The system with fewer faults, or nearer to people's 5 % in a share of likeness, where both tests hold; else None.
+    better: str | None
+
+
+class GapDifference(NamedTuple):
+    """A gap of two systems: its mean in both, and their difference, first minus second, with its 95 % interval."""
+
+    key: str
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+
+
+class ParityPair(NamedTuple):
+    """Two systems: which has fewer faults, and which is more like people in what, are two questions."""
+
+    first: str
+    second: str
+    # Paired test of the rows' gaps and of the shares together, before and after Holm's rule over all pairs.
+    p_value: float
+    adjusted_p_value: float
+    # Where that test holds, how they differ.
+    shares: Sequence[ShareTest]
+    # Fidelity, diversity and wording gap, as far as both systems have them.
+    gaps: Sequence[GapDifference]
+    detectable: Detectable
+    # Names of the systems of which many captions also occur among the references: then they are not compared.
+    copying: Sequence[str]
+    # Whether both gaps are shown to differ by less than the margin; None where no margin was given, or where the
+    # systems wrote different numbers of captions or differ in a share.
+    within_margin: bool | None
+
+    @property
+    def kind(self) -> str:
+        """What is said: "copies", "alike", or what differs: "shares", or "gaps" where no share is shown to."""
+        if self.copying:
+            return "copies"
+        if self.adjusted_p_value > LEVEL:
+            return "alike"
+        return "shares" if any(share.better for share in self.shares) else "gaps"
+
+    @property
+    def faults(self) -> ShareTest | None:
+        """The test of the share of faults; None where no shares are tested."""
+        return next((share for share in self.shares if share.key in FAULTS), None)
+
+    def more_like_people(self, name: str) -> list[ShareTest]:
+        """Return the shares of likeness in which a system is nearer to people."""
+        return [share for share in self.shares if share.better == name and share.key not in FAULTS]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number."""
+        return {
+            **{key: value for key, value in self._asdict().items() if key != "detectable"},
+            "shares": [share._asdict() for share in self.shares],
+            "gaps": [gap._asdict() for gap in self.gaps],
+            "copying": list(self.copying),
+            "detectable_gap": self.detectable.gap,
+            "detectable_wrong_captions": self.detectable.wrong_captions,
+            "detectable_wrong_rows": self.detectable.wrong_rows,
+            "least_rows": self.detectable.least_rows,
+            "kind": self.kind,
+            "fewer_faults": self.faults and self.faults.better,
+            "more_like_people": {
+                name: [share.key for share in self.more_like_people(name)] for name in (self.first, self.second)
+            },
+        }
+
+
+def are_within(gaps: Sequence[tuple[np.ndarray, float]], clusters: Sequence[Hashable] | None, margin: float) -> bool:
+    """Whether all gaps are shown to lie within a margin: two one-sided tests of each at 5 % (Schuirmann 1987).
+
+    Each of `gaps` is a float64 array of shape (n_rows,), NaN where a row has none, and the variance of its sum under
+    random splits; `margin` is above 0, in the unit of the distance. False with a single cluster.
+    """
+    means = [_gap_mean(rows, null_variance, clusters) for rows, null_variance in gaps]
+    return all(mean.n_clusters > 1 and _upper(mean, -1) < margin > _upper(mean, 1) for mean in means)
+
+
+def _gap_mean(rows: np.ndarray, null_variance: float, clusters: Sequence[Hashable] | None) -> ClusteredMean:
+    """Mean of a gap; its standard error is at least that of random splits, as few rows may look alike by chance."""
+    known = ~np.isnan(rows)
+    mean = mean_of_rows(rows[known], _chosen_labels(clusters, known))
+    least = math.sqrt(null_variance) / int(np.count_nonzero(known))
+    return mean._replace(standard_error=max(mean.standard_error, least))
+
+
+def _chosen_labels(clusters: Sequence[Hashable] | None, chosen: np.ndarray) -> list[Hashable] | None:
+    return None if clusters is None else list(itertools.compress(clusters, chosen))
+
+
+def _upper(mean: ClusteredMean, sign: int) -> float:
+    """Upper end of a one-sided 95 % interval of a mean, or of its negative.
+
+    The farther one of Student's and of that for skewed rows: a few gross faults move both the mean and its error.
+    """
+    student = mean.mean + sign * float(scipy.special.stdtrit(mean.n_clusters - 1, 1 - LEVEL)) * mean.standard_error
+    of_skewed = mean_interval(mean, 1 - 2 * LEVEL)[sign == 1]
+    return max(sign * student, sign * of_skewed)
+
+
+def compared_pairs(
+    systems: "Sequence[SystemParity]",
+    clusters: Sequence[Hashable] | None,
+    *,
+    rounding: float,
+    margin: float | None,
+    n_resamples: int,
+    seed: int,
+    wrong: WrongCaptions | None = None,
+) -> list[ParityPair]:
+    """Compare every system with every one before it; two gaps that differ by no more than `rounding` are equal.
+
+    `wrong` says what wrong captions are like, for the share of them that would be detected.
+    """
+    chosen = [(later, earlier) for later in range(len(systems)) for earlier in range(later)]
+    if not chosen:
+        return []
+    differences = [_gap_differences(systems[i].rows.columns, systems[j].rows.columns, rounding) for i, j in chosen]
+    labels = list(range(len(differences[0]))) if clusters is None else clusters
+    n_draws = enough_resamples(n_resamples, len(chosen))
+    has_meaning = systems[0].has_meaning
+    of_gaps = [math.nan] * len(chosen)
+    if has_meaning:
+        of_gaps = joint_sign_flip_tests([sums_of_clusters(of_pair, labels) for of_pair in differences], n_draws, seed)
+    resampling = {"n_resamples": n_resamples, "seed": seed}
+    are_tested = [not has_meaning or bool(systems[i].tails.tested and systems[j].tails.tested) for i, j in chosen]
+    shares = [
+        _compared_shares(systems[i], systems[j], clusters, resampling) if is_tested else []
+        for (i, j), is_tested in zip(chosen, are_tested, strict=True)
+    ]
+    of_wording = [_wording_p_value(systems[i], systems[j], clusters, resampling) for i, j in chosen]
+    of_shares = [_share_p_value(of_pair) for of_pair in shares]
+    tests_of_pairs = zip(of_gaps, of_shares, of_wording, strict=True)
+    p_values = [joint_p_value(*p) if has_meaning else min(1.0, 2 * min(p[1:])) for p in tests_of_pairs]
+    adjusted = holm_p_values(np.array(p_values)).tolist()
+    results = _adjusted_tests(
+        [share for of_pair, p in zip(shares, adjusted, strict=True) if p <= LEVEL for share in of_pair]
+    )
+    pairs = []
+    for k, (i, j) in enumerate(chosen):
+        first, second = systems[i], systems[j]
+        share_tests = _credited([results[share] for share in shares[k] if share in results], (first, second))
+        detectable = Detectable(math.nan, 0)
+        if has_meaning:
+            tests = _tests_of_pair(shares[k], not math.isnan(of_wording[k]), len(chosen), n_draws)
+            detectable = detectable_differences(differences[k], clusters, tests, (first, second), wrong)
+        pairs.append(
+            ParityPair(
+                first.name,
+                second.name,
+                p_values[k],
+                adjusted[k],
+                share_tests,
+                _differences(first, second, clusters),
+                detectable,
+                [side.name for side in (first, second) if side.copies],
+                _pair_within(first, second, differences[k], share_tests, clusters, margin),
+            )
+        )
+    return pairs
+
+
+def _tests_of_pair(shares: "Sequence[_ComparedShare]", with_wording: bool, n_pairs: int, n_resamples: int) -> PairTests:
+    """The levels of the tests of a pair, the first of all by Holm's rule."""
+    of_gaps = level_of_gaps(bool(shares), with_wording) / n_pairs
+    of_shares = level_of_distances(with_wording) * WEIGHT_OF_TAILS / n_pairs / max(1, len(shares))
+    return PairTests(of_gaps, of_shares, shares[0].key if shares else None, n_resamples)
+
+
+def _credited(tests: list[ShareTest], systems: "tuple[SystemParity, SystemParity]") -> list[ShareTest]:
+    """Give a system with more faults no credit for fewer ordinary captions that its faults explain.
+
+    Wrong captions are seldom ordinary. Half of its captions or more must be no faults, and at least half of the
+    difference must remain if ordinary captions are counted among these alone.
+    """
+    names = [system.name for system in systems]
+    faults = next((test for test in tests if test.key in FAULTS and test.better), None)
+    credited = []
+    for test in tests:
+        if faults and test.key == "ordinary_share" and test.better not in (None, faults.better):
+            side = names.index(str(test.better))
+            good = 1 - (faults.first, faults.second)[side]
+            ordinary, others = (test.first, test.second)[side], (test.first, test.second)[1 - side]
+            if good < 0.5 or others - ordinary / good < (others - ordinary) / 2:
+                test = test._replace(better=None)
+        credited.append(test)
+    return credited
+
+
+def faults_of(systems: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first of `FAULTS` that all systems have among their shares."""
+    return next(key for key in FAULTS if all(key in shares for shares in systems))
+
+
+def _differences(
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None
+) -> list[GapDifference]:
+    """The gaps of two systems; one that either of them has in no row is left out."""
+    compared = []
+    others = second.gaps
+    for gap, rows in first.gaps.items():
+        if gap in others and not (np.isnan(rows).all() or np.isnan(others[gap]).all()):
+            mean = mean_of_rows(np.nan_to_num(rows - others[gap]), clusters)
+            ends = mean_interval(mean, 1 - LEVEL)
+            compared.append(GapDifference(gap, first.result[gap], second.result[gap], mean.mean, *ends))
+    return compared
+
+
+def _gap_differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray], rounding: float) -> np.ndarray:
+    """Differences of the rows' gaps, shape (n_rows, 2); 0 for the diversity of a row that has none in one of them."""
+    if GAPS[0] not in first:
+        return np.zeros((1, len(GAPS)))
+    differences = np.nan_to_num(np.stack([first[gap] - second[gap] for gap in GAPS], axis=1))
+    differences[np.abs(differences) <= rounding] = 0.0
+    return differences
+
+
+def joint_sign_flip_tests(sums: Sequence[np.ndarray], n_resamples: int, seed: int) -> list[float]:
+    """Test whether the mean differences of both gaps are 0, by one statistic and random signs of clusters.
+
+    T = s' M^-1 s of the sums s of the clusters' differences and M = sum d d', which no change of signs alters, so that
+    T orders the patterns as Hotelling's T2 does (Hotelling 1931, https://doi.org/10.1214/aoms/1177732979). If the two
+    systems are exchangeable in every cluster, all sign patterns are equally likely, so that the level is exact.
+
+    `sums` has for each pair of systems a float64 array of shape (n_clusters, 2). With few clusters all patterns are
+    enumerated, else `n_resamples` are drawn with `seed`, once for all pairs. One p-value for each pair; ties count, so
+    that systems with equal gaps have 1.
+
+    >>> joint_sign_flip_tests([np.ones((5, 2)), np.zeros((5, 2))], 99, seed=0)
+    [0.0625, 1.0]
+    """
+    columns = np.stack(sums, axis=1)  # (n_clusters, n_pairs, 2)
+    moments = np.einsum("cki,ckj->kij", columns, columns)
+    inverses = np.linalg.pinv(moments, rcond=1e-9, hermitian=True)
+    total = columns.sum(axis=0)
+    observed = np.einsum("ki,kij,kj->k", total, inverses, total)
+    reached, n_patterns = np.zeros(len(sums)), 0
+    for signs in _sign_patterns(len(columns), n_resamples, seed):
+        n_patterns += len(signs)
+        flipped = (signs @ columns.reshape(len(columns), -1)).reshape(len(signs), -1, 2)
+        statistics = ((flipped[:, :, None] @ inverses)[:, :, 0] * flipped).sum(axis=2)  # (n_patterns, n_pairs)
+        reached += np.count_nonzero(statistics >= observed * (1 - 1e-9) - 1e-12, axis=0)
+    return (reached / n_patterns).tolist()
+
+
+def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks of signs, float64 arrays of shape (n_patterns, n_clusters), the observed pattern among them."""
+    if n_clusters <= MOST_ENUMERATED:
+        # The pattern with all signs exchanged has the same statistic: the first sign can stay.
+        patterns = np.arange(2 ** (n_clusters - 1))[:, None] >> np.arange(n_clusters - 1) & 1
+        yield np.concatenate([np.ones((len(patterns), 1)), 1.0 - 2.0 * patterns], axis=1)
+        return
+    yield np.ones((1, n_clusters))
+    yield from (1.0 - 2.0 * negative for negative in drawn_patterns(n_clusters, n_resamples, seed))
+
+
+def _students(rows: np.ndarray, labels: Sequence[Hashable] | None) -> float:
+    """Two-sided p-value of a mean over rows by Student's distribution; 1 where the rows do not vary."""
+    mean = mean_of_rows(rows, labels)
+    if not mean.standard_error > 0:
+        return 1.0
+    return 2 * float(scipy.special.stdtr(mean.n_clusters - 1, -abs(mean.mean) / mean.standard_error))
+
+
+def _resolved(by_draws: float, by_formula: float, n_clusters: int, resampling: Mapping[str, Any]) -> float:
+    """The p-value by random signs; where none of them reaches the observed mean, Student's if it is smaller.
+
+    Holm's rule over many systems needs smaller ones than draws can give.
+    """
+    is_least = n_clusters > MOST_EXACT_CLUSTERS and by_draws <= 1 / (resampling["n_resamples"] + 1)
+    return min(by_draws, by_formula) if is_least else by_draws
+
+
+def _wording_p_value(
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, Any]
+) -> float:
+    """Do the wording gaps of two systems differ? NaN where they are not measured.
+
+    The model is counted in the references, which both share: where the systems are exchangeable, so are their gaps.
+    """
+    gaps = [system.gaps.get("wording_gap") for system in (first, second)]
+    if gaps[0] is None or gaps[1] is None:
+        return math.nan
+    columns = gaps[0][:, None], gaps[1][:, None]
+    test = paired_tests(*columns, clusters, confidence_level=None, **resampling)[0]
+    n_clusters = len(gaps[0]) if clusters is None else len(set(clusters))
+    return _resolved(test.p_value, _students(gaps[0] - gaps[1], clusters), n_clusters, resampling)
+
+
+class _ComparedShare:
+    """Paired tests of a share of two systems, over the rows that both have it in."""
+
+    def __init__(
+        self,
+        key: str,
+        systems: "tuple[SystemParity, SystemParity]",
+        known: np.ndarray,
+        clusters: Sequence[Hashable] | None,
+        resampling: Mapping[str, Any],
+    ) -> None:
+        shares = [system.shares[key] for system in systems]
+        excesses = [share.rows - share.people_rows for share in shares]
+        self.key, self.names = key, [system.name for system in systems]
+        self.values = [share.value for share in shares]
+        self.distances = [abs(float(np.nanmean(excess))) for excess in excesses]
+        # Shares of the rows that both have them in, minus those of the rows' own references.
+        self.excesses = [excess[known] for excess in excesses]
+        self._labels, self._resampling = _chosen_labels(clusters, known), resampling
+        columns = shares[0].rows[known, None], shares[1].rows[known, None]
+        difference = paired_tests(*columns, self._labels, confidence_level=None, **resampling)[0]
+        self._by_draws = difference.p_value
+        self._by_formula = _students(columns[0][:, 0] - columns[1][:, 0], self._labels)
+        self.p_value = self._resolved(self._by_draws, self._by_formula)
+
+    def _resolved(self, by_draws: float, by_formula: float) -> float:
+        n_clusters = len(self.excesses[0]) if self._labels is None else len(set(self._labels))
+        return _resolved(by_draws, by_formula, n_clusters, self._resampling)
+
+    def better_p_value(self) -> float:
+        """Has one fewer faults, or is it nearer to people's share?"""
+        if self.key in FAULTS:
+            return self.p_value
+        first, second = self.excesses
+        p_value, columns = np.array([self._by_draws]), (first[:, None], second[:, None])
+        by_draws = float(nearer_p_values(p_value, *columns, self._labels, **self._resampling)[0])
+        return self._resolved(by_draws, max(self._by_formula, _students(first + second, self._labels)))
+
+    def result(self, p_value: float, better_p_value: float) -> ShareTest:
+        """Return the test of the share with p-values that are adjusted."""
+        mine, other = self.values if self.key in FAULTS else self.distances
+        better = self.names[0 if mine < other else 1] if max(p_value, better_p_value) <= LEVEL else None
+        first, second = self.values
+        return ShareTest(self.key, first, second, p_value, better_p_value, better)
+
+
+def _compared_shares(
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, Any]
+) -> list[_ComparedShare]:
+    """Compare the shares that both systems have in two rows or more."""
+    compared = []
+    for key in (faults_of([first.shares, second.shares]), *LIKENESS):
+        rows = [system.shares[key].rows for system in (first, second) if key in system.shares]
+        if len(rows) < 2:
+            continue
+        known: np.ndarray = ~(np.isnan(rows[0]) | np.isnan(rows[1]))
+        if np.count_nonzero(known) > 1:
+            compared.append(_ComparedShare(key, (first, second), known, clusters, resampling))
+    return compared
+
+
+def _share_p_value(shares: Sequence[_ComparedShare]) -> float:
+    """Do two systems differ in a share? Bonferroni; NaN where shares are not tested."""
+    p_values = [share.p_value for share in shares]
+    return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
+
+
+def _adjusted_tests(shares: Sequence[_ComparedShare]) -> dict[_ComparedShare, ShareTest]:
+    """Adjust the p-values of all shares of the pairs that differ, by Holm's rule."""
+    p_values = holm_p_values(np.array([share.p_value for share in shares]))
+    better = holm_p_values(np.array([share.better_p_value() for share in shares]))
+    return {share: share.result(float(p), float(q)) for share, p, q in zip(shares, p_values, better, strict=True)}
+
+
+def _pair_within(
+    first: "SystemParity",
+    second: "SystemParity",
+    differences: np.ndarray,
+    shares: Sequence[ShareTest],
+    clusters: Sequence[Hashable] | None,
+    margin: float | None,
+) -> bool | None:
+    """Whether both gaps differ by less than the margin; None where that is no equivalence."""
+    has_share = any(share.better or share.p_value <= LEVEL for share in shares)
+    sizes = first.tails.sizes
+    if margin is None or not first.has_meaning or has_share or sizes != second.tails.sizes:
+        return None
+    # With the same references, the variance of a difference is n / (m + n) of the sum of both.
+    kept = max(n / (m + n) for m, n in sizes)
+    other = second.rows.null_variances()
+    gaps = [
+        (differences[:, GAPS.index(gap)], kept * (variance + other[gap]))
+        for gap, variance in first.rows.null_variances().items()
+    ]
+    return are_within(gaps, clusters, margin)
+
 
 # Lists of the module that are of no row: the histogram, and the places of captions, [row, candidate, ...].
 LISTS = ("distance_histogram", "most_unlike_people", "most_alike")
@@ -61,39 +655,6 @@ MOST_COPIES = 0.1
 
 # Two values of a row are equal if they are this near: float32 of a network, and float64 of words.
 ROUNDING = {"bert": 1e-6, "meteor": 1e-9, "meteor15": 1e-9, "cider": 1e-9}
-
-
-class NoDistances:
-    """Stands for the distances of rows with a single reference, of which wording alone is compared."""
-
-    def __init__(self, n_rows: int) -> None:
-        self.n_rows = n_rows
-
-    def blocks(self) -> Iterator[DistanceBlock]:
-        """Yield nothing."""
-        return iter(())
-
-
-class ParityRows(NamedTuple):
-    """What the module says of the rows of a system."""
-
-    # By the names in `COLUMNS` float64 arrays, shape (n_rows,); NaN where a row has one caption and a value needs two.
-    columns: Mapping[str, np.ndarray]
-    # Of all pairs of texts of every row.
-    distances: Distances
-    # Wording of the captions; None where only distances are known.
-    wording: WordingRows | None = None
-    # Phrases that give the system away, the largest difference from people first; none where there are no captions.
-    phrases: Sequence[Phrase] = ()
-
-    def null_variances(self) -> dict[str, float]:
-        """Return by gap the variance of its sum over rows under random splits; a gap that no row has is left out."""
-        variances = dict(zip(GAPS, ("fidelity_variance", "diversity_variance"), strict=True))
-        return {
-            gap: float(np.sum(self.columns[variance]))
-            for gap, variance in variances.items()
-            if gap in self.columns and not np.isnan(self.columns[gap]).all()
-        }
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,12 @@ import tqdm
 
 from manycaps.caption_tables.columns import as_columns
 from manycaps.catalog import CLIP, COMPARED_MODULES, MODULES, SET_MODULES, modules_with
-from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.comparison.compared_systems import SystemComparison, compared_systems
-from manycaps.comparison.homogeneity import RowDistances, shared_answers
-from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
-from manycaps.comparison.parity_scores import (
-    can_be_compared,
-    chosen_distance,
-    note_of_language,
-    parity_of_captions,
-    row_distances,
-    wording_can_be_compared,
-    wording_of_captions,
-)
-from manycaps.comparison.systems import (
+from manycaps.comparison.parity import ComparedParity, compared_parity
+from manycaps.comparison.read import (
+    MODULE,
     Exchange,
+    ParityRows,
     SystemRow,
     are_score_folders,
     clusters_of,
@@ -31,6 +21,23 @@ from manycaps.comparison.systems import (
     read_systems,
     with_drawn_people,
 )
+from manycaps.comparison.render import SystemComparison, render
+from manycaps.comparison.score import (
+    CaptionScores,
+    RowDistances,
+    can_be_compared,
+    check_modules,
+    chosen_distance,
+    default_modules,
+    needed_media,
+    note_of_language,
+    parity_of_captions,
+    row_distances,
+    shared_answers,
+    wording_can_be_compared,
+    wording_of_captions,
+)
+from manycaps.comparison.test import Comparison, compared_systems
 from manycaps.installed_modules import load, module_class, progress_bars
 from manycaps.kit.base import InputError, signature
 from manycaps.kit.embeddings import warn_of_unread, without_warning_of_unread
@@ -89,10 +96,11 @@ def compare(options: CompareOptions) -> SystemComparison:
     """
     sources = named_systems(options.systems, options.names, options.baseline)
     with progress_bars(shown=False):  # of modules, beside those of the comparison
-        return compare_folders(sources, options) if are_score_folders(sources) else compare_files(sources, options)
+        of_sources = compare_folders if are_score_folders(sources) else compare_files
+        return render(of_sources(sources, options))
 
 
-def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> SystemComparison:
+def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Comparison:
     """Compare the scores that `manycaps score` wrote."""
     # Captions need neither pyarrow's tables nor the folders of runs.
     from manycaps.comparison.score_folders import folder_options, folder_rows, read_score_folders
@@ -135,7 +143,7 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
 
 
-def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemComparison:
+def compare_files(files: Mapping[str, str], options: CompareOptions) -> Comparison:
     """Read files of captions, score them, and compare the scores."""
     if options.with_captions:
         raise InputError("--with-captions", "folders of scores", "captions", "Leave it out: they are read.")

@@ -14,10 +14,8 @@ import pyarrow.parquet as pq
 from manycaps.caption_tables import CaptionRow, CaptionSource, open_source
 from manycaps.caption_tables.files import is_local
 from manycaps.catalog import ROW_VALUES, module_of
-from manycaps.comparison.compared_systems import row_test_key
-from manycaps.comparison.parity import COLUMNS
-from manycaps.comparison.parity import MODULE as PARITY
-from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
+from manycaps.comparison.read import COLUMNS, ScoredSystem, SystemRow, check_same_ids, row_test_key
+from manycaps.comparison.read import MODULE as PARITY
 from manycaps.kit.base import InputError, reason_of, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import KeptDistances

@@ -41,7 +41,7 @@ class DecodingOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.comparison.parity_scores import check_distance_name
+        from manycaps.comparison.score import check_distance_name
 
         check_options(self)
         check_distance_name(self.distance)

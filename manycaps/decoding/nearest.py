@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.comparison.mean_intervals import LEVEL
-from manycaps.comparison.parity import ROWS, ParityRows, SystemParity, systems_beside_people
-from manycaps.comparison.parity_pairs import ParityPair, compared_pairs
+from manycaps.comparison.paired_tests import LEVEL
+from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compared_pairs, systems_beside_people
+from manycaps.comparison.read import ParityRows
 from manycaps.kit.base import InputError
 from manycaps.kit.parity_tails import KeptDistances, corpus_tails
 from manycaps.kit.parity_tests import parity_result, parity_wording

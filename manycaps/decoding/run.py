@@ -14,13 +14,11 @@ from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.command_options import options_of
-from manycaps.comparison.compared_systems import finite
-from manycaps.comparison.mean_intervals import LEVEL
-from manycaps.comparison.paired_tests import DRAWS_A_PAIR
-from manycaps.comparison.parity import ROUNDING, ParityRows, SystemParity, systems_beside_people
-from manycaps.comparison.parity_pairs import compared_pairs
-from manycaps.comparison.parity_scores import chosen_distance, parity_of_captions
-from manycaps.comparison.systems import PEOPLE, SystemRow, clusters_of, read_systems
+from manycaps.comparison.paired_tests import DRAWS_A_PAIR, LEVEL
+from manycaps.comparison.parity import ROUNDING, SystemParity, compared_pairs, systems_beside_people
+from manycaps.comparison.read import PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
+from manycaps.comparison.score import chosen_distance, parity_of_captions
+from manycaps.comparison.test import finite
 from manycaps.decoding.decoding_options import DecodingOptions
 from manycaps.decoding.nearest import (
     LEAST_ROWS,

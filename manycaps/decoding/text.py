@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from manycaps.comparison.parity_text import SHARES, WIDTH, as_rows_needed
+from manycaps.comparison.words import SHARES, WIDTH, as_rows_needed
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, likeness
 from manycaps.kit.parity_tails import TAIL, p_value_digits, share_text, shown_p_value
 from manycaps.tables import align_columns

@@ -100,7 +100,7 @@ class RatedSystems(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, as `json.dumps` takes it; NaN is None."""
-        from manycaps.comparison.compared_systems import finite
+        from manycaps.comparison.test import finite
 
         content: dict[str, Any] = finite({"notes": list(self.notes), "figures": [f._asdict() for f in self.figures]})
         return content
@@ -133,7 +133,7 @@ def rated_systems(options: RatingOptions) -> RatedSystems:
     check_rated(ratings, numbers, ids)
     clusters: Sequence[Hashable] = ids
     if options.clusters is not None:
-        from manycaps.comparison.systems import SystemRow, clusters_of
+        from manycaps.comparison.read import SystemRow, clusters_of
 
         clusters = clusters_of([SystemRow(row_id, {}) for row_id in ids], options.clusters) or ids
     return compare_with_ratings(ratings, numbers, ids, clusters)
@@ -229,7 +229,7 @@ def system_numbers(options: RatingOptions) -> tuple[list[str], dict[str, SystemN
 
 
 def _sources(options: RatingOptions) -> Mapping[str, str]:
-    from manycaps.comparison.systems import named_systems
+    from manycaps.comparison.read import named_systems
 
     return named_systems(options.systems, options.names, None)
 

@@ -7,16 +7,16 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import gradio as gr
 
 from manycaps import quickstart
 from manycaps.caption_tables.files import source_name
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.compared_systems import OUTPUT_NAMES, ComparedMetric
-from manycaps.comparison.comparison_tables import all_tables
-from manycaps.comparison.comparison_text import summaries
-from manycaps.comparison.systems import read_systems
+from manycaps.comparison.read import read_systems
+from manycaps.comparison.render import OUTPUT_NAMES, render
+from manycaps.comparison.test import ComparedMetric
 from manycaps.quickstart.comparison import sample_files
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.tables import write_table
@@ -111,13 +111,13 @@ def compare_uploads(
         compared = compare(CompareOptions(*chosen, full=True, distance=DISTANCE, n_resamples=N_RESAMPLES))
     except ValueError as error:
         raise ValueError(named(str(error))) from None
-    compared = compared._replace(of_files=[named(note) for note in compared.of_files])
+    compared = render(replace(compared.result, of_files=[named(note) for note in compared.result.of_files]))
     report = new_folder()
     compared.save(report)
     # Names of files may hold marks of HTML.
-    sentences = "\n".join(f"- {html.escape(sentence, quote=False)}" for sentence in summaries(compared))
-    tables = "\n\n".join(write_table(table, "md") for table in all_tables(compared))
-    drawings = [means_of(metric_values) for metric_values in compared.metrics]
+    sentences = "\n".join(f"- {html.escape(sentence, quote=False)}" for sentence in compared.words.summary)
+    tables = "\n\n".join(write_table(table, "md") for table in compared.words.all_tables)
+    drawings = [means_of(metric_values) for metric_values in compared.result.metrics]
     return f"{sentences}\n\n{tables}", *drawings, report / OUTPUT_NAMES[0]
 
 

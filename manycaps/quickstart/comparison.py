@@ -8,7 +8,8 @@ import itertools
 import json
 import pathlib
 import shlex
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -17,12 +18,6 @@ from tqdm import tqdm
 
 from manycaps.catalog import MODULES
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.comparison_text import answer_text
-from manycaps.comparison.paired_tests import N_RESAMPLES
-from manycaps.comparison.parity import compared_parity
-from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, parity_of_captions
-from manycaps.comparison.parity_text import parity_screen
-from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import load
 from manycaps.kit.base import InputOSError, shown_path
 from manycaps.pages.verdict import verdict
@@ -83,15 +78,23 @@ def score_systems(scenes: list[dict[str, Any]]) -> SystemResults:
     return results
 
 
-def parity_answer(scenes: list[dict[str, Any]]) -> str:
-    """Return the answer of human parity as a terminal shows it: a table, and a line for each system and pair."""
-    rows = [SystemRow(str(i), scene["systems"], scene["references"]) for i, scene in enumerate(scenes)]
-    if not can_be_compared(rows):
+def compare_own(scenes: list[dict[str, Any]]) -> str:
+    """Return the answer of `manycaps compare` on captions of the user's own."""
+    if any(len(scene["references"]) < 2 for scene in scenes):
         return "Not compared with people: expected two references or more for every scene."
-    distance, note = chosen_distance(None, None)
-    parity_scores = parity_of_captions(rows, {"distance": distance})
-    parity = compared_parity(parity_scores.rows, None, distance=distance, note=note, n_resamples=N_RESAMPLES, seed=0)
-    return parity_screen(parity, [note] if note else [], rows)
+    names, ids = list(scenes[0]["systems"]), list(map(str, range(len(scenes))))
+    columns = [[scene["systems"][name] for scene in scenes] for name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [pathlib.Path(folder, f"{i}.jsonl") for i in range(len(names) + 1)]
+        for file, rows in zip(files, [*columns, [scene["references"] for scene in scenes]], strict=True):
+            file.write_text(caption_lines(ids, rows), encoding="utf-8")
+        *systems, references = map(str, files)
+        return compare(CompareOptions(systems, references=[references], names=names, metrics=[])).write()
+
+
+def caption_lines(ids: Iterable[str], rows: Iterable[list[str]]) -> str:
+    """Write captions as JSON lines."""
+    return "".join(json.dumps({"id": i, "captions": row}) + "\n" for i, row in zip(ids, rows, strict=True))
 
 
 def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
@@ -99,12 +102,7 @@ def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
     columns = {name: [scene["systems"][name] for scene in scenes] for name in scenes[0]["systems"]}
     columns["references"] = [scene["references"] for scene in scenes]
     ids = [scene["scene"] for scene in scenes]
-    return {
-        f"{name}.jsonl": "".join(
-            json.dumps({"id": i, "captions": row}) + "\n" for i, row in zip(ids, rows, strict=True)
-        )
-        for name, rows in columns.items()
-    }
+    return {f"{name}.jsonl": caption_lines(ids, rows) for name, rows in columns.items()}
 
 
 def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> None:
@@ -126,7 +124,7 @@ def compare_sample(files: Mapping[str, str], folder: pathlib.Path) -> str:
     comparison.save(folder / "report")
     names, references = " ".join([*files][:-1]), [*files][-1]
     command = f"cd {shlex.quote(str(folder))}\nmanycaps compare {names} -r {references} --overwrite"
-    return f"{command}\n\n{answer_text(comparison)}"
+    return f"{command}\n\n{comparison.write()}"
 
 
 def metrics_table(results: SystemResults) -> Table:
@@ -212,7 +210,7 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: b
     made_folder(output)
     for name in (*OUTPUT_NAMES, *files):
         check_can_be_written(output / name)
-    answer = compare_sample(files, output) if as_files else parity_answer(scenes)
+    answer = compare_sample(files, output) if as_files else compare_own(scenes)
     results = score_systems(scenes)
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
     text = (

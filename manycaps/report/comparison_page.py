@@ -1,47 +1,36 @@
 """The comparison of systems as one HTML page without any request to the network."""
 
-from __future__ import annotations
-
 import html
 import importlib.util
 import itertools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import matplotlib.ticker
 import numpy as np
 
 from manycaps.catalog import SET_MODULES
-from manycaps.comparison.comparison_tables import (
-    all_tables,
-    answer_table,
-    exchange_table,
-    pair_table,
-    people_table,
-    shared_table,
-    system_table,
-)
-from manycaps.comparison.comparison_text import comparison_methods, notes, shared_rows, summaries
-from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
+from manycaps.comparison.parity import ComparedParity
+from manycaps.comparison.test import ComparedMetric, Comparison
+from manycaps.comparison.words import CaptionExample, Words, as_percent
+from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, shown_p_value
+from manycaps.report.inline_svg import INK, LINE_STYLES, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_plot_section, caption_cell, id_cell, picture_of
-from manycaps.report.parity_section import examples_section, parity_plots, parity_section
-from manycaps.tables import Cell, Table, as_digits, page_table, write_table
-
-if TYPE_CHECKING:
-    from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
-    from manycaps.report.inline_svg import Plot
+from manycaps.tables import Cell, Table, as_digits, page_table
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24
 
 
-def comparison_page(comparison: SystemComparison) -> str:
+def comparison_page(comparison: Comparison, words: Words) -> str:
     """Return the whole page of a comparison."""
     n_rows = f"{len(comparison.rows):,} {'rows' if len(comparison.rows) > 1 else 'row'}"
     names = ", ".join(comparison.systems)
     several = len(comparison.systems) > 1
     lead = f"{names} on the same {n_rows}; the first one is the baseline." if several else f"{names} on {n_rows}."
     parts = [
-        _table_section("systems", "Means", system_table(comparison)),
+        _table_section("systems", "Means", words),
         *(
             f'<h2 id="{metric.metric.key}">{html.escape(metric.metric.title)}</h2>'
             f"{''.join(map(as_figure, _plots_of(metric)))}"
@@ -49,20 +38,20 @@ def comparison_page(comparison: SystemComparison) -> str:
         ),
         *map(as_plot_section, _further_plots(comparison)),
         *(_rows_section(comparison, name) for name in comparison.systems[1:]),
-        _table_section("pairs", "All pairs of systems", pair_table(comparison)),
-        _table_section("people", "Systems against people", people_table(comparison)),
-        _table_section("exchangeable", "Systems as distributions", exchange_table(comparison)),
-        _table_section("correlations", "Do the metrics agree?", correlation_table(comparison)),
+        _table_section("pairs", "All pairs of systems", words),
+        _table_section("people", "Systems against people", words),
+        _table_section("exchangeable", "Systems as distributions", words),
+        _table_section("correlations", "Do the metrics agree?", words),
     ]
     metrics = "\n".join(part for part in parts if part)
     if comparison.parity is not None and metrics:
         metrics = f'<details id="metrics"><summary>All metrics, row by row</summary>{metrics}</details>'
-    body = "\n".join([_answer(comparison), metrics, _methods_section(comparison)])
+    body = "\n".join([_answer(comparison, words), metrics, _methods_section(comparison, words.methods)])
     title = "Comparison of captioning systems" if several else "Report on a captioning system"
     return as_document(title, names, lead, body, "comparison.css", "comparison.js")
 
 
-def comparison_figures(comparison: SystemComparison) -> list[Plot]:
+def comparison_figures(comparison: Comparison) -> list[Plot]:
     """Return all plots of a comparison."""
     of_metrics = [plot for metric in comparison.metrics for plot in _plots_of(metric)]
     of_parity = [] if comparison.parity is None else parity_plots(comparison.parity)
@@ -73,32 +62,29 @@ def _plots_of(metric: ComparedMetric) -> list[Plot]:
     return [metric_plot(metric), *([difference_plot(metric)] if len(metric.means) > 1 else [])]
 
 
-def _further_plots(comparison: SystemComparison) -> list[Plot]:
+def _further_plots(comparison: Comparison) -> list[Plot]:
     plots = [*(people_plot(comparison, module) for module in SET_MODULES), diversity_plot(comparison)]
     return [plot for plot in plots if plot is not None]
 
 
-def _answer(comparison: SystemComparison) -> str:
+def _answer(comparison: Comparison, words: Words) -> str:
     """The systems beside people, or where these are not known the sentences of the metrics."""
-    if comparison.parity is not None:
-        table = _table_section("answer", "In numbers", answer_table(comparison))
-        table += _table_section("homogeneity", "Do systems say the same?", shared_table(comparison))
-        rows = comparison.rows
-        section = parity_section(comparison.parity, notes(comparison), rows)
-        after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in shared_rows(comparison))
-        return section + after + table + examples_section(comparison.parity, rows)
-    sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
-    return f'<h2 id="summary">Summary</h2><ul class="summary">{sentences}</ul>'
+    if comparison.parity is None:
+        return f'<h2 id="summary">Summary</h2><ul class="summary">{_items(words.summary)}</ul>'
+    tables = _table_section("answer", "In numbers", words) + _table_section(
+        "homogeneity", "Do systems say the same?", words
+    )
+    after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in words.behind)
+    return parity_section(comparison.parity, words) + after + tables + examples_section(comparison, words)
 
 
-def comparison_tables(comparison: SystemComparison) -> str:
-    """Return the sentences and tables of a comparison as HTML for a notebook, without a style of its own."""
-    sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
-    return f"<ul>{sentences}</ul>{''.join(write_table(table, 'html') for table in all_tables(comparison))}"
+def _items(sentences: Iterable[str]) -> str:
+    return "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
 
 
-def _table_section(name: str, title: str, table: Table) -> str:
+def _table_section(name: str, title: str, words: Words) -> str:
     """A table under its title; empty without rows."""
+    table = words.tables[name]
     if not table.rows:
         return ""
     caption = html.escape(table.caption.replace("marked:", "star:"))
@@ -107,22 +93,7 @@ def _table_section(name: str, title: str, table: Table) -> str:
 {page_table(title, table._replace(caption=""), name, sorts=True)}"""
 
 
-def correlation_table(comparison: SystemComparison) -> Table:
-    """Return the rank correlations of the metrics."""
-    titles = [compared.metric.title for compared in comparison.metrics]
-    rows = [
-        [Cell(title), *(Cell("not defined" if math.isnan(r) else f"{r:.2f}", value=float(r)) for r in row)]
-        for title, row in zip(titles, comparison.correlations, strict=True)
-    ]
-    return Table(
-        "Spearman's rank correlation of the values of all rows and systems. A metric that is better when lower has "
-        "negative correlations with one that is better when higher, where both agree.",
-        ["metric", *titles],
-        rows if len(rows) > 1 else [],
-    )
-
-
-def differing_rows(comparison: SystemComparison, name: str) -> list[int]:
+def differing_rows(comparison: Comparison, name: str) -> list[int]:
     """Return the rows in which a system and the baseline differ most: of each metric in turn the next of each sign."""
     baseline, orders = comparison.systems[0], []
     for compared in comparison.metrics:
@@ -134,7 +105,7 @@ def differing_rows(comparison: SystemComparison, name: str) -> list[int]:
     return list(dict.fromkeys(in_turn))[:MOST_ROWS]
 
 
-def _rows_section(comparison: SystemComparison, name: str) -> str:
+def _rows_section(comparison: Comparison, name: str) -> str:
     """The rows in which a system and the baseline differ most, with their captions where they are known."""
     baseline, chosen = comparison.systems[0], differing_rows(comparison, name)
     if not chosen:
@@ -157,7 +128,7 @@ table.</p>
 {page_table(title, table, anchor, "rows", n_left=n_left, sorts=True)}"""
 
 
-def _differing_row(comparison: SystemComparison, name: str, row: int, has_images: bool) -> list[Cell]:
+def _differing_row(comparison: Comparison, name: str, row: int, has_images: bool) -> list[Cell]:
     compared_row, baseline = comparison.rows[row], comparison.systems[0]
     cells = [id_cell(compared_row)]
     if has_images:
@@ -177,7 +148,7 @@ def _differing_row(comparison: SystemComparison, name: str, row: int, has_images
     return cells
 
 
-def _methods_section(comparison: SystemComparison) -> str:
+def _methods_section(comparison: Comparison, paragraph: str) -> str:
     makers: dict[str, list[str]] = {}
     for name, lines in comparison.signatures.items():
         for line in lines.values():
@@ -189,5 +160,307 @@ def _methods_section(comparison: SystemComparison) -> str:
     how = f'<h2 id="signatures">Signatures</h2><dl>{signatures}</dl>' if signatures else ""
     return f"""<h2 id="methods">Methods</h2>
 <p class="soft">To be pasted into a paper.</p>
-<blockquote id="methods-paragraph">{html.escape(comparison_methods(comparison))}</blockquote>
+<blockquote id="methods-paragraph">{html.escape(paragraph)}</blockquote>
 {how}"""
+
+
+# The answer: a line for each system and pair, the histograms, the map, and captions.
+
+# Panels of histograms beside each other.
+N_PANELS = 3
+
+# Width and height of the map in inches: it fits a telephone without scrolling.
+MAP_SIZE = (6.2, 5.4)
+
+# Points of a border: a multiple of four and one, so that the four ends of the intervals are among them.
+N_POINTS = 121
+
+# Shares to the right on the map, and what they mean.
+AXES = {
+    "near_duplicate_share": "pairs of captions that nearly repeat each other",
+    "ordinary_share": "captions nearer to the references than 19 of 20 human ones",
+}
+
+# References that are shown beside them: enough to see what people wrote.
+MOST_REFERENCES = 3
+
+# What is shown of each system, captions or pairs of them: identifier, title, the text of a link to it.
+KINDS = (
+    ("unlike", "Captions of {} most unlike people's", "captions most unlike people's"),
+    ("alike", "Pairs of captions of {} most alike", "pairs most alike"),
+)
+
+
+def parity_section(parity: ComparedParity, words: Words) -> str:
+    """Return the section as HTML; sentences link to the captions behind them, where the rows have captions."""
+    names = [system.name for system in parity.systems]
+    systems = "".join(
+        f"<li>{_line(line, name)}{example_links(names.index(name), name, words)}</li>"
+        for name, line in words.systems.items()
+    )
+    heading = '<h2 id="pairs-beside-people">Compared with each other</h2>'
+    pairs = f'{heading}<ul class="pairs">{_items(words.pairs)}</ul>' if words.pairs else ""
+    paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in [words.legend, *words.notes])
+    figures = "".join(map(as_figure, parity_plots(parity)))
+    return f"""<h2 id="summary">Compared with people</h2>{paragraphs}<ul class="answer summary">{systems}</ul>
+{pairs}
+{figures}"""
+
+
+def parity_plots(parity: ComparedParity) -> list[Plot]:
+    """Return the plots of the answer."""
+    return [distance_plot(parity), *filter(None, [map_plot(parity)])] if parity.has_meaning else []
+
+
+def _line(line: str, name: str) -> str:
+    """A system's line with its name in bold."""
+    return f"<b>{html.escape(name)}</b>{html.escape(line.removeprefix(name))}"
+
+
+def distance_plot(parity: ComparedParity) -> Plot:
+    """Captions of every system in twentieths of people's distances, a panel each; the line is what people give."""
+    n_rows, names = -(-len(parity.systems) // N_PANELS), [system.name for system in parity.systems]
+    descriptions = []
+    with new_figure(0.7 + 1.2 * n_rows, n_rows, N_PANELS, grid="y", sharex=True, sharey=True, squeeze=False) as drawn:
+        figure, panels = drawn
+        for axes, system in zip(panels.flat, parity.in_order(), strict=False):
+            shares = list(system.lists["distance_histogram"])
+            axes.bar(range(len(shares)), shares, 0.8, color=SERIES[names.index(system.name) % 6])
+            axes.axhline(1 / len(shares), color=INK, lw=1.2)
+            axes.set_title(system.name, loc="left", fontsize=11)
+            axes.set_xticks([0, len(shares) - 1], ["ordinary", "unlike\npeople's"])
+            axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
+            descriptions.append(
+                f"{system.name}: {as_percent(shares[0])} ordinary, {as_percent(shares[-1])} unlike people's"
+            )
+        for axes in panels.flat[len(names) :]:
+            axes.remove()
+        return as_plot(
+            "histograms",
+            "Captions among people's",
+            "Captions by their distance from the references, in twentieths of people's own distances, from ordinary to "
+            "unlike people's; the line marks the 5 % that people give.",
+            "; ".join(descriptions),
+            figure,
+        )
+
+
+def map_plot(parity: ComparedParity) -> Plot | None:
+    """Systems around people, faults upwards and a share of likeness to the right; None where a share is unknown."""
+    key = "near_duplicate_share"
+    if any(np.isnan(system.result[key]) for system in parity.systems):
+        key = "ordinary_share"
+    noun, descriptions = SHARE_NOUNS[key], []
+    with new_figure(5, figsize=MAP_SIZE) as (figure, axes):
+        of_people = parity.systems[0].result.get(f"{parity.faults}_of_people", TAIL)
+        axes.axhline(of_people, color=INK, lw=0.8)
+        axes.axvline(TAIL, color=INK, lw=0.8)
+        axes.plot([TAIL], [of_people], "*", color=INK, ms=13, label="people", linestyle="none")
+        for i, system in enumerate(parity.systems):
+            center, ring = share_region(system.result, key, parity.faults)
+            axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
+            axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2, linestyle=LINE_STYLES[i % 6])
+            axes.plot(*center[:, None], ms=8, label=system.name, linestyle="none", **mark_of(i))
+            descriptions.append(f"{system.name}: {noun} {as_percent(center[0])}, faults {as_percent(center[1])}")
+        axes.set(xlabel=f"{noun} (people's 5 % is best)", ylabel="faults (fewer are better)")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
+            axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
+        figure.legend(loc="outside lower center", ncols=3)
+        return as_plot(
+            "map",
+            "Systems around people",
+            f"Up: faults, captions that people would not write. Right: {noun}, {AXES[key]}. The star is people. "
+            "Regions reach as far as the 95 % intervals of the table.",
+            "; ".join(descriptions),
+            figure,
+        )
+
+
+def share_region(result: Mapping[str, float], *keys: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return two shares, and the border of a region that reaches to the ends of their intervals: (2,) and (n, 2).
+
+    A quarter of an ellipse on either side of each share, as intervals of shares are longer on one side.
+    """
+    angles = np.linspace(0, 2 * np.pi, N_POINTS)
+    center, ends = (
+        np.array([[result.get(f"{key}{end}", result[key]) for key in keys] for end in of])
+        for of in (("",), ("_ci_low", "_ci_high"))
+    )
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    border: np.ndarray = center + np.abs(circle) * (np.where(circle < 0, ends[0], ends[1]) - center)
+    return center[0], border
+
+
+def example_links(number: int, name: str, words: Words) -> str:
+    """Return links from a system's sentence to its captions; empty where captions are not known."""
+    links = [f'<a href="#{kind}-of-{number}">{text}</a>' for kind, _, text in KINDS if getattr(words, kind).get(name)]
+    return f" ({', '.join(links)})" if links else ""
+
+
+def examples_section(comparison: Comparison, words: Words) -> str:
+    """Return the tables of all systems; empty where captions are not known."""
+    has_images = any(row.image is not None for row in comparison.rows) and importlib.util.find_spec("PIL") is not None
+    return "\n".join(
+        _examples(title.format(name), f"{kind}-of-{comparison.systems.index(name)}", examples, has_images)
+        for name in words.systems
+        for kind, title, _ in KINDS
+        if (examples := getattr(words, kind)[name])
+    )
+
+
+def _examples(title: str, anchor: str, examples: Sequence[CaptionExample], has_images: bool) -> str:
+    rows = [
+        [
+            id_cell(example.row, f"<br>{picture_of(example.row)}" if has_images else ""),
+            caption_cell(example.captions),
+            caption_cell((example.row.references or [])[:MOST_REFERENCES]),
+        ]
+        for example in examples
+    ]
+    table = page_table(title, Table("", ["row", "captions", "people"], rows), anchor, "rows examples", n_left=3)
+    return f'<h2 id="{anchor}">{html.escape(title)}</h2>\n{table}'
+
+
+# Plots of the metrics.
+
+# Points of a curve that are drawn at most: enough for the eye, for any number of rows.
+MOST_POINTS = 300
+
+# Height of a line of a legend, in units of a figure's height.
+LEGEND_LINE = 0.22
+
+
+def metric_plot(compared: ComparedMetric) -> Plot:
+    """Means of the systems, and differences to the first one, with their intervals."""
+    metric, names = compared.metric, list(compared.means)
+    pairs = [pair for pair in compared.pairs if pair.second == names[0]]
+    with new_figure(1.5 + 0.36 * len(names), 1, 1 + bool(pairs), grid="x", squeeze=False) as (figure, panels):
+        left, right = panels[0, 0], panels[0, -1]
+        for i, mean in enumerate(compared.means.values()):
+            _draw_interval(left, i, i, mean.mean, mean.ci_low, mean.ci_high)
+        left.set(yticks=range(len(names)), yticklabels=names, xlabel=f"{metric.measures}\n({metric.direction})")
+        left.set(title="mean over rows", ylim=(len(names) - 0.5, -0.5))
+        caption = f"Means over rows and their 95 % intervals: {metric.direction}."
+        if pairs:
+            for i, pair in enumerate(pairs):
+                _draw_interval(right, i, i + 1, pair.test.difference, pair.test.ci_low, pair.test.ci_high)
+            right.axvline(0, color=MUTED, lw=1)
+            labels = [f"{pair.first}\n{shown_p_value(pair.adjusted_p_value)}" for pair in pairs]
+            right.set(yticks=range(len(pairs)), yticklabels=labels, xlabel="difference, same unit")
+            right.set(title=f"difference to {names[0]}", ylim=(len(pairs) - 0.5, -0.5))
+            caption += f" Right: differences to {names[0]}, row by row; p after Holm's method over all pairs."
+        for axes in (left, right):
+            axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
+        descriptions = [f"{name} {as_digits(mean.mean)}" for name, mean in compared.means.items()]
+        return as_plot(f"means-{metric.key}", metric.title, caption, ", ".join(descriptions), figure)
+
+
+def _draw_interval(axes: Any, height: int, series: int, mean: float, low: float, high: float) -> None:
+    if not math.isnan(low):
+        axes.plot([low, high], [height, height], color=SERIES[series % 6], lw=2.5, solid_capstyle="butt")
+    axes.plot([mean], [height], ms=8, **mark_of(series))
+
+
+def difference_plot(compared: ComparedMetric) -> Plot:
+    """Differences to the first system, row by row in falling order."""
+    metric, names = compared.metric, list(compared.values)
+    descriptions = []
+    with new_figure(max(3.2, LEGEND_LINE * len(names))) as (figure, axes):
+        for i, name in enumerate(names[1:], start=1):
+            differences = np.sort(compared.values[name] - compared.values[names[0]])[::-1]
+            places = np.unique(np.linspace(0, len(differences) - 1, MOST_POINTS).astype(int))
+            shares = (places + 0.5) / len(differences)
+            axes.plot(shares, differences[places], label=name, lw=2, **line_of(i))
+            n_larger, n_smaller = np.count_nonzero(differences > 0), np.count_nonzero(differences < 0)
+            descriptions.append(f"{name} is above {names[0]} in {n_larger:,} rows and below in {n_smaller:,}")
+        axes.axhline(0, color=MUTED, lw=1)
+        axes.set(xlabel="rows, by falling difference", ylabel=f"difference to {names[0]}", xlim=(0, 1))
+        axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return as_plot(
+            f"rows-{metric.key}",
+            f"{metric.title}, row by row",
+            f"{metric.title} of every row minus that of {names[0]}, in falling order ({metric.direction}). Where a "
+            "curve crosses the line says in which share of the rows a system is above.",
+            "; ".join(descriptions),
+            figure,
+        )
+
+
+def people_plot(comparison: Comparison, module: str) -> Plot | None:
+    """Means over rows under random splits, and the observed ones; None where the module's test says too little."""
+    tested = [system for system in comparison.people if system.module == module]
+    tested = [system for system in tested if math.isfinite(system.z) and system.z != 0 and system.excess / system.z > 0]
+    if not tested:
+        return None
+    with new_figure(0.6 + 1.1 * len(tested), len(tested), sharex=True, squeeze=False) as (figure, panels):
+        for axes, system in zip(panels[:, 0], tested, strict=True):
+            series = list(comparison.systems).index(system.system)
+            center, width = system.statistic - system.excess, system.excess / system.z
+            points = np.linspace(center - 4 * width, center + 4 * width, 121)
+            density = np.exp(-0.5 * ((points - center) / width) ** 2)
+            axes.fill_between(points, density, color=MUTED, alpha=0.35, lw=0)
+            axes.plot(points, density, color=MUTED, lw=1)
+            axes.axvline(system.statistic, lw=2.5, **line_of(series))
+            axes.set_title(
+                f"{system.system}: z {as_digits(system.z)}, {shown_p_value(system.p_value)}", loc="left", fontsize=11
+            )
+            axes.grid(visible=False)
+            axes.set_yticks([])
+            axes.spines["left"].set_visible(False)
+        panels[-1, 0].set_xlabel(f"{tested[0].title}, mean over rows (lower is better)")
+        descriptions = [
+            f"{system.system} lies {as_digits(system.z)} standard deviations above chance" for system in tested
+        ]
+        return as_plot(
+            f"people-{module}",
+            f"{tested[0].title} against people",
+            "Grey: the mean over rows when the captions of every row are split at random, as a normal curve with the "
+            "mean and the standard deviation of all splits. Line: candidates against people.",
+            "; ".join(descriptions),
+            figure,
+        )
+
+
+def diversity_plot(comparison: Comparison) -> Plot | None:
+    """Quality of the captions against how many of them are different; None without captions or a measure of quality."""
+    quality = next((compared for compared in comparison.metrics if compared.metric.best == "highest"), None)
+    if quality is None or not comparison.rows[0].captions:
+        return None
+    shares = {name: distinct_share([row.captions[name] for row in comparison.rows]) for name in comparison.systems}
+    with new_figure(max(3.6, LEGEND_LINE * (len(shares) + 1))) as (figure, axes):
+        for i, (name, share) in enumerate(shares.items()):
+            mean = quality.means[name]
+            if not math.isnan(mean.ci_low):
+                axes.plot([share, share], [mean.ci_low, mean.ci_high], color=SERIES[i % 6], lw=1.5)
+            axes.plot([share], [mean.mean], ms=9, label=name, linestyle="none", **mark_of(i))
+        references = [row.references for row in comparison.rows if row.references]
+        descriptions = [
+            f"{name}: {share:.0%} different, {as_digits(quality.means[name].mean)}" for name, share in shares.items()
+        ]
+        if len(references) == len(comparison.rows):
+            share = distinct_share(references)
+            axes.axvline(share, color=MUTED, lw=1.5, linestyle="--", label="people")
+            descriptions.append(f"people: {share:.0%} different")
+        axes.set(xlabel="different captions of a row, as a share of its captions (higher: more varied)", xlim=(0, 1.04))
+        axes.set_ylabel(f"{quality.metric.measures}\n({quality.metric.direction})")
+        axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return as_plot(
+            "diversity",
+            "Correct and unique captions",
+            "Quality against diversity, after Chan et al. (2022, appendix B.2): a system that repeats one good caption "
+            "lies on the left, however high. Vertical lines: 95% intervals of the mean.",
+            "; ".join(descriptions),
+            figure,
+        )
+
+
+def distinct_share(rows: Any) -> float:
+    """Share of a row's captions that are different, mean over rows; letter case and blanks at the ends do not count.
+
+    >>> distinct_share([["a dog", "A dog "], ["a cat"]])
+    0.75
+    """
+    return math.fsum(len({caption.strip().lower() for caption in row}) / len(row) for row in rows) / len(rows)

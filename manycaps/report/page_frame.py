@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import Sequence
 
 from manycaps.caption_tables import CaptionRow
-from manycaps.comparison.systems import SystemRow
+from manycaps.comparison.read import SystemRow
 from manycaps.report.inline_svg import Plot
 from manycaps.tables import Cell
 

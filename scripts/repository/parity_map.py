@@ -14,11 +14,11 @@ import sys
 from collections.abc import Sequence
 
 from manycaps.comparison.parity import ComparedParity, compared_parity
-from manycaps.comparison.parity_scores import parity_of_captions
-from manycaps.comparison.systems import SystemRow
+from manycaps.comparison.read import SystemRow
+from manycaps.comparison.score import parity_of_captions
 from manycaps.quickstart.scenes import read_scenes
+from manycaps.report.comparison_page import map_plot
 from manycaps.report.page_frame import STYLE
-from manycaps.report.parity_section import map_plot
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:

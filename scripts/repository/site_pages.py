@@ -22,6 +22,7 @@ from mkdocs.structure.pages import Page
 
 from manycaps.catalog import MODULES
 from manycaps.command_line import COMMANDS
+from scripts.repository.sync_kit import document_table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -163,8 +164,7 @@ def command_line() -> Iterator[str]:
         "0, 1 where the data or the run is at fault, or 2 for a wrong command line. `--traceback` shows the traceback "
         "of an error. What follows is what `manycaps COMMAND --help` prints."
     )
-    summaries = (f"| [`manycaps {name}`](#{name}) | {what} |" for name, what in COMMANDS.items())
-    yield "\n".join(["| command | |", "|---|---|", *summaries])
+    yield document_table(("command", ""), [(f"[`manycaps {name}`](#{name})", what) for name, what in COMMANDS.items()])
     for name in COMMANDS:
         command = importlib.import_module(f"manycaps.commands.{name.replace('-', '_')}")
         summary, _, rest = inspect.cleandoc(command.__doc__ or "").partition("\n")

@@ -26,8 +26,15 @@ import numpy as np
 import scipy.stats
 
 import manycaps
-from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, clustered_differences, holm_p_values, sign_flip_tests
+from manycaps.comparison.paired_tests import (
+    CONFIDENCE_LEVEL,
+    LEVEL,
+    POWER,
+    clustered_differences,
+    holm_p_values,
+    minimum_detectable_difference,
+    sign_flip_tests,
+)
 from manycaps.kit.caption_sets import interval_of_rows
 from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
 from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings

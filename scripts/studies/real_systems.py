@@ -25,7 +25,7 @@ import evaluate
 import numpy as np
 
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.comparison_text import answer_text
+from manycaps.comparison.render import answer_text
 from manycaps.kit.parity_tails import TAIL
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import write_text_atomically

@@ -27,7 +27,6 @@ from tests.video_clips import write_clip
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.comparison_tables import all_tables
 from manycaps.pages.form import card_body
 from manycaps.pages.inputs import CaptionLimits, rows_of_text_box
 from manycaps.pages.results import as_table_cell
@@ -377,7 +376,7 @@ def assert_shows_the_comparison(page, name, cells, files):
     expected = compare(
         CompareOptions(systems, [str(files[HUMANS])], ["trm_cider"], distance="meteor", full=True, **options)
     )
-    rows = [row for table in all_tables(expected) for row in table.rows]
+    rows = [row for table in expected.words.all_tables for row in table.rows]
     assert cells == [[f"{cell.text}{cell.letters} {cell.interval}".rstrip() for cell in row] for row in rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
     report = fetched(link.get_attribute("href")).decode()

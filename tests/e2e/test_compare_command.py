@@ -10,10 +10,9 @@ import pytest
 
 from manycaps import command_line, load
 from manycaps.coco import CaptionFile, COCOEvalCap
-from manycaps.comparison.compared_systems import compared_systems
-from manycaps.comparison.systems import ScoredSystem, SystemRow
-from manycaps.report.comparison_page import comparison_page
-from tests.comparison_cases import caption_rows, write_captions
+from manycaps.comparison.read import ScoredSystem, SystemRow
+from manycaps.comparison.test import compared_systems
+from tests.comparison_cases import caption_rows, write_captions, write_page
 from tests.language_captions import segments
 
 # A page on 10,000 rows and 5 systems: bytes, and seconds after scoring on a machine that has other work.
@@ -233,7 +232,7 @@ def test_a_page_on_many_rows_is_small_and_made_in_time():
         for i in range(n_rows)
     ]
     start = time.perf_counter()
-    page = comparison_page(compared_systems(systems, rows))
+    page = write_page(compared_systems(systems, rows))
     assert time.perf_counter() - start < MOST_SECONDS
     assert len(page.encode()) < MOST_BYTES
 

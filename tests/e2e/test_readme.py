@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from manycaps import command_line
-from manycaps.comparison import parity_scores
+from manycaps.comparison import score
 from tests.documents import blocks
 from tests.environments import make_environment, outer_variables
 from tests.tools import ROOT
@@ -68,7 +68,7 @@ def test_the_python_runs_without_embeddings_with_the_distance_that_the_readme_na
 
 def leave_out_embeddings(monkeypatch):
     """Make this process like the install without the extra `embeddings`."""
-    monkeypatch.setattr(parity_scores, "is_installed", lambda distribution: False)
+    monkeypatch.setattr(score, "is_installed", lambda distribution: False)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
 
 

@@ -1,5 +1,6 @@
 """Pages of reports in a real browser, without network: on a screen and on a telephone, light and dark."""
 
+import dataclasses
 import functools
 import io
 import json
@@ -11,9 +12,8 @@ import pytest
 from manycaps.command_line import main
 from manycaps.comparison import CompareOptions, compare
 from manycaps.diversity import measured
-from manycaps.report.comparison_page import comparison_page
 from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
-from tests.comparison_cases import comparison
+from tests.comparison_cases import comparison, write_page
 from tests.documents import write_sample
 
 pytestmark = pytest.mark.slow
@@ -44,11 +44,11 @@ def compared():
         picture(3 * i).save(file, format="PNG")
         captions = dict(row.captions) | {SYSTEMS[1]: row.captions[SYSTEMS[1]][:1] * 2}
         rows.append(row._replace(image=file.getvalue(), captions=captions))
-    return found._replace(rows=rows)
+    return dataclasses.replace(found, rows=rows)
 
 
 def page_of_comparison(folder):
-    (folder / "index.html").write_text(comparison_page(compared()), encoding="utf-8")
+    (folder / "index.html").write_text(write_page(compared()), encoding="utf-8")
     return folder / "index.html"
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.comparison.detectable_differences import N_WRONG_ROWS, WrongCaptions, other_rows
-from manycaps.comparison.parity import ParityRows, compared_parity
-from manycaps.comparison.parity_pairs import FAULTS, joint_sign_flip_tests
-from manycaps.comparison.parity_scores import row_distances
+from manycaps.comparison.parity import FAULTS, compared_parity, joint_sign_flip_tests
+from manycaps.comparison.read import ParityRows
+from manycaps.comparison.score import N_WRONG_ROWS, WrongCaptions, other_rows, row_distances
 from manycaps.kit import parity_tails
 from manycaps.kit.parity_tails import corpus_tails
 from manycaps.kit.parity_tests import row_columns

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from manycaps.catalog import ROW_VALUES, known_values
-from manycaps.comparison.compared_systems import compared_systems
-from manycaps.comparison.comparison_tables import system_table
-from manycaps.comparison.comparison_text import comparison_methods, notes, pair_summary, summaries
-from manycaps.comparison.systems import ScoredSystem, SystemRow, named_systems
+from manycaps.comparison.read import ScoredSystem, SystemRow, named_systems
+from manycaps.comparison.test import compared_systems
+from manycaps.comparison.words import comparison_methods, notes, pair_summary, say, system_table
 from manycaps.functional import paired_test
-from manycaps.report.comparison_page import comparison_page, differing_rows
+from manycaps.report.comparison_page import differing_rows
 from manycaps.tables import Cell, Table, write_table
-from tests.comparison_cases import NAMES, comparison, scored
+from tests.comparison_cases import NAMES, comparison, scored, write_page
 from tests.refusals import assert_refused, refusals
 
 # An excess and a score of a system that people would write, and of one that is further off.
@@ -119,7 +118,9 @@ def test_rows_of_a_cluster_belong_together():
     assert (clustered.n_clusters, single.n_clusters) == (4, 40)
     # Four clusters have 16 sign patterns.
     assert clustered.metrics[0].pairs[0].test.p_value == 2 / 16
-    assert summaries(clustered)[0].startswith("TRM-METEOR: too few clusters of rows to distinguish <b> & 'q' and base")
+    assert (
+        say(clustered).summary[0].startswith("TRM-METEOR: too few clusters of rows to distinguish <b> & 'q' and base")
+    )
     assert "on 40 rows in 4 mutually independent clusters" in comparison_methods(clustered)
     assert "clusters" not in comparison_methods(single)
 
@@ -137,11 +138,11 @@ def test_systems_of_different_sizes_are_not_ranked_by_sets():
     compared = compared_systems(systems, comparison().rows, n_resamples=99)
     assert [metric.metric.key for metric in compared.metrics] == [SCORE]
     assert len(compared.people) == 3
-    assert summaries(compared)[0].startswith("The systems gave different numbers of captions, on which the values of")
-    assert summaries(compared)[0] in comparison_methods(compared)
+    assert say(compared).summary[0].startswith("The systems gave different numbers of captions, on which the values of")
+    assert say(compared).summary[0] in comparison_methods(compared)
     equal = compared_systems(systems[:2], comparison().rows, n_resamples=99)
     assert [metric.metric.key for metric in equal.metrics] == [ZERO, SCORE]
-    assert not any("different numbers" in sentence for sentence in [*summaries(equal), comparison_methods(equal)])
+    assert not any("different numbers" in sentence for sentence in [*say(equal).summary, comparison_methods(equal)])
     sets_alone = [system._replace(values={ZERO: system.values[ZERO]}) for system in systems]
     message = "base: expected all systems to give equally many captions of a row, got diff"
     assert_refused(ValueError, message, compared_systems, sets_alone, comparison().rows)
@@ -187,30 +188,30 @@ def test_rows_that_share_references_are_said_unless_they_are_clusters():
         SystemRow(str(i), {"a": [f"cat {i // 2}"], "b": [f"dog {i // 4}"]}, ["a dog", f"dog {i // 2}"])
         for i in range(8)
     ]
-    said = summaries(compared_systems(systems, rows))[-1]
+    said = say(compared_systems(systems, rows)).summary[-1]
     assert said.startswith("4 of 8 rows have the captions of an earlier row, people's and every system's, but all rows")
     # A sentence that one system says of several rows, or of all, is no dependence.
     others = [row._replace(captions={**row.captions, "b": [f"dog {row.id}"]}) for row in rows]
-    assert not any("earlier row" in sentence for sentence in summaries(compared_systems(systems, others)))
+    assert not any("earlier row" in sentence for sentence in say(compared_systems(systems, others)).summary)
     clustered = compared_systems(systems, rows, [i // 2 for i in range(8)])
-    assert not any("earlier row" in sentence for sentence in summaries(clustered))
+    assert not any("earlier row" in sentence for sentence in say(clustered).summary)
 
 
 def test_page_is_whole_and_escaped():
-    page = comparison_page(comparison())
+    page = write_page(comparison())
     assert page.count("<h2") == page.count("</h2>")
     assert "<b> &" not in page
     assert "&lt;b&gt; &amp; &#x27;q&#x27;" in page
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", page)
     assert "nan" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
-    for sentence in summaries(comparison(names=("a", "b", "c"))):
+    for sentence in say(comparison(names=("a", "b", "c"))).summary:
         assert sentence.startswith(("TRM-METEOR: ", "METEOR: "))
 
 
 def test_page_of_scores_alone():
     """Without captions, tests against people and signatures the page has the other parts."""
     systems = [ScoredSystem(name, {SCORE: noisy(0.5, seed=i)}, {}) for i, name in enumerate("ab")]
-    page = comparison_page(compared_systems(systems, [SystemRow(str(i), {}) for i in range(200)], n_resamples=99))
+    page = write_page(compared_systems(systems, [SystemRow(str(i), {}) for i in range(200)], n_resamples=99))
     places = re.findall(r'<h2 id="([^"]+)"', page)
     assert places == ["summary", "systems", SCORE, "rows-of-1", "pairs", "methods"]
 

@@ -24,7 +24,7 @@ from manycaps.coco import evaluation
 from manycaps.coco.evaluation import CaptionFile
 from manycaps.coco.scorers import Rouge
 from manycaps.command_line import main
-from manycaps.comparison.systems import read_systems
+from manycaps.comparison.read import read_systems
 from manycaps.diversity.measured import MeasuredDiversity
 from manycaps.kit.concept_overlap import load_labels
 from tests.refusals import assert_refused

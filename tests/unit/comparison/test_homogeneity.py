@@ -8,8 +8,8 @@ import pytest
 
 from manycaps.command_line import main
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.homogeneity import shared_answers
-from manycaps.comparison.systems import PEOPLE, SystemRow
+from manycaps.comparison.read import PEOPLE, SystemRow
+from manycaps.comparison.score import shared_answers
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
@@ -44,7 +44,7 @@ def odd_rows(rng, n_rows=25):
 
 @pytest.mark.parametrize("most", [1, 1 << 20])
 def test_shares_are_those_of_a_loop_whatever_is_computed_at_once(most, monkeypatch):
-    monkeypatch.setattr("manycaps.comparison.homogeneity.MOST_DISTANCES", most)
+    monkeypatch.setattr("manycaps.comparison.score.MOST_DISTANCES", most)
     rows = odd_rows(np.random.default_rng(0))
     done = []
     answers = shared_answers(rows, word_distances, [0.1, np.nan, 0.1, 0.2], progress=lambda: done.append(1))
@@ -116,8 +116,8 @@ def test_folders_of_scores_with_captions_have_the_same_table(tmp_path):
     chosen = [files[name] for name in names], [files["references"]], ["bleu_rouge"]
     of_files = compare(CompareOptions(*chosen, distance="cider", **common))
     of_folders = compare(CompareOptions([str(folder) for folder in folders], with_captions=True, **common))
-    assert of_folders.parity.shared == of_files.parity.shared
-    assert len(of_files.parity.shared) == 3
+    assert of_folders.result.parity.shared == of_files.result.parity.shared
+    assert len(of_files.result.parity.shared) == 3
     # Nobody asked, or the captions are not known.
     common["full"] = False
-    assert compare(CompareOptions([str(folder) for folder in folders], **common)).parity.shared == ()
+    assert compare(CompareOptions([str(folder) for folder in folders], **common)).result.parity.shared == ()

@@ -9,13 +9,21 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.comparison.detectable_differences import Detectable
-from manycaps.comparison.parity import ROUNDING, ComparedParity, SystemParity, compared_parity
-from manycaps.comparison.parity_pairs import GapDifference, ParityPair, ShareTest, _gap_differences
-from manycaps.comparison.parity_scores import parity_of_captions
-from manycaps.comparison.parity_text import pair_line, parity_table, system_line
-from manycaps.comparison.systems import SystemRow
-from manycaps.report.parity_section import share_region
+from manycaps.comparison.parity import (
+    ROUNDING,
+    ComparedParity,
+    Detectable,
+    GapDifference,
+    ParityPair,
+    ShareTest,
+    SystemParity,
+    _gap_differences,
+    compared_parity,
+)
+from manycaps.comparison.read import SystemRow
+from manycaps.comparison.score import parity_of_captions
+from manycaps.comparison.words import pair_line, parity_table, system_line
+from manycaps.report.comparison_page import share_region
 from tests.golden_folders import DATA
 from tests.refusals import reads
 

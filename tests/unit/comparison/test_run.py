@@ -1,5 +1,6 @@
 """compare(): files of new users and of shared tasks, what is said, shown, saved and refused."""
 
+import dataclasses
 import json
 import logging
 import os
@@ -17,18 +18,15 @@ from PIL import Image
 from manycaps.command_line import main
 from manycaps.commands import list as list_command
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.caption_scores import CaptionScores
-from manycaps.comparison.compared_systems import AgainstPeople
-from manycaps.comparison.comparison_tables import people_table, system_table
-from manycaps.comparison.comparison_text import notes
-from manycaps.comparison.parity_scores import NOT_ENGLISH, looks_english, note_of_language
-from manycaps.comparison.systems import DRAWN, MOST_SYSTEMS, SystemRow, named_systems, read_systems
+from manycaps.comparison.read import DRAWN, MOST_SYSTEMS, SystemRow, named_systems, read_systems
+from manycaps.comparison.score import NOT_ENGLISH, CaptionScores, looks_english, note_of_language
+from manycaps.comparison.test import AgainstPeople
+from manycaps.comparison.words import people_table, system_table
 from manycaps.kit.base import VERSION
-from manycaps.report.comparison_page import comparison_page
 from manycaps.saved_files import sole_output
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
-from tests.comparison_cases import caption_rows, write_captions
+from tests.comparison_cases import caption_rows, write_captions, write_page
 from tests.language_captions import PARTS, segments
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.refusals import assert_refused
@@ -138,9 +136,9 @@ def files_with_images(folder, image):
 def test_a_column_of_images_that_nobody_asked_for_runs_no_network_and_refuses_no_row(image, tmp_path):
     systems, references = files_with_images(tmp_path, image)
     comparison = compare(CompareOptions(systems, references, n_resamples=99, distance="cider"))
-    assert set(comparison.signatures["base"]) == {"human_parity", "trm_meteor", "trm_cider"}
+    assert set(comparison.result.signatures["base"]) == {"human_parity", "trm_meteor", "trm_cider"}
     # Rows of one image still belong together.
-    assert comparison.n_clusters == (3 if image == "COCO_1.jpg" else 4)
+    assert comparison.result.n_clusters == (3 if image == "COCO_1.jpg" else 4)
     comparison.save(tmp_path / "report")
     assert "<img" not in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
 
@@ -183,7 +181,7 @@ def test_how_captions_were_sampled_is_in_signatures_and_page(tmp_path):
     comparison.save(tmp_path / "report")
     assert line in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     (tmp_path / (files["repeating"] + ".settings")).unlink()
-    assert [note for note in notes(compare(options_of(files, "repeating"))) if "equal" in note] == [
+    assert [note for note in compare(options_of(files, "repeating")).words.notes if "equal" in note] == [
         "repeating: all 3 captions of a row are equal; `manycaps sample` draws different ones"
     ]
 
@@ -266,14 +264,14 @@ def test_wrong_captions_are_never_painted_as_nearer_to_people():
     options = CompareOptions(
         ["shifted.jsonl", "mixed.jsonl"], references=["people.jsonl"], metrics=["trm_cider"], distance="meteor"
     )
-    compared = compare(options)
+    compared = compare(options).result
     excess, score = compared.metrics
     is_unlike = excess.row_p_values["mixed"] <= 0.05
     assert sum(is_unlike & (abs(excess.values["mixed"]) < abs(excess.values["shifted"]))) >= 5
     gains = [[metric.row_gain("mixed", "shifted", i) for i in range(len(SYSTEM))] for metric in (excess, score)]
     assert gains[0] == (1 * (excess.row_p_values["shifted"] <= 0.05) - is_unlike).tolist()
     assert gains[1] == (1 * np.sign(score.values["mixed"] - score.values["shifted"])).tolist()
-    cells = re.findall(r'<span class="((?:above|below|equal)[^"]*)">', comparison_page(compared))
+    cells = re.findall(r'<span class="((?:above|below|equal)[^"]*)">', write_page(compared))
     for of_metric, painted in zip(gains, (cells[::2], cells[1::2]), strict=True):
         assert sum("nearer" in kinds for kinds in painted) == of_metric.count(1)
         assert sum("farther" in kinds for kinds in painted) == of_metric.count(-1)
@@ -282,9 +280,9 @@ def test_wrong_captions_are_never_painted_as_nearer_to_people():
 def test_what_cannot_be_tested_has_no_p_value_of_1():
     """Sets of one candidate and one reference have no test; beside a small p of the answer, 1 would contradict it."""
     options = CompareOptions(["system.jsonl", "shifted.jsonl"], references=["people.jsonl"], metrics=["trm_cider"])
-    compared = compare(options)
+    compared = compare(options).result
     untested = [AgainstPeople(*each[:-2], 1.0, 1.0) for each in compared.people]
-    compared = compared._replace(people=untested)
+    compared = dataclasses.replace(compared, people=untested)
     assert [row[-2].text for row in people_table(compared).rows] == ["not testable"] * 2
     assert [row[2].text for row in system_table(compared).rows] == ["not testable"] * 2
 
@@ -370,7 +368,7 @@ def test_captions_on_the_page_have_their_images(folder):
     rows = {"people": PEOPLE, "system": SYSTEM, "shifted": [*SYSTEM[1:], SYSTEM[0]]}
     people, *systems = [write_lines(folder / f"{name}.jsonl", rows[name], ids) for name in rows]
     options = CompareOptions(systems, references=[people], images="images", metrics=["trm_cider"], distance="meteor")
-    table = comparison_page(compare(options)).partition('<table id="table-unlike-of-1">')[2].partition("</table>")[0]
+    table = write_page(compare(options).result).partition('<table id="table-unlike-of-1">')[2].partition("</table>")[0]
     shown = re.findall(r'<th scope="row">(\S+)<br><img src="(data:image/[^"]+)"', table)
     assert len(shown) == 20
     assert len(set(shown)) == len(dict(shown)) == len(set(dict(shown).values())), "a picture of its own for each row"

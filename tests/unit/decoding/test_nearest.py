@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.comparison.parity import ParityRows, systems_beside_people
-from manycaps.comparison.parity_pairs import compared_pairs
-from manycaps.comparison.systems import SystemRow
+from manycaps.comparison.parity import compared_pairs, systems_beside_people
+from manycaps.comparison.read import ParityRows, SystemRow
 from manycaps.decoding.nearest import (
     Half,
     NearestSetting,

@@ -1,18 +1,17 @@
-"""The comparison of systems that were scored on the same rows: every number of the tables and of the page."""
+"""The third room of a comparison, which alone tests: values of rows become the result, every number that is shown."""
 
-import json
 import math
-import pathlib
 import types
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from manycaps.catalog import SET_MODULES, RowValue, known_values, module_of
-from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.paired_tests import (
     CONFIDENCE_LEVEL,
+    LEVEL,
     N_RESAMPLES,
     PairedTest,
     enough_resamples,
@@ -22,13 +21,9 @@ from manycaps.comparison.paired_tests import (
     smallest_sign_p_value,
 )
 from manycaps.comparison.parity import ComparedParity
-from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
+from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, row_test_key
 from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import cluster_numbers, clustered_test, mean_interval, mean_of_rows
-from manycaps.saved_files import made_folder, write_text_atomically
-
-# Files of a comparison in its folder.
-OUTPUT_NAMES = ("index.html", "comparison.json")
 
 # Networks compute in single precision, and their last digits depend on which captions are encoded together: values that
 # differ by less than this share of a usual one are equal.
@@ -122,8 +117,9 @@ class AgainstPeople(NamedTuple):
     smallest_p_value: float
 
 
-class SystemComparison(NamedTuple):
-    """Several systems on the same rows."""
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Several systems on the same rows: the result of a comparison, which knows neither words nor pages."""
 
     # The baseline is the first.
     systems: Sequence[str]
@@ -142,20 +138,20 @@ class SystemComparison(NamedTuple):
     # Whether all systems gave equally many captions of every row: else they are not ranked by values of sets.
     has_equal_sizes: bool
     # The systems beside people; None without two references per row.
-    parity: ComparedParity | None = None
+    parity: ComparedParity | None
     # By system and module how many texts the encoder did not read to their end.
-    n_truncated: Mapping[str, Mapping[str, int]] = types.MappingProxyType({})
+    n_truncated: Mapping[str, Mapping[str, int]]
     # What a reader should know of the files.
-    of_files: Sequence[str] = ()
+    of_files: Sequence[str]
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters of rows."""
         return int(self.clusters.max()) + 1
 
-    def sorted_by(self, order: str) -> "SystemComparison":
+    def sorted_by(self, order: str) -> "Comparison":
         """Return the comparison with its systems printed in another order: by "faults" or "likeness"; "": as given."""
-        return self if self.parity is None else self._replace(parity=self.parity._replace(order=order))
+        return self if self.parity is None else replace(self, parity=self.parity._replace(order=order))
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, without captions, as `json.dumps` takes it; NaN and infinity are None."""
@@ -191,43 +187,6 @@ class SystemComparison(NamedTuple):
             }
         )
 
-    def _repr_html_(self) -> str:
-        """Return the sentences and tables, as a notebook shows them."""
-        from manycaps.report.comparison_page import comparison_tables
-
-        return comparison_tables(self)
-
-    def save(self, folder: str | pathlib.Path) -> None:
-        """Write the page and the numbers, as `index.html` and `comparison.json`.
-
-        Args:
-            folder: made if it does not exist; files of these names are replaced.
-
-        Raises:
-            OSError: they cannot be written.
-        """
-        # Only a page needs matplotlib.
-        from manycaps.report.comparison_page import comparison_page
-
-        texts = comparison_page(self), json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
-        made_folder(pathlib.Path(folder))
-        for name, text in zip(OUTPUT_NAMES, texts, strict=True):
-            write_text_atomically(pathlib.Path(folder) / name, text)
-
-    def save_figures(self, folder: str | pathlib.Path) -> None:
-        """Write every plot as SVG and PDF, for a paper: complete without the page, and readable in grey.
-
-        Args:
-            folder: made if it does not exist; files of these names are replaced.
-
-        Raises:
-            OSError: they cannot be written.
-        """
-        from manycaps.report.comparison_page import comparison_figures
-
-        for plot in comparison_figures(self):
-            plot.save(made_folder(pathlib.Path(folder)))
-
 
 def compared_systems(
     systems: Sequence[ScoredSystem],
@@ -239,7 +198,7 @@ def compared_systems(
     of_files: Sequence[str] = (),
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-) -> SystemComparison:
+) -> Comparison:
     """Compare systems by all metrics that they share.
 
     There are one or more `systems`, the baseline first, with values of the same rows in the same order; `clusters` are
@@ -268,28 +227,29 @@ def compared_systems(
         )
     places = cluster_numbers(clusters if clusters is not None else range(len(rows)))
     compared = _compared_metrics(metrics, systems, places, n_resamples, seed) if metrics else []
-    return SystemComparison(
-        [system.name for system in systems],
-        rows,
-        places,
-        compared,
-        [
-            _against_people(system, module, places)
-            for module in SET_MODULES
-            for system in systems
-            if f"{module}_corpus_p_value" in system.results.get(module, {})
-        ],
-        _adjusted_exchanges(exchanges),
-        _correlations([np.concatenate(list(metric.values.values())) for metric in compared]),
-        {
+    people = [
+        _against_people(system, module, places)
+        for module in SET_MODULES
+        for system in systems
+        if f"{module}_corpus_p_value" in system.results.get(module, {})
+    ]
+    return Comparison(
+        systems=[system.name for system in systems],
+        rows=rows,
+        clusters=places,
+        metrics=compared,
+        people=people,
+        exchanges=_adjusted_exchanges(exchanges),
+        correlations=_correlations([np.concatenate(list(metric.values.values())) for metric in compared]),
+        signatures={
             system.name: {module: str(result["signature"]) for module, result in system.results.items()}
             for system in systems
         },
-        n_resamples,
-        seed,
-        has_equal_sizes,
-        parity,
-        {
+        n_resamples=n_resamples,
+        seed=seed,
+        has_equal_sizes=has_equal_sizes,
+        parity=parity,
+        n_truncated={
             system.name: {
                 module: int(result["n_truncated"])
                 for module, result in system.results.items()
@@ -297,7 +257,7 @@ def compared_systems(
             }
             for system in systems
         },
-        of_files,
+        of_files=of_files,
     )
 
 
@@ -342,11 +302,6 @@ def _compared_metrics(
         of_corpus = of_corpus if metric.mean_key and len(of_corpus) == len(systems) else {}
         compared.append(ComparedMetric(metric, values, of_systems, pairs, smallest, row_p_values, of_corpus))
     return compared
-
-
-def row_test_key(metric: RowValue) -> str:
-    """Return the name of a set metric's p-values of rows."""
-    return f"{module_of(metric).slug}_p_value"
 
 
 def _compared_pairs(

@@ -1,4 +1,4 @@
-"""Systems before they are compared: their names, rows, captions and scores."""
+"""The first room of a comparison, the only one that knows files: systems, their rows, captions and scores."""
 
 import contextlib
 import math
@@ -16,9 +16,11 @@ from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns,
 from manycaps.caption_tables.files import source_name
 from manycaps.caption_tables.json_records import parsed_once
 from manycaps.caption_tables.rows import random_key
+from manycaps.catalog import RowValue, module_of
 from manycaps.kit.base import InputError, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
-from manycaps.kit.parity_tails import KeptDistances
+from manycaps.kit.parity_tails import DistanceBlock, Distances, KeptDistances
+from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
 
 # Name of the human captions in tables and results.
 PEOPLE = "people"
@@ -329,3 +331,48 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
             raise InputError("--clusters", f"{pattern!r} in every id", f"{row.id!r}", "Fix the expression.")
         labels.append(found.group())
     return labels
+
+
+MODULE = "human_parity"
+
+
+# Values of rows that the comparison needs, by the names of the module and of folders of scores.
+COLUMNS = (*MEANS, *PEOPLES_COPIES, *COVARIANCES)
+
+
+class NoDistances:
+    """Stands for the distances of rows with a single reference, of which wording alone is compared."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+
+    def blocks(self) -> Iterator[DistanceBlock]:
+        """Yield nothing."""
+        return iter(())
+
+
+class ParityRows(NamedTuple):
+    """What the module says of the rows of a system."""
+
+    # By the names in `COLUMNS` float64 arrays, shape (n_rows,); NaN where a row has one caption and a value needs two.
+    columns: Mapping[str, np.ndarray]
+    # Of all pairs of texts of every row.
+    distances: Distances
+    # Wording of the captions; None where only distances are known.
+    wording: WordingRows | None = None
+    # Phrases that give the system away, the largest difference from people first; none where there are no captions.
+    phrases: Sequence[Phrase] = ()
+
+    def null_variances(self) -> dict[str, float]:
+        """Return by gap the variance of its sum over rows under random splits; a gap that no row has is left out."""
+        variances = dict(zip(GAPS, ("fidelity_variance", "diversity_variance"), strict=True))
+        return {
+            gap: float(np.sum(self.columns[variance]))
+            for gap, variance in variances.items()
+            if gap in self.columns and not np.isnan(self.columns[gap]).all()
+        }
+
+
+def row_test_key(metric: RowValue) -> str:
+    """Return the name of a set metric's p-values of rows."""
+    return f"{module_of(metric).slug}_p_value"

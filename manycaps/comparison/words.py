@@ -1,0 +1,882 @@
+"""The fourth room of a comparison, which alone speaks: the result in sentences and tables.
+
+Of systems beside people a line each, and one for each pair; the summary of every pair by every metric; tables; and a
+paragraph on the methods.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manycaps.catalog import SET_MODULES, module_of
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, LEVEL, MOST_EXACT_CLUSTERS, POWER, PairedTest
+from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity, ParityPair, ShareTest, SystemParity
+from manycaps.comparison.read import SystemRow
+from manycaps.comparison.test import AgainstPeople, ComparedMetric, ComparedPair, Comparison
+from manycaps.kit.base import VERSION, n_sharing_rows
+from manycaps.kit.caption_wording import Phrase
+from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, gap_text, p_value_digits, share_text, shown_p_value
+from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, number_cell
+
+# Columns of a terminal.
+WIDTH = 100
+
+# Captions of each system, and pairs of them, that are shown, and lines of them in a terminal.
+MOST_EXAMPLES, MOST_LINES = 20, 3
+
+# Letters of a caption that a terminal shows.
+MOST_LETTERS = 35
+
+# Shares that sentences name, and how.
+SHARES = SHARE_NOUNS
+NOUNS = {**SHARES, "formulaic_share": "formulaic captions"}
+
+# Columns of the table: shares of faults, and of likeness. A terminal shows the first and those of likeness that differ.
+FAULT_COLUMNS = {"faulty_share": "faults", "unlike_people_share": "unlike people", "odd_wording_share": "odd wording"}
+LIKENESS_COLUMNS = {
+    "ordinary_share": "ordinary",
+    "formulaic_share": "formulaic",
+    "near_duplicate_share": "near-duplicates",
+    "spread_share": "spread pairs",
+}
+
+# What each column of the answer is about, and what is said where wording is not known.
+LEGEND = (
+    "Faults are captions that people would not write, by meaning{wording}: fewer are better. The other columns say how "
+    "like people's these captions are, not how good."
+)
+BY_WORDING, NO_WORDING = " or wording", " alone (wording takes ten rows or more, and captions)"
+WORDING_ALONE = LEGEND.replace("by meaning{wording}", "by wording alone (meaning takes two references in every row)")
+
+# What a terminal says of a share that is above people's; the page has a sentence.
+BRIEFLY = {
+    "unlike": ("unlike_people_share", "unlike people's"),
+    "odd-wording": ("odd_wording_share", "of odd wording"),
+    "copies": ("copied_share", "also among the references"),
+    "ordinary": ("ordinary_share", "ordinary"),
+    "formulaic": ("formulaic_share", "formulaic"),
+    "near-duplicates": ("near_duplicate_share", "of pairs near-duplicates"),
+    "spread": ("spread_share", "of pairs far apart"),
+}
+
+# What the caption of a table adds where wording is known.
+WORDING_CAPTION = (
+    "odd wording, and formulaic captions, are less and more predictable than 19 of 20 human ones, by the words that "
+    "people used of other rows, and the wording gap is the mean difference in natural logarithms per word"
+)
+
+# Phrases that are named of a system: used more often than by people, and less often.
+MOST_OVERUSED, MOST_UNDERUSED = 3, 1
+
+
+def legend_of(parity: ComparedParity) -> str:
+    """Say what the columns of the answer are about."""
+    if not parity.has_meaning:
+        return WORDING_ALONE
+    return LEGEND.format(wording=BY_WORDING if parity.faults == FAULTS[0] else NO_WORDING)
+
+
+def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
+    """Name the phrases that give a system away, the largest differences first: as many as fit a width, or none.
+
+    >>> shirt, begins = Phrase("shirt", False, False, 0.34, 0.01, 0.001), Phrase("a", True, False, 0.44, 0.09, 0.001)
+    >>> phrase_line([begins, shirt])
+    "gives itself away by: begins with 'a' (44 % of captions, people 9 %), 'shirt' (34 %, 1 %)"
+    >>> phrase_line([begins, shirt, Phrase("there is", False, False, 0.0, 0.02, 0.01)], width=80)
+    "gives itself away by: never 'there is' (people 2 %)"
+    """
+    over = [phrase for phrase in phrases if phrase.share > phrase.share_of_people][:MOST_OVERUSED]
+    under = [phrase for phrase in phrases if phrase.share < phrase.share_of_people][:MOST_UNDERUSED]
+    for n_over in range(len(over), -1, -1):
+        named = [
+            f"{_named(phrase)} ({as_percent(phrase.share)}{', ' if i else ' of captions, people '}"
+            f"{as_percent(phrase.share_of_people)})"
+            for i, phrase in enumerate(over[:n_over])
+        ]
+        lacking = [
+            f"never {_named(phrase)} (people {as_percent(phrase.share_of_people)})"
+            if phrase.share == 0
+            else f"seldom {_named(phrase)} ({as_percent(phrase.share)}, people {as_percent(phrase.share_of_people)})"
+            for phrase in under
+        ]
+        line = f"gives itself away by: {'; '.join(filter(None, [', '.join(named), *lacking]))}"
+        if (named or lacking) and (width is None or len(line) <= width):
+            return line
+    return ""
+
+
+def _named(phrase: Phrase) -> str:
+    """A phrase in quotes, with its place."""
+    place = "begins with " * phrase.begins + "ends in " * phrase.ends
+    return f"{'is ' if phrase.begins and phrase.ends else place}'{_short(phrase.phrase, MOST_LETTERS)}'"
+
+
+def screen_line(system: SystemParity) -> str:
+    """Say briefly how a system differs from people: the numbers without intervals, which the table has."""
+    shares = [BRIEFLY[word.name] for word in system.words if word.name in BRIEFLY]
+    brief = ", ".join(f"{as_percent(system.result[key])} {noun}" for key, noun in shares)
+    others = [word.sentence for word in system.words if word.name not in BRIEFLY]
+    has_p = any(word.name == "different" for word in system.words)
+    sentences = [*([] if has_p else [f"{system_p_value(system)}."]), *([f"{brief}."] if brief else []), *others]
+    return f"{system.name}: {' '.join(sentences)}"
+
+
+def system_line(parity: ComparedParity, system: SystemParity) -> str:
+    """Say in one line how a system stands beside people."""
+    sentences = " ".join(word.sentence for word in system.words) or "One row: no interval."
+    has_p = any(word.name == "different" for word in system.words)
+    p_value = "" if has_p else f"{system_p_value(system)}. "
+    phrases = phrase_line(system.rows.phrases)
+    phrases = f" {phrases[0].upper()}{phrases[1:]}." if phrases else ""
+    return f"{system.name}: {p_value}{sentences}{phrases}{_within(parity, system)}"
+
+
+def _within(parity: ComparedParity, system: SystemParity) -> str:
+    if parity.margin is None:
+        return ""
+    is_shown = "Within" if parity.within[system.name] else "Not shown to be within"
+    return f" {is_shown} {parity.margin:g} of people in {_gaps_named(system.result['diversity_gap'])}."
+
+
+def system_p_value(system: SystemParity) -> str:
+    """The p-value of a system after Holm's rule, as it is printed; see `shown_p_value`."""
+    return shown_p_value(system.adjusted_p_value, int(system.result["n_rows"]))
+
+
+def _gaps_named(diversity_gap: float) -> str:
+    """Name the gaps that there are."""
+    return "the fidelity gap" if math.isnan(diversity_gap) else "both gaps"
+
+
+def pair_line(pair: ParityPair) -> str:
+    """Say in one line which of two systems has fewer faults, and which is more like people in what."""
+    names, p_value = f"{pair.first} and {pair.second}", shown_p_value(pair.adjusted_p_value)
+    if pair.kind == "copies":
+        return f"{names} are not compared: captions of {' and '.join(pair.copying)} also occur among the references."
+    if pair.kind == "alike":
+        return f"{names}: no difference detected ({p_value}{_detectable(pair)}).{_margin(pair)}"
+    likeness = "; ".join(
+        f"{name} is more like people in {_listed([_both(share, name, pair) for share in shares])}"
+        for name in (pair.first, pair.second)
+        if (shares := pair.more_like_people(name))
+    )
+    if pair.faults is not None and pair.faults.better:
+        better = pair.faults.better
+        worse = pair.second if better == pair.first else pair.first
+        values = _values(pair.faults, better, pair)
+        faults = f"{better} has fewer faults than {worse} ({values}, {shown_p_value(pair.faults.p_value)})"
+        return f"{faults}; {likeness}." if likeness else f"{faults}."
+    if pair.faults is not None:
+        values = _values(pair.faults, pair.first, pair)
+        return f"{names} differ ({p_value}): {likeness or _of_gaps(pair)}; faults: no difference detected ({values})."
+    return f"{names} differ ({p_value}): {likeness or _of_gaps(pair)}.{_margin(pair)}"
+
+
+def _of_gaps(pair: ParityPair) -> str:
+    """The direction in which two systems differ: by the gaps whose intervals exclude 0, else by all together."""
+    words = {
+        "fidelity_gap": "{} is nearer to the references",
+        "diversity_gap": "{} is less varied",
+        "wording_gap": "{} is less predictable in wording",
+    }
+    clear = [gap for gap in pair.gaps if not gap.low <= 0 <= gap.high]
+    parts = [
+        f"{words[gap.key].format(pair.first if gap.difference < 0 else pair.second)} ({gap.key.replace('_', ' ')} "
+        f"{gap.first:.2g} and {gap.second:.2g}, difference {gap.difference:.2g} [{gap.low:.2g}, {gap.high:.2g}])"
+        for gap in clear or pair.gaps
+    ]
+    return ("" if clear else "neither gap by itself, but together ") + _listed(parts)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(parts)
+
+
+def _detectable(pair: ParityPair) -> str:
+    """What would be found, or that nothing can be."""
+    gap, least_rows, wrong_captions, wrong_rows = pair.detectable
+    if math.isinf(gap):
+        return f"; too few rows to distinguish any two systems: at least {least_rows} are needed"
+    if math.isnan(gap):
+        return ""
+    shares = {"wrong captions": wrong_captions, "rows of wrong captions": wrong_rows}
+    if wrong_rows == wrong_captions:  # rows have one caption
+        del shares["rows of wrong captions"]
+    known = [f"{100 * share:.2g} % more {noun}, " for noun, share in shares.items() if math.isfinite(share)]
+    found = f"{''.join(known)}{'or ' * bool(known)}fidelity gaps that differ by {gap:.2g} in every row"
+    return f"; {found} would be detected with a power of {100 * POWER:.0f} %"
+
+
+def _margin(pair: ParityPair) -> str:
+    if not pair.within_margin:
+        return ""
+    return f" Equivalent within the margin in {_gaps_named(math.nan if len(pair.gaps) < 2 else 0.0)}."
+
+
+def _both(share: ShareTest, better: str, pair: ParityPair) -> str:
+    return f"{NOUNS[share.key]} ({_values(share, better, pair)})"
+
+
+def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
+    """Both values of a share, that of the better system first."""
+    values = (share.first, share.second) if better == pair.first else (share.second, share.first)
+    return " and ".join(f"{100 * value:.0f} %" for value in values)
+
+
+def as_rows_needed(result: Mapping[str, Any]) -> str:
+    """Rows after which a system is distinguished from people, with the interval.
+
+    >>> as_rows_needed({"rows_needed": 23.0, "rows_needed_ci_low": 11.0, "rows_needed_ci_high": 79.0, "n_rows": 60})
+    '23 [11, 79]'
+    >>> inf = math.inf
+    >>> as_rows_needed({"rows_needed": inf, "rows_needed_ci_low": 310.0, "rows_needed_ci_high": inf, "n_rows": 200})
+    'at least 310'
+    """
+    rows, low, high = (result.get(f"rows_needed{end}", math.nan) for end in ("", "_ci_low", "_ci_high"))
+    if math.isnan(rows):
+        return "not defined"
+    if math.isinf(high) or math.isinf(rows):
+        return f"at least {low:,.0f}" if math.isfinite(low) else "none found"
+    return f"{rows:,.0f}" if math.isnan(low) else f"{rows:,.0f} [{low:,.0f}, {high:,.0f}]"
+
+
+def parity_table(parity: ComparedParity, *, whole: bool = False) -> Table:
+    """Return the table of systems beside people: that of a terminal, or with `whole` all shares and the wording gap."""
+    systems, has_wording = parity.in_order(), parity.faults != "unlike_people_share"
+    columns = [("system", [Cell(system.name) for system in systems], Cell("people"))]
+
+    def add_share(key: str, title: str) -> None:
+        best = parity.best(key)
+        columns.append(
+            (
+                title,
+                [
+                    _interval_cell(
+                        "one caption" if math.isnan(system.result[key]) else share_text(system.result, key),
+                        system.result[key],
+                        system.name in best,
+                        system.unlikeness(key),
+                    )
+                    for system in systems
+                ],
+                number_cell(systems[0].result.get(f"{key}_of_people", TAIL), as_percent),
+            )
+        )
+
+    add_share(parity.faults, "faults")
+    if whole and parity.faults == FAULTS[0]:
+        for key in FAULTS[1:]:
+            add_share(key, FAULT_COLUMNS[key])
+    p_values = [(each.adjusted_p_value, int(each.result["n_rows"])) for each in systems]
+    p_cells = [Cell(p_value_digits(p_value, n_rows), value=p_value) for p_value, n_rows in p_values]
+    best = parity.best(ROWS)
+    after = [_interval_cell(as_rows_needed(each.result), each.result[ROWS], each.name in best) for each in systems]
+    columns += [("p", p_cells, Cell("")), ("distinguished", after, Cell(""))]
+    for key, title in LIKENESS_COLUMNS.items():
+        values = [system.result[key] for system in systems if key in system.shares]
+        is_shown = whole or (key != "spread_share" and not np.isnan(values).all())
+        if len(values) == len(systems) and is_shown:
+            add_share(key, title)
+    if whole and has_wording:
+        gaps = [
+            _interval_cell(gap_text(each.result, "wording_gap"), each.result["wording_gap"], False) for each in systems
+        ]
+        columns.append(("wording gap", gaps, number_cell(0.0)))
+    by_meaning = "Captions unlike people's are farther from the references than 19 of 20 human ones; "
+    of_likeness = (
+        " Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and spread pairs "
+        "are pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human ones: people's "
+        "5 % is best."
+    )
+    defined = f"{by_meaning * parity.has_meaning}{WORDING_CAPTION * has_wording}".removesuffix("; ")
+    caption = (
+        f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p is that of "
+        '"people could have written all captions"; after so many rows the difference is found 80 % of the time.'
+        f"{of_likeness * parity.has_meaning} Brackets: 95 % intervals"
+        f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
+    )
+    rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
+    return Table(caption, [title for title, *_ in columns], [*rows, [cell for *_, cell in columns]])
+
+
+def _interval_cell(text: str, value: float, is_best: bool, sort: float | None = None) -> Cell:
+    """Return the cell of a text that ends in an interval."""
+    number, _, interval = text.partition(" [")
+    return Cell(number, is_best, value=value, sort=sort, interval=interval and f"[{interval}")
+
+
+def as_percent(share: float) -> str:
+    """A share in percent, rounded as in sentences and the table.
+
+    >>> as_percent(0.126)
+    '13 %'
+    """
+    return f"{100 * share:.0f} %"
+
+
+class CaptionExample(NamedTuple):
+    """One caption, or two, of a row."""
+
+    row: SystemRow
+    captions: tuple[str, ...]
+
+
+def most_unlike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    """Return at most n captions, the farthest from their references first, each different one once."""
+    return _examples(system, "most_unlike_people", rows, n)
+
+
+def most_alike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    """Return the pairs of captions that are nearest to each other; see `most_unlike`."""
+    return _examples(system, "most_alike", rows, n)
+
+
+def _examples(system: SystemParity, key: str, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    if not rows or system.name not in rows[0].captions:
+        return []
+    if key == "most_unlike_people" and not system.has_meaning:
+        key = "oddest_wording"
+    chosen: dict[tuple[int, frozenset[str]], CaptionExample] = {}
+    for number, *places in system.lists[key]:
+        captions = tuple(rows[number].captions[system.name][candidate] for candidate in places)
+        chosen.setdefault((number, frozenset(captions)), CaptionExample(rows[number], captions))
+    return list(chosen.values())[:n]
+
+
+def example_lines(system: SystemParity, rows: Sequence[SystemRow]) -> list[str]:
+    """Return lines of a terminal: phrases, captions most unlike people's, and the most similar near-duplicates."""
+    words = {word.name for word in system.words}
+    lines = [
+        f"{_short(shown.row.id)}: {_quoted(shown.captions[0])}; people: {_quoted((shown.row.references or [''])[0])}"
+        for shown in most_unlike(system, rows, MOST_LINES)
+    ]
+    for pair in most_alike(system, rows, 1) if "near-duplicates" in words else ():
+        first, second = map(_quoted, pair.captions)
+        both = f"{first} twice" if first == second else f"{first} and {second}"
+        # The pair comes first, unless the captions themselves are a reason for what is said.
+        lines.insert(len(lines) if "unlike" in words else 0, f"{_short(pair.row.id)}: {both}")
+    phrases = phrase_line(system.rows.phrases, WIDTH - 2)
+    return [phrases, *lines] if phrases else lines
+
+
+def _quoted(caption: str) -> str:
+    return f'"{_short(caption, MOST_LETTERS)}"'
+
+
+def _short(text: str, n: int = 12) -> str:
+    """The beginning of a text, on one line.
+
+    >>> _short("beach"), _short("a_very_long_name.jpg")
+    ('beach', 'a_very_long…')
+    """
+    text = " ".join(text.split())
+    return text if len(text) <= n else f"{text[: n - 1]}…"
+
+
+def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
+    """Describe the test against people, and that of pairs, for a paper."""
+    adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
+    holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""
+    has_wording = parity.faults != "unlike_people_share"
+    weights = "three tests with 0.76, 0.19 and 0.05" if has_wording else "two tests with 0.8 and 0.2"
+    by_wording = (
+        "the wording gap, the mean SLOR (Pauls and Klein 2012) by a trigram model of people's captions of other rows, "
+        "less that of people's captions, in closed form under random splits of every row"
+    )
+    distinguished = (
+        f"{holm} A system is distinguished after the rows with which the difference is found in {POWER:.0%} of the "
+        "cases at a level of 5%."
+    )
+    if not parity.has_meaning:
+        sentences = [
+            f"The wording of captions was compared with that of people's by {by_wording}.{distinguished}",
+            "Two systems differ if their wording gaps do, or the shares of captions beyond the 5% and 95% quantiles of "
+            f"people's SLOR, by paired tests with half of the level each{adjusted}.",
+        ]
+        return sentences if n_pairs else sentences[:1]
+    sentences = [
+        f"Captions were compared with people's by the distance {parity.distance}, by {weights} of "
+        "the level (Bonferroni): the fidelity and the diversity gap of all rows jointly, in closed form under random "
+        "splits of every row (Chen and Friedman 2017), and the shares of captions, and of pairs of captions, beyond "
+        f"the 5% and 95% quantiles of people's own distances{f', and {by_wording}' * has_wording}.{distinguished}",
+        "Captions unlike people's are farther from the references than 19 of 20 human captions, ordinary ones nearer "
+        "than 19 of 20, and near-duplicates are pairs that are nearer to each other than 19 of 20 pairs of human "
+        "captions; people give 5% of each.",
+        f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}, or a share "
+        f"{'or the wording gap ' * has_wording}does; then one has fewer faults if its share of captions unlike "
+        f"people's{', or of odd wording,' * has_wording} is smaller, and is more like people "
+        "if another share of it is nearer to people's 5%, each by a paired test, adjusted over all shares of such "
+        "pairs.",
+    ]
+    return sentences if n_pairs else sentences[:2]
+
+
+def answer_table(comparison: Comparison) -> Table:
+    """Return the table of the systems beside people; without rows where there are no people."""
+    return Table("", [], []) if comparison.parity is None else parity_table(comparison.parity, whole=True)
+
+
+def system_table(comparison: Comparison) -> Table:
+    """Return the table with a row per system; without rows where there are no metrics beside human parity."""
+    if not comparison.metrics:
+        return Table("", [], [])
+    systems, several = comparison.systems, len(comparison.systems) > 1
+    has_letters = 1 < len(systems) <= len(LETTERS)
+    names = [f"{name} ({LETTERS[i]})" if has_letters else name for i, name in enumerate(systems)]
+    columns = [("system", [Cell(name) for name in names])]
+    for compared in comparison.metrics:
+        columns.append((_header(compared), [_value_cell(compared, name, systems) for name in systems]))
+        slug = module_of(compared.metric).slug
+        people = {tested.system: tested for tested in comparison.people if tested.module == slug}
+        if not compared.metric.is_per_candidate and len(people) == len(systems):
+            columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
+    worse = "systems" if has_letters else "how many systems"
+    marks = f"; marked: the best one; superscripts: {worse} that are significantly worse (p at most 0.05 after Holm)"
+    people_test = " p people: test against human captions." * ("p people" in dict(columns))
+    of_corpus = " and ".join(compared.metric.title for compared in comparison.metrics if compared.of_corpus)
+    summed = f" {of_corpus}: of the whole corpus, from summed statistics; tests are of the rows." if of_corpus else ""
+    return Table(
+        f"Means over rows{marks * several}.{summed}{people_test}",
+        [header for header, _ in columns],
+        list(zip(*(cells for _, cells in columns), strict=True)),
+    )
+
+
+def _value_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
+    """The value of a system, with the letters of those that are worse, or their number.
+
+    An excess is sorted by its distance from 0. The interval is that of the mean over rows; none is known of a value of
+    the corpus.
+    """
+    value, form = compared.value(name), column_form([compared.value(each) for each in compared.means])
+    worse = compared.worse_than(name)
+    letters = str(len(worse) or "")
+    if len(systems) <= len(LETTERS):
+        letters = "".join(sorted(LETTERS[systems.index(other)] for other in worse))
+    cell = number_cell(value, form, is_best=compared.is_best(name), letters=letters)
+    return cell._replace(sort=abs(value)) if compared.metric.best == "zero" else cell
+
+
+def paper_table(comparison: Comparison, answer: Table, metrics: Table) -> Table:
+    """Return one table for a paper: systems beside people, their metrics, and intervals."""
+    of_systems = {name: list(row[1:]) for name, row in zip(comparison.systems, metrics.rows, strict=False)}
+    for place, compared in ((metrics.header.index(_header(each)) - 1, each) for each in comparison.metrics):
+        for name, cells in of_systems.items():
+            mean = compared.means[name]
+            if not compared.of_corpus and not math.isnan(mean.ci_low):
+                cells[place] = cells[place]._replace(interval=as_interval(mean.ci_low, mean.ci_high))
+    letters = {name: row[0] for name, row in zip(comparison.systems, metrics.rows, strict=False)}
+    rows = answer.rows or [[Cell(name)] for name in comparison.systems]
+    names = [row[0].text for row in rows]
+    joined = [
+        [letters.get(name, row[0]), *row[1:], *of_systems.get(name, [Cell("")] * len(metrics.header[1:]))]
+        for name, row in zip(names, rows, strict=True)
+    ]
+    caption = f"{answer.caption} {metrics.caption}".strip()
+    return Table(caption, [*(answer.header or ["system"]), *metrics.header[1:]], joined)
+
+
+def _header(compared: ComparedMetric) -> str:
+    return f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}"
+
+
+def pair_table(comparison: Comparison) -> Table:
+    """Return the table with a row per pair of systems and metric."""
+    rows = [
+        [
+            Cell(compared.metric.title),
+            Cell(f"{pair.first} - {pair.second}"),
+            number_cell(pair.test.difference),
+            Cell(_as_interval(pair.test.ci_low, pair.test.ci_high)),
+            number_cell(pair.test.p_value, p_value_digits),
+            number_cell(pair.adjusted_p_value, p_value_digits, is_best=pair.adjusted_p_value <= LEVEL),
+            Cell(f"{pair.test.n_larger}/{pair.test.n_equal}/{pair.test.n_smaller}"),
+            number_cell(pair.test.effect_size),
+            number_cell(pair.test.minimum_detectable_difference),
+            number_cell(pair.test.rows_to_detect, _as_rows),
+        ]
+        for compared in comparison.metrics
+        for pair in compared.pairs
+    ]
+    return Table(
+        "Differences of two systems, mean over rows with its 95 % interval; p before and after Holm, marked: at most "
+        "0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations of the "
+        "rows' differences; smallest difference found 80 % of the time, and rows to find the observed one.",
+        ["metric", "difference", "mean", "interval", "p", "p Holm", "+/=/-", "effect", "detectable", "rows to detect"],
+        rows,
+        "pairs",
+    )
+
+
+def exchange_table(comparison: Comparison) -> Table:
+    """Return the table of systems as distributions: a row per pair and set metric."""
+    rows = [
+        [
+            Cell(SET_MODULES[exchange.module].title),
+            Cell(f"{exchange.first}, {exchange.second}"),
+            number_cell(exchange.excess),
+            number_cell(exchange.z),
+            number_cell(exchange.p_value, _as_p_of_exchange),
+            number_cell(exchange.adjusted_p_value, _as_p_of_exchange, is_best=exchange.adjusted_p_value <= LEVEL),
+        ]
+        for exchange in comparison.exchanges
+    ]
+    return Table(
+        "Are the captions of two systems exchangeable? Set metrics with the captions of one of them as the references; "
+        "marked: no, p at most 0.05 after Holm.",
+        ["metric", "systems", "excess", "z", "p", "p Holm"],
+        rows,
+        "exchangeable",
+    )
+
+
+def _as_p_of_exchange(value: float) -> str:
+    """A p-value; NaN of systems that share captions, which no random split does."""
+    return "shared captions" if math.isnan(value) else p_value_digits(value)
+
+
+def shared_table(comparison: Comparison) -> Table:
+    """Return the table of homogeneity: a row per pair of systems, and of a system and people."""
+    rows = [
+        [
+            Cell(f"{pair.first}, {pair.second}"),
+            number_cell(pair.between, _as_percent, is_best=pair.ci_low > TAIL),
+            Cell("none" if math.isnan(pair.ci_low) else f"[{_as_percent(pair.ci_low)}, {_as_percent(pair.ci_high)}]"),
+            number_cell(pair.within_first, _as_percent),
+            number_cell(pair.within_second, _as_percent),
+        ]
+        for pair in (comparison.parity.shared if comparison.parity else ())
+    ]
+    return Table(
+        "Do systems say the same? Share of the pairs of captions of a row, one of each system, that are nearer to each "
+        "other than 19 of 20 pairs of human captions, with its interval, beside the shares within each of the two; 5 % "
+        "of people's own pairs are. Marked: more than people, the interval lies above 5 %.",
+        ["systems", "between", "interval", "within first", "within second"],
+        rows,
+        "homogeneity",
+    )
+
+
+def _as_percent(share: float) -> str:
+    return "one caption" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def correlation_table(comparison: Comparison) -> Table:
+    """Return the rank correlations of the metrics."""
+    titles = [compared.metric.title for compared in comparison.metrics]
+    rows = [
+        [Cell(title), *(Cell("not defined" if math.isnan(r) else f"{r:.2f}", value=float(r)) for r in row)]
+        for title, row in zip(titles, comparison.correlations, strict=True)
+    ]
+    return Table(
+        "Spearman's rank correlation of the values of all rows and systems. A metric that is better when lower has "
+        "negative correlations with one that is better when higher, where both agree.",
+        ["metric", *titles],
+        rows if len(rows) > 1 else [],
+    )
+
+
+def people_table(comparison: Comparison) -> Table:
+    """Return the table of systems against people: a row per system and set metric."""
+    rows = [
+        [
+            Cell(tested.title),
+            Cell(tested.system),
+            number_cell(tested.statistic),
+            number_cell(tested.excess),
+            Cell(_as_interval(tested.ci_low, tested.ci_high)),
+            number_cell(tested.z),
+            _people_p_value(tested),
+            number_cell(tested.smallest_p_value, p_value_digits),
+        ]
+        for tested in comparison.people
+    ]
+    return Table(
+        "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
+        "deviations, and the p-value over all rows with the smallest one that sets of these sizes allow.",
+        ["metric", "system", "statistic", "excess", "interval", "z", "p", "smallest p"],
+        rows,
+        "against-people",
+    )
+
+
+def _people_p_value(tested: AgainstPeople) -> Cell:
+    """A p-value against people; none is shown where sets of these sizes can distinguish nothing."""
+    is_tested = tested.smallest_p_value <= LEVEL
+    return Cell(p_value_digits(tested.p_value) if is_tested else "not testable", value=tested.p_value)
+
+
+def _as_interval(low: float, high: float) -> str:
+    return "none" if math.isnan(low) else as_interval(low, high)
+
+
+def _as_rows(n_rows: float) -> str:
+    return "never" if math.isinf(n_rows) else "not defined" if math.isnan(n_rows) else f"{n_rows:,.0f}"
+
+
+# Note for systems that gave different numbers of captions.
+UNEQUAL_SIZES = (
+    "The systems gave different numbers of captions, on which the values of set metrics depend: these are left out. "
+    "Human parity and metrics of single captions do not depend on them."
+)
+
+
+def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
+    """Summarise in one sentence which of two systems is better by a metric, or what could have been found.
+
+    `units` names what is permuted as a whole.
+    """
+    title, test = metric.metric.title, pair.test
+    if metric.smallest_p_value > LEVEL:
+        few = units if test.is_exact else "random sign flips (--n-resamples)"
+        return (
+            f"{title}: too few {few} to distinguish {pair.first} and {pair.second}: with so few, p cannot fall below "
+            f"{p_value_digits(metric.smallest_p_value)} after Holm."
+        )
+    p_value = f"{shown_p_value(pair.adjusted_p_value)} after Holm"
+    size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
+    if pair.adjusted_p_value > LEVEL:
+        return (
+            f"{title}: no difference detected between {pair.first} and {pair.second} ({_undecided(test)}, {p_value})."
+        )
+    mean, other = (as_digits(metric.means[name].mean) for name in (pair.first, pair.second))
+    if pair.better is None:
+        return (
+            f"{title}: {pair.first} ({mean}) and {pair.second} ({other}) differ {size}, {p_value}; which of them is "
+            f"nearer to people is undecided ({shown_p_value(pair.ranking_p_value)})."
+        )
+    worse = pair.second if pair.better == pair.first else pair.first
+    if metric.metric.best == "zero" and metric.means[worse].mean * metric.means[pair.better].mean < 0:
+        mean, other = (as_digits(metric.means[name].mean) for name in (pair.better, worse))
+        p_value = f"{shown_p_value(pair.ranking_p_value)} after Holm"
+        return (
+            f"{title}: {pair.better} ({mean}) is nearer to people than {worse} ({other}), which lies on the other side "
+            f"of 0, {p_value}."
+        )
+    verb = "scores higher" if metric.metric.best == "highest" else "is nearer to people"
+    return f"{title}: {pair.better} {verb} than {worse} {size}, {p_value}."
+
+
+def _undecided(test: PairedTest) -> str:
+    """Difference, and the one that would have been found."""
+    sentence = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
+    if math.isfinite(test.minimum_detectable_difference):
+        least = as_digits(test.minimum_detectable_difference)
+        sentence += f"; one of {least} in every row would be detected with {POWER:.0%} power"
+    return sentence
+
+
+def _interval(test: PairedTest) -> str:
+    """Interval of the difference without its sign."""
+    if not math.isfinite(test.ci_low):
+        return "[no interval]"
+    low, high = (test.ci_low, test.ci_high) if test.difference >= 0 else (-test.ci_high, -test.ci_low)
+    return as_interval(low, high)
+
+
+def compare_with_baseline(comparison: Comparison) -> list[str]:
+    """Say how every system stands beside the baseline by every metric."""
+    baseline = comparison.systems[0]
+    pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
+    units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
+    return [pair_summary(metric, pair, units) for metric, pair in pairs]
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Return what a reader should know before the numbers."""
+    sentences = [*comparison.of_files, *one_reference(comparison), *equal_captions(comparison)]
+    if not comparison.has_equal_sizes:
+        sentences.append(UNEQUAL_SIZES)
+    if comparison.parity is not None and comparison.parity.note:
+        sentences.append(comparison.parity.note)
+    untested = [compared.metric.title for compared in comparison.metrics if compared.metric.replaced_by]
+    if untested:
+        sentences.append(
+            f"{' and '.join(untested)}: scored without p-values, so that the statistic is given, which is not 0 for "
+            "people, and not its excess. Score with --option p_value=exact for that."
+        )
+    if comparison.parity is None and len(comparison.systems) == 1:
+        sentences.append(f"The tables show the means of {comparison.systems[0]}, the only system.")
+    return sentences
+
+
+def one_reference(comparison: Comparison) -> list[str]:
+    """Return a sentence if people cannot be compared, because rows have a single reference."""
+    rows = comparison.rows
+    n_single = sum(len(row.references or ()) == 1 for row in rows)
+    parity = comparison.parity
+    if not n_single or (parity is not None and parity.has_meaning):
+        return []
+    titles = ", ".join(metric.metric.title for metric in comparison.metrics)
+    others = f" Systems are compared with each other, by {titles}." if len(comparison.systems) > 1 else ""
+    if parity is not None:
+        return [
+            "Captions are compared with human ones by wording alone: their meaning takes two references or more in "
+            f"every row, and {n_single} of {len(rows)} have one.{others if titles else ''}"
+        ]
+    return [
+        "Human parity is not tested: that takes two references or more in every row, and "
+        f"{n_single} of {len(rows)} have one.{others}"
+    ]
+
+
+def shared_rows(comparison: Comparison) -> list[str]:
+    """Return a sentence if rows are equal to an earlier row, but are taken for independent; it follows the answer."""
+    rows = comparison.rows
+    columns = [[row.captions[name] for row in rows] for name in rows[0].captions]
+    if all(row.references for row in rows):
+        columns.append([row.references or [] for row in rows])
+    n_shared = n_sharing_rows(columns) if rows[0].captions else 0
+    if not n_shared or comparison.n_clusters < len(rows):
+        return []
+    return [
+        f"{n_shared} of {len(rows)} rows have the captions of an earlier row, people's and every system's, but all "
+        "rows count as independent. If some are of one image, p-values are too small and intervals too short: say "
+        "with --clusters which rows belong together."
+    ]
+
+
+def equal_captions(comparison: Comparison) -> list[str]:
+    """Return a sentence for each system that says one caption several times in every row, as greedy decoding does."""
+    rows, sentences = comparison.rows, []
+    for name in rows[0].captions:
+        sizes = {len(row.captions[name]) for row in rows}
+        if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
+            size = f"{min(sizes)}" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
+            sentences.append(f"{name}: all {size} captions of a row are equal; `manycaps sample` draws different ones")
+    return sentences
+
+
+def comparison_methods(comparison: Comparison) -> str:
+    """Describe the comparison in a paragraph for a paper."""
+    n_pairs = len(comparison.systems) * (len(comparison.systems) - 1) // 2
+    n_rows, n_clusters = len(comparison.rows), comparison.n_clusters
+    grouped = f" in {n_clusters:,} mutually independent clusters" if n_clusters < n_rows else ""
+    unit = "cluster" if grouped else "row"
+    is_sampled = any(not pair.test.is_exact for metric in comparison.metrics for pair in metric.pairs)
+    flips = f"{comparison.n_resamples:,} random sign flips" if is_sampled else "all sign flips"
+    exact = f" (all where at most {MOST_EXACT_CLUSTERS} {unit}s differ)" if is_sampled else ""
+    adjusted = f"are adjusted by Holm's method over the {n_pairs} pairs of systems within each metric"
+    if n_pairs == 1:
+        adjusted = "need no adjustment, as two systems make a single pair"
+    verb = "compared" if n_pairs else "measured"
+    systems = " and ".join(filter(None, (", ".join(comparison.systems[:-1]), comparison.systems[-1])))
+    sentences = [
+        f"We {verb} {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
+        f"(seed {comparison.seed}).",
+        f"Differences of two systems are means over rows, with two-sided paired tests by {flips} of {unit}s{exact}; "
+        f"ties count. Their {CONFIDENCE_LEVEL:.0%} intervals hold the differences that the test does not reject.",
+        f"p-values {adjusted}; {n_pairs * len(comparison.metrics)} tests were made for {len(comparison.metrics)} "
+        f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {LEVEL:.0%}.",
+        f"Detectable differences are found with a power of at least {POWER:.0%} after the adjustment.",
+    ]
+    if not comparison.metrics or n_pairs == 0:
+        sentences = sentences[:1]
+    if comparison.metrics:
+        sentences.append(
+            f"{CONFIDENCE_LEVEL:.0%} intervals of a system's means are Student's over {unit}s, transformed to remove "
+            "skewness (Hall 1992)."
+        )
+    if comparison.parity is not None:
+        sentences[1:1] = parity_methods(comparison.parity, n_pairs)
+    if any(metric.metric.best == "zero" for metric in comparison.metrics):
+        sentences.append(
+            "Metrics of two sets of captions are given as their excess over the mean of all splits of an image's "
+            "captions into sets of the same sizes, which is around 0 for human captions."
+        )
+        if n_pairs:
+            sentences.append("One of two systems is called nearer only if their difference and sum are significant.")
+    if not comparison.has_equal_sizes:
+        sentences.append(UNEQUAL_SIZES)
+    if comparison.people:
+        sentences.append(
+            "The test against people is that of the mean over rows "
+            + ("by the spread of the clusters." if grouped else "under random splits of every row's captions.")
+        )
+    if comparison.exchanges:
+        titles = " and ".join(dict.fromkeys(SET_MODULES[pair.module].title for pair in comparison.exchanges))
+        sentences.append(
+            f"Whether the captions of two systems are exchangeable was tested by {titles} with the captions of one of "
+            "them in place of the references."
+        )
+    return " ".join(sentences)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """What is said of a comparison: all that rendering needs besides the result."""
+
+    # What a reader should know before the numbers, and behind the answer.
+    notes: Sequence[str]
+    behind: Sequence[str]
+    # How every system stands beside the baseline by every metric.
+    metrics: Sequence[str]
+    # Where there are people: what the columns are about; a line for each system, as they are printed, a brief
+    # one for a terminal, and one for each pair.
+    legend: str
+    systems: Mapping[str, str]
+    brief: Mapping[str, str]
+    pairs: Sequence[str]
+    # By system the captions most unlike people's, and the pairs most alike, and lines of these for a terminal.
+    unlike: Mapping[str, Sequence[CaptionExample]]
+    alike: Mapping[str, Sequence[CaptionExample]]
+    examples: Mapping[str, Sequence[str]]
+    # A paragraph for a paper.
+    methods: str
+    # Tables by their sections of the page; without rows where there is nothing to show; those of a paper and of
+    # a terminal.
+    tables: Mapping[str, Table]
+    paper: Table
+    screen: Table
+
+    @property
+    def summary(self) -> list[str]:
+        """The answer in sentences: the systems beside people, and in pairs; else by every metric."""
+        return [*self.notes, *self.systems.values(), *self.pairs, *self.metrics, *self.behind]
+
+    @property
+    def metric_tables(self) -> list[Table]:
+        """The tables of metrics that have rows: what the answer on the screen does not say."""
+        return [table for name, table in self.tables.items() if table.rows and name not in ("answer", "correlations")]
+
+    @property
+    def all_tables(self) -> list[Table]:
+        """The tables that have rows: that of the systems beside people, and those of metrics."""
+        return [*(table for table in [self.tables["answer"]] if table.rows), *self.metric_tables]
+
+
+def say(comparison: Comparison) -> Words:
+    """Put a result into sentences and tables."""
+    parity, rows = comparison.parity, comparison.rows
+    systems = [] if parity is None else parity.in_order()
+    lacks_meaning = parity is None or not parity.has_meaning
+    tables = {
+        "answer": answer_table(comparison),
+        "systems": system_table(comparison),
+        "pairs": pair_table(comparison),
+        "people": people_table(comparison),
+        "exchangeable": exchange_table(comparison),
+        "homogeneity": shared_table(comparison),
+        "correlations": correlation_table(comparison),
+    }
+    return Words(
+        notes=notes(comparison),
+        behind=shared_rows(comparison),
+        metrics=compare_with_baseline(comparison) if lacks_meaning else [],
+        legend="" if parity is None else legend_of(parity),
+        systems={} if parity is None else {system.name: system_line(parity, system) for system in systems},
+        brief={} if parity is None else {s.name: f"{screen_line(s)}{_within(parity, s)}" for s in systems},
+        pairs=[] if parity is None else [pair_line(pair) for pair in parity.pairs],
+        unlike={system.name: most_unlike(system, rows, MOST_EXAMPLES) for system in systems},
+        alike={system.name: most_alike(system, rows, MOST_EXAMPLES) for system in systems},
+        examples={system.name: example_lines(system, rows) for system in systems},
+        methods=comparison_methods(comparison),
+        tables=tables,
+        paper=paper_table(comparison, tables["answer"], tables["systems"]),
+        screen=Table("", [], []) if parity is None else parity_table(parity)._replace(caption=""),
+    )
