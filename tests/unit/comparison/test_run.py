@@ -554,9 +554,9 @@ def test_people_drawn_by_the_seed_stand_in_as_a_system(tmp_path):
         return compare(CompareOptions([files["base"]], [files["references"]], **options))
 
     first, again, other = compared(full=True), compared(), compared(seed=1)
-    drawn = [[row.captions[DRAWN] for row in each.rows] for each in (first, again, other)]
+    drawn = [[row.captions[DRAWN] for row in each.result.rows] for each in (first, again, other)]
     assert drawn[0] == drawn[1] != drawn[2]
-    for row, whole in zip(first.rows, people, strict=True):
+    for row, whole in zip(first.result.rows, people, strict=True):
         assert sorted([*row.captions[DRAWN], *row.references]) == sorted(whole)
         assert len(row.captions[DRAWN]) == 3
     # Not the same places of every row.
