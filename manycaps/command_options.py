@@ -10,6 +10,7 @@ import typing
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
+from .catalog import ENCODER_OPTIONS
 from .kit.base import InputError, check_choice, check_whole_number
 
 T = TypeVar("T")
@@ -56,6 +57,13 @@ DeviceName = Annotated[str, Option("device of the networks, such as cuda")]
 LongTexts = Annotated[str, Option("of texts longer than the encoder reads", choices=TREATMENTS)]
 Limit = Annotated[int | None, Option("read the first N rows", least=1)]
 Seed = Annotated[int, Option("of what is random", least=0)]
+
+
+def encoder_options(options: Any) -> dict[str, str]:
+    """Return those of a command's options that say how a sentence encoder embeds, where they are given."""
+    given = {name: getattr(options, name, None) for name in ENCODER_OPTIONS}
+    return {name: value for name, value in given.items() if value is not None}
+
 
 # What stands for values of a type in --help.
 METAVARS = {int: "N", float: "X", pathlib.Path: "FILE", str: "NAME"}

@@ -9,6 +9,7 @@ import numpy as np
 from .caption_tables import good_rows, open_source
 from .caption_tables.columns import as_columns
 from .catalog import MODULES
+from .command_options import encoder_options
 from .installed_modules import load
 from .kit.base import InputError, check_number
 from .kit.parity_tails import LEVEL, ParityPlan, parity_plan
@@ -49,8 +50,7 @@ def plan(options: PlanOptions) -> PlannedTest:
     check_plan(1 if options.rows is None else options.rows, options.find, options.power, names)
     if options.wrong is not None:
         check_number("--wrong", options.wrong, 0, 1)
-    given_options = {name: getattr(options, name) for name in ("encoder", "long_texts") if getattr(options, name)}
-    module = load(NAME, distance=options.distance, **given_options)
+    module = load(NAME, distance=options.distance, **encoder_options(options))
     columns = as_columns(options.columns)
     source = open_source(options.pilot, options.references, columns, limit=options.limit, split=options.split)
     rows = list(good_rows(source.rows()))

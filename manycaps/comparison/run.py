@@ -7,7 +7,8 @@ from typing import Any
 import tqdm
 
 from manycaps.caption_tables.columns import as_columns
-from manycaps.catalog import CLIP, COMPARED_MODULES, MODULES, SET_MODULES, modules_with
+from manycaps.catalog import CLIP, COMPARED_MODULES, ENCODER_OPTIONS, MODULES, SET_MODULES, modules_with
+from manycaps.command_options import encoder_options
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.parity import ComparedParity, compared_parity
 from manycaps.comparison.read import (
@@ -40,17 +41,17 @@ from manycaps.comparison.score import (
 from manycaps.comparison.test import Comparison, compared_systems
 from manycaps.installed_modules import load, module_class, progress_bars
 from manycaps.kit.base import InputError, signature
-from manycaps.kit.embeddings import warn_of_unread, without_warning_of_unread
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, OF_SENTENCES, warn_of_unread, without_warning_of_unread
 from manycaps.sampling.captions_file import sampling_settings
 
 # Options that modules are loaded with.
 MODULE_OPTIONS = (
-    *("tokenizer", "language_model", "language", "encoder", "long_texts"),
-    *("checkpoint", "variant", "meteor15_data", "best_of", "device"),
+    *("tokenizer", "language_model", "language", *ENCODER_OPTIONS),
+    *("checkpoint", "variant", "meteor15_data", "best_of"),
 )
 
 # Those of them that the answer beside people takes, too.
-OF_PARITY = ("tokenizer", "language_model", "encoder", "long_texts", "device", "meteor15_data")
+OF_PARITY = ("tokenizer", "language_model", *ENCODER_OPTIONS, "meteor15_data")
 
 # Those of its wording, where wording alone is compared.
 OF_WORDING = ("tokenizer", "language_model")
@@ -214,7 +215,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> Comparis
         if module in MODULES and result.get("n_truncated")
     }
     if networks - {CLIP}:
-        warn_of_unread(options.long_texts or "truncate")
+        warn_of_unread({**ENCODER_DEFAULTS, **encoder_options(options)}[OF_SENTENCES])
     if CLIP in networks:
         warnings.warn(
             "checkpoint: expected captions that the CLIP reads to their end, got longer ones; n_truncated in the JSON "

@@ -11,6 +11,7 @@ import numpy as np
 import tqdm
 
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
+from manycaps.command_options import encoder_options
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
 from manycaps.diversity.leave_one_out import ReferenceCurves, RowSample, reference_curves, variance_curve
 from manycaps.kit.base import EmptyCaptions
@@ -110,7 +111,7 @@ def measured_source(
             diversity.update(chunk)
             sample.update(chunk)
             if encoder is not None:
-                n_long.update(encoder.count_long_texts([caption for row in chunk for caption in row]))
+                n_long.update(encoder.count_unread([caption for row in chunk for caption in row]))
             progress.update(sum(map(len, chunk)))
     if empty.n_empty:
         warnings.warn(f"{source}: {empty}.", stacklevel=2)
@@ -121,26 +122,26 @@ class LoadedEncoder(NamedTuple):
     """What embeds captions, and what counts those that it does not read as a whole."""
 
     embed: Callable[[list[str]], np.ndarray]
-    count_long_texts: Callable[[list[str]], dict[str, int]]
+    count_unread: Callable[[list[str]], dict[str, int]]
 
 
 def encoder_of(options: DiversityOptions) -> LoadedEncoder | None:
     """Return the encoder that the options ask for; None for none."""
     is_asked_for = options.semantic or options.encoder
-    return load_encoder(options.encoder or PAPER_ENCODER, options.long_texts) if is_asked_for else None
+    return load_encoder(**{"encoder": PAPER_ENCODER, **encoder_options(options)}) if is_asked_for else None
 
 
 @functools.cache
-def load_encoder(name: str, long_texts: str, device: str = "auto") -> LoadedEncoder:
+def load_encoder(**options: str) -> LoadedEncoder:
     """Return a sentence-transformers model, loaded when it is first needed."""
     # torch is loaded only where distances are asked for.
     from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 
-    given = {**ENCODER_DEFAULTS, "encoder": name, "long_texts": long_texts, "device": device}
+    given = {**ENCODER_DEFAULTS, **options}
     encoder, progress = SentenceEncoder(), functools.partial(tqdm.tqdm, leave=False)
     return LoadedEncoder(
         lambda captions: encoder.embed(captions, given, progress),
-        lambda captions: encoder.count_long_texts(captions, given),
+        lambda captions: encoder.count_unread(captions, given),
     )
 
 

@@ -449,10 +449,10 @@ class ClipEncoder:
         return self.bar("captions", "batch", batches)
 
 
-def count_long_texts(texts: Sequence[ReadText], long_captions: str) -> dict[str, int]:
+def count_unread(texts: Sequence[ReadText], long_captions: str) -> dict[str, int]:
     """Return the keys that a result has of long texts, and warn of words not read.
 
-    >>> count_long_texts([ReadText(["a", "b"], [ClipTokens((8, 9), False), ClipTokens((8, 9), True)])], "window")
+    >>> count_unread([ReadText(["a", "b"], [ClipTokens((8, 9), False), ClipTokens((8, 9), True)])], "window")
     {'n_truncated': 1, 'n_windowed': 1}
     """
     n_truncated = sum(any(tokens.truncated for tokens in text.tokens) for text in texts)

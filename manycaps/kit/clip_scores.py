@@ -54,7 +54,7 @@ from .clip_encoder import (
     check_image_column,
     check_item_count,
     check_prompt,
-    count_long_texts,
+    count_unread,
     encode_images,
     features_of_rows,
     long_captions_name,
@@ -67,11 +67,11 @@ from .embeddings import (
     DEFAULT_ENCODER,
     ENCODER_OPTIONS,
     LONG_TEXTS,
+    OF_SENTENCES,
     SentenceEncoder,
     as_embedding_arrays,
     as_features,
     check_no_captions,
-    check_windows,
     encoder_settings,
     mean_direction,
     unit_vectors,
@@ -654,26 +654,12 @@ CLIP = "clip"
 DEFAULT_VARIANT = "clip-vit-l-14-336"
 
 
-def check_set_windows(options: Mapping[str, Any]) -> None:
-    """Raise if windows of the sentence encoder are asked for where it reads none."""
-    check_windows(options)
-    encoder = options["encoder"]
-    if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
-        raise InputError(
-            "long_texts",
-            f"'truncate' with encoder={CLIP!r}",
-            "'window'",
-            "Give long_captions='window', which is the option of the CLIP.",
-        )
-
-
 # Options of encoders, the CLIP among them; its device, dtype and batch_size are the same.
 CLIP_SET_OPTIONS: dict[str, Option] = ENCODER_OPTIONS | {
     "encoder": ENCODER_OPTIONS["encoder"]._replace(
         meaning=f'{ENCODER_OPTIONS["encoder"].meaning} `"clip"` stands for the text encoder of a CLIP, which captions '
         "beside images have in any case; no prompt is put before them, and features are scaled to length 1."
     ),
-    "long_texts": ENCODER_OPTIONS["long_texts"]._replace(fits=check_set_windows),
     "variant": Option(
         None, by_value(variant_name), 'Which CLIP: one of pac_score\'s; by default `"clip-vit-l-14-336"`, that of CMMD.'
     ),
@@ -753,12 +739,12 @@ class SetEncoder:
         texts = clip.encode_captions("", captions, options)
         return unit_vectors(texts.distinct)[texts.rows]
 
-    def count_long_texts(self, texts: Sequence[str], options: Mapping[str, Any]) -> dict[str, int]:
+    def count_unread(self, texts: Sequence[str], options: Mapping[str, Any]) -> dict[str, int]:
         """Return the keys that a result has of captions that the encoder does not read as a whole."""
         if not uses_clip(options):
-            return self._sentences.count_long_texts(texts, options)
+            return self._sentences.count_unread(texts, options)
         read = self.clip(options).read_texts(dict.fromkeys(texts), options["long_captions"])
-        return count_long_texts([read[text] for text in texts], options["long_captions"])
+        return count_unread([read[text] for text in texts], options["long_captions"])
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return what determines the vectors of captions, for a signature."""
@@ -791,7 +777,7 @@ def check_encoded(module: CollectionModule, options: Mapping[str, Any], what: st
         )
     if what == "images" or uses_clip(options):
         check_choice("dtype", options["dtype"], DTYPES)
-        unused, where = ["long_texts"], f"for {what} of a CLIP, which takes long_captions"
+        unused, where = [OF_SENTENCES], f"for {what} of a CLIP, which takes long_captions"
     else:
         unused, where = ["variant", "checkpoint", "long_captions"], f"for captions without encoder={CLIP!r}"
     # Options of load time may be those of other calls.

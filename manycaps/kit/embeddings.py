@@ -666,14 +666,22 @@ def check_encoder(name: str, encoder: object) -> None:
         )
 
 
+# The name of the option that says what to do with long texts, which a CLIP does not take.
+OF_SENTENCES = "long_texts"
+
+
 def check_windows(options: Mapping[str, Any]) -> None:
-    """Raise if windows are asked for of an encoder that reads texts as a whole."""
+    """Raise if windows are asked for of what reads texts as a whole, or of a CLIP."""
     encoder = options["encoder"]
-    if options["long_texts"] == "window" and (callable(encoder) or is_word_vectors(encoder)):
+    if options[OF_SENTENCES] != "window":
+        return
+    if callable(encoder) or is_word_vectors(encoder):
         kind = "a function" if callable(encoder) else "word vectors"
-        raise InputError(
-            "long_texts", f"'truncate' beside {kind} as encoder", "'window'", "Leave it out: texts are read as a whole."
-        )
+        fix = "Leave it out: texts are read as a whole."
+        raise InputError(OF_SENTENCES, f"'truncate' beside {kind} as encoder", "'window'", fix)
+    if encoder == "clip" and "long_captions" in options:
+        fix = "Give long_captions='window', which is the option of the CLIP."
+        raise InputError(OF_SENTENCES, f"'truncate' with encoder={encoder!r}", "'window'", fix)
 
 
 # Options of the encoder; the same in every module that embeds text.
@@ -789,7 +797,7 @@ class SentenceEncoder:
             [mean_of_windows(np.stack([vectors[text] for text in windows.get(each, [each])])) for each in captions]
         )
 
-    def count_long_texts(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
+    def count_unread(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
         """Count the texts, repeated ones too, that the model does not read as a whole; warn of words not read.
 
         n_truncated: texts of which words are not read; with windows those of which a sentence is too long, and

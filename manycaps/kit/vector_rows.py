@@ -81,7 +81,7 @@ def encoded_rows(module: Any, predictions: Any, references: Any, options: Mappin
     settings = module.encoder.settings(options)
     texts = [text for rows in (predictions, references) for row in rows for text in row]
     rows = rows_of_vectors(module, embedded, CAPTION_COLUMNS, options, settings)
-    return rows._replace(n_unread=lambda: module.encoder.count_long_texts(texts, options))
+    return rows._replace(n_unread=lambda: module.encoder.count_unread(texts, options))
 
 
 def rows_of_vectors(

@@ -12,6 +12,7 @@ import tqdm
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
+from manycaps.command_options import encoder_options
 from manycaps.diversity.measured import load_encoder
 from manycaps.kit.base import InputError
 from manycaps.rows.ordered import CHUNK_ROWS, Embedder, ShownRow, TokenMetric, shown_rows, token_metric
@@ -154,10 +155,10 @@ def _embedder(options: RowsOptions) -> Embedder | None:
     """The sentence encoder of a command line; None without one."""
     if options.encoder is None:
         return None
-    embed, count_long_texts = load_encoder(options.encoder, options.long_texts, options.device)
+    embed, count_unread = load_encoder(**encoder_options(options))
 
     def embed_with_warning(captions: Sequence[str]) -> np.ndarray:
-        count_long_texts(list(captions))
+        count_unread(list(captions))
         return embed(list(captions))
 
     return embed_with_warning

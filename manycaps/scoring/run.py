@@ -252,13 +252,13 @@ def _warn_of_empty(reports: Sequence[Mapping[str, Any]]) -> None:
 
 def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str, Any]]) -> None:
     """Warn once where a sentence encoder, and once where a CLIP, did not read texts to their end."""
-    from manycaps.kit.embeddings import warn_of_unread
+    from manycaps.kit.embeddings import OF_SENTENCES, warn_of_unread
 
     unread: dict[str, str] = {}
     for scorer in scorers:
         if results[scorer.name].get("n_truncated"):
-            is_sentence_encoder = "long_texts" in scorer.options and scorer.options["encoder"] != "clip"
-            option = "long_texts" if is_sentence_encoder else "long_captions"
+            is_sentence_encoder = OF_SENTENCES in scorer.options and scorer.options["encoder"] != "clip"
+            option = OF_SENTENCES if is_sentence_encoder else "long_captions"
             unread.setdefault(option, scorer.options[option])
     for option, treatment in unread.items():
         warn_of_unread(treatment, option=option)

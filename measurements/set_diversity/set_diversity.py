@@ -211,7 +211,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             result[f"n_rows_with_pairs{suffix}"] = sum(len(row) > 1 for row in side.texts)
         if IS_EMBEDDED.holds(options):
             texts = [text for side in sides for row in side.texts for text in row]
-            result |= self.encoder.count_long_texts(texts, options)
+            result |= self.encoder.count_unread(texts, options)
         return result | ({"signature": self._signature(options, table)} if options["details"] else {})
 
     def _answers(self, predictions, references, options):

@@ -159,7 +159,7 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
         result = diversity.figures(options["head_shares"], options["lengths"])
         if is_semantic(options):
             texts = [caption for row in data for caption in row]
-            result |= self.encoder.count_long_texts(texts, encoder_options(options))
+            result |= self.encoder.count_unread(texts, encoder_options(options))
         if options["details"]:
             result |= diversity.details(data) | {"signature": self._signature(options)}
         return result

@@ -255,7 +255,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         result |= {"n_rows": len(rows), "n_captions": len(texts.row)}
         result |= {"n_single_caption_rows": len(data) - len(rows), "n_iterations": n_iterations}
         if vectors is None and not set(options["metrics"]).isdisjoint(EMBEDDING_METRICS):
-            result |= self.encoder.count_long_texts([text for row in rows for text in row], options)
+            result |= self.encoder.count_unread([text for row in rows for text in row], options)
         if options["details"]:
             result |= {f"{key}_per_iteration": values_of_key for key, values_of_key in values.corpus.items()}
             result |= {

@@ -23,7 +23,7 @@ from .clip_encoder import (
     ClipEncoder,
     check_item_count,
     check_video_column,
-    count_long_texts,
+    count_unread,
     encode_videos,
     features_of_rows,
     long_captions_name,
@@ -222,7 +222,7 @@ class EmscorePac(CollectionModule, evaluate.Metric):
             both = [combined_match(*pair) for pair in zip(on_video, on_references, strict=True)]
             values |= match_columns(on_references, "reference_") | match_columns(both, "combined_")
         result = scored_result(values, sizes, options["details"])
-        result |= count_long_texts([read[text] for text in captions + others], options["long_captions"])
+        result |= count_unread([read[text] for text in captions + others], options["long_captions"])
         return result | ({"signature": self._signature(options, n_documents)} if options["details"] else {})
 
     def _has_references(self):

@@ -61,7 +61,7 @@ def page_of_diversity(folder):
         rows = [{"captions": [*row, row[0]]} for row in rows] if name == "model" else rows
         sources.append(write_rows(folder / f"{name}.jsonl", rows))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measured, "load_encoder", lambda *_: measured.LoadedEncoder(letter_counts, lambda captions: {}))
+        patch.setattr(measured, "load_encoder", lambda **_: measured.LoadedEncoder(letter_counts, lambda captions: {}))
         assert main(["diversity", *sources, "--semantic", "--output", str(folder / "page.html")]) == 0
     return folder / "page.html"
 

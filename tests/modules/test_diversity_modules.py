@@ -76,7 +76,7 @@ def test_semantic_uses_the_encoder_of_the_paper(module, monkeypatch):
         return encode(captions)
 
     monkeypatch.setattr(module.encoder, "embed", embed)
-    monkeypatch.setattr(module.encoder, "count_long_texts", lambda texts, options: {})
+    monkeypatch.setattr(module.encoder, "count_unread", lambda texts, options: {})
     assert "caption_distance_minimum" in module.compute(data=DATA, semantic=True)
     assert "caption_distance_minimum" not in module.compute(data=DATA)
     module.compute(data=DATA, semantic=True, encoder="someone/model")

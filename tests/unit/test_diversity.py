@@ -154,7 +154,7 @@ def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
         return ([(word, "NOUN") for word in caption.split()] for caption in captions)
 
     encoder = engine.LoadedEncoder(encode, lambda captions: {"n_truncated": 1})
-    monkeypatch.setattr(engine, "load_encoder", lambda name, _: encoder)
+    monkeypatch.setattr(engine, "load_encoder", lambda **_: encoder)
     monkeypatch.setattr(engine, "as_tagger", lambda name: tag)
     run(write_jsonl(tmp_path / "a.jsonl"), "--semantic", "--pos", "x", "--output", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
