@@ -7,6 +7,7 @@ Texts of one distribution make the three ranks equally frequent, whatever the di
 
 import itertools
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -50,8 +51,21 @@ def statistic_range(options: Mapping[str, Any]) -> tuple[float, float]:
 def check_statistic_sizes(
     sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
 ) -> None:
-    """Raise if a row is too large for a p-value of the statistic "per_side"."""
-    if options["statistic"] == "pooled" or options["p_value"] == "none":
+    """Raise if a row is too large for a p-value of "per_side"; warn if all rows have a set of one, without a p-value.
+
+    A set of one has no triangle of its own, so that wrong single captions would seem better than people's pairs.
+    """
+    if options["statistic"] == "pooled":
+        return
+    if options["p_value"] == "none":
+        for k, column in enumerate(columns):
+            if {size[k] for size in sizes} == {1}:
+                warnings.warn(
+                    f"{column}: expected two items or more per row for statistic='per_side', got one in every row. One "
+                    "has no triangle of its own, and the statistic is about half as large. Compare it with other "
+                    "numbers of captions by its excess, p_value='exact', or take human_parity.",
+                    stacklevel=2,
+                )
         return
     for i, size in enumerate(sizes):
         if sum(size) > MAX_PER_SIDE_TEXTS:

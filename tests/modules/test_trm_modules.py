@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from manycaps import functional
+from manycaps import functional, load
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS, as_arrays, bag_of_words
 
@@ -166,3 +166,21 @@ def test_golden_samples_from_captions_to_p_values(golden_folder):
         golden = sample["metrics"]["meteor"]
         assert result["trm_meteor_per_row"][i] == pytest.approx(golden["Q_tol_1e_9"], abs=1e-12), sample["name"]
         assert result["trm_meteor_p_value_per_row"][i] == pytest.approx(golden["p_tol_1e_9"], abs=1e-12), sample["name"]
+
+
+def test_sets_of_one_are_warned_of_where_no_excess_is_beside_the_statistic(recwarn):
+    module = load("trm_cider")
+    several = [["a dog", "a cat"], ["two men", "a man"]]
+    for first, second, options, column in (
+        (["a dog", "a man"], several, {}, "predictions"),
+        (several, ["a dog", "a man"], {}, "references"),
+        ([["a dog"], ["a man", "men"]], several, {}, None),
+        (several, several, {}, None),
+        (["a dog", "a man"], several, {"p_value": "exact"}, None),
+        (["a dog", "a man"], several, {"statistic": "pooled"}, None),
+    ):
+        module.compute(predictions=first, references=second, **options)
+        warned = [str(warning.message) for warning in recwarn if "triangle" in str(warning.message)]
+        message = f"{column}: expected two items or more per row for statistic='per_side', got one in every row. One"
+        assert [text.startswith(message) for text in warned] == [True] * (column is not None), warned
+        recwarn.clear()
