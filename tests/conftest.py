@@ -1,8 +1,11 @@
 """Give evaluate an empty cache and tests their golden values."""
 
 import gzip
+import hashlib
+import html
 import json
 import os
+import pathlib
 import re
 import shutil
 import tempfile
@@ -11,8 +14,6 @@ import tempfile
 # a '#', so with a cache that is not empty an old copy could hide an edit.
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="evaluate-cache-")
 os.environ["HF_EVALUATE_OFFLINE"] = "1"
-# All processes of a run share the compiled tables of METEOR 1.5, each of which takes ten seconds.
-os.environ.setdefault("HF_ASSETS_CACHE", os.path.join(os.environ["HF_HOME"], "assets"))
 # Test files run side by side, one thread of arithmetic each: more threads than cores would wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -21,6 +22,11 @@ import hypothesis
 import pytest
 
 from tests.golden_folders import DATA, OWN_GOLDEN, REAL_GOLDEN
+
+# The compiled tables of METEOR 1.5, each of which takes ten seconds, are kept until the program that compiles changes.
+COMPILER = pathlib.Path(__file__).resolve().parents[1] / "manycaps" / "kit" / "meteor15_scores.py"
+TABLES = f".pytest_cache/tables-{hashlib.sha256(COMPILER.read_bytes()).hexdigest()[:12]}"
+os.environ.setdefault("HF_ASSETS_CACHE", str(COMPILER.parents[2] / TABLES))
 
 EMPTY_CACHE = os.environ["HF_HOME"]
 
@@ -99,3 +105,19 @@ def lexicon():
     from manycaps.kit.meteor_nltk import WordNetLexicon
 
     return WordNetLexicon()
+
+
+@pytest.fixture
+def drawn_plots():
+    """Plots are drawn in this test, whatever holds for its file."""
+
+
+@pytest.fixture
+def undrawn_plots(request, monkeypatch):
+    """Plots have names and descriptions, and no lines: drawing takes most of the time of a comparison."""
+
+    def element(_figure, name, description):
+        return f'<svg role="img" aria-label="{html.escape(description, quote=True)}" data-plot="{name}"></svg>'
+
+    if "drawn_plots" not in request.fixturenames:
+        monkeypatch.setattr("manycaps.report.inline_svg.as_inline_svg", element)

@@ -21,6 +21,8 @@ MOST_SECONDS = 60
 
 NAMES = ("base", "repeating", "other")
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 
 def run(*arguments):
     """The command, with METEOR, which loads no model, as the distance beside people."""
@@ -132,7 +134,7 @@ def test_a_table_for_a_paper_is_one_with_values_intervals_marks_and_a_label(file
     assert table.count("    people & ") == 1
 
 
-def test_figures_are_complete_without_the_page(files, tmp_path, capsys):
+def test_figures_are_complete_without_the_page(files, tmp_path, capsys, drawn_plots):
     folder = tmp_path / "figures"
     compared_in(tmp_path / "report", files, "-m", "trm_meteor", "--figures", folder)
     drawn = {path.stem for path in folder.iterdir()}

@@ -23,6 +23,8 @@ from manycaps.kit.base import InputError, InputImportError, InputLookupError, sh
 from manycaps.kit.clip_checkpoints import VARIANTS
 from tests.tools import ROOT, run_without_packages
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 # What a command cannot do without on its command line.
 REQUIRED = {
     "coco-eval": ["annotations.json", "results.json"],
