@@ -29,7 +29,8 @@ vdtk_diversity.
 import argparse
 
 from manycaps.command_options import add_format, add_options, options_of, print_json
-from manycaps.scoring.score import ScoreOptions, score
+from manycaps.scoring.score import score
+from manycaps.scoring.score_options import ScoreOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

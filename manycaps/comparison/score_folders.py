@@ -20,7 +20,8 @@ from manycaps.kit.base import InputError, reason_of, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import KeptDistances
 from manycaps.kit.parity_tests import OF_PAIRS
-from manycaps.scoring.corpus_values import DISTANCE_COLUMN, stored_blocks
+from manycaps.scoring.corpus_values import stored_blocks
+from manycaps.scoring.reductions import DISTANCE_COLUMN
 from manycaps.scoring.run_folder import RunFolder, read_saved
 
 # What to do where the captions of scored rows are unavailable.

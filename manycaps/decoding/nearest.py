@@ -15,9 +15,11 @@ import numpy as np
 from manycaps.comparison.paired_tests import LEVEL
 from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compared_pairs, systems_beside_people
 from manycaps.comparison.read import ParityRows
+from manycaps.comparison.test import finite
 from manycaps.kit.base import InputError
 from manycaps.kit.parity_tails import KeptDistances, corpus_tails
 from manycaps.kit.parity_tests import parity_result, parity_wording
+from manycaps.sampling.decoding_setting import Setting
 
 # Of every row, mean over rows: 0 for people.
 ENERGY = "energy_distance"
@@ -90,6 +92,27 @@ class NearestSetting(NamedTuple):
             "paired_p_values": dict(self.p_values),
             "halves": [{**half._asdict(), "result": dict(half.result)} for half in self.halves],
         }
+
+
+class SettingsBesidePeople(NamedTuple):
+    """Settings beside people."""
+
+    nearest: NearestSetting
+    # How each decodes; None where a file of samples does not say.
+    settings: Mapping[str, Setting | None]
+    # By setting, and of people: the mean of each plain metric.
+    plain: Mapping[str, Mapping[str, float]]
+    # Distance of captions, what a reader should know of it, and how the numbers were made.
+    distance: str
+    note: str
+    signature: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number, as `json.dumps` takes it; NaN and infinity are None."""
+        result = {**self.nearest.to_dict(), "plain": {name: dict(values) for name, values in self.plain.items()}}
+        result |= {"distance": self.distance, "signature": self.signature}
+        result["decoding"] = {name: setting and setting.to_dict() for name, setting in self.settings.items()}
+        return dict(finite(result))
 
 
 def likeness(system: SystemParity) -> tuple[bool, float, float]:

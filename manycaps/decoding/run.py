@@ -18,12 +18,12 @@ from manycaps.comparison.paired_tests import DRAWS_A_PAIR, LEVEL
 from manycaps.comparison.parity import ROUNDING, SystemParity, compared_pairs, systems_beside_people
 from manycaps.comparison.read import PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
 from manycaps.comparison.score import chosen_distance, parity_of_captions
-from manycaps.comparison.test import finite
 from manycaps.decoding.decoding_options import DecodingOptions
 from manycaps.decoding.nearest import (
     LEAST_ROWS,
     Half,
     NearestSetting,
+    SettingsBesidePeople,
     check_enough_rows,
     check_two_captions,
     most_like_people,
@@ -52,25 +52,8 @@ OUTPUT_NAMES = ("index.html", "decoding.json")
 RowsOf = Mapping[str, Sequence[SystemRow]]
 
 
-class ComparedSettings(NamedTuple):
-    """Settings beside people."""
-
-    nearest: NearestSetting
-    # How each decodes; None where a file of samples does not say.
-    settings: Mapping[str, Setting | None]
-    # By setting, and of people: the mean of each plain metric.
-    plain: Mapping[str, Mapping[str, float]]
-    # Distance of captions, what a reader should know of it, and how the numbers were made.
-    distance: str
-    note: str
-    signature: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return every number, as `json.dumps` takes it; NaN and infinity are None."""
-        result = {**self.nearest.to_dict(), "plain": {name: dict(values) for name, values in self.plain.items()}}
-        result |= {"distance": self.distance, "signature": self.signature}
-        result["decoding"] = {name: setting and setting.to_dict() for name, setting in self.settings.items()}
-        return dict(finite(result))
+class ComparedSettings(SettingsBesidePeople):
+    """Settings beside people, which a notebook shows as the page does."""
 
     def _repr_html_(self) -> str:
         """Return the answer, as a notebook shows it."""

@@ -1,18 +1,12 @@
 """The answer of `manycaps decoding` on one screen."""
 
-from __future__ import annotations
-
 import math
 import textwrap
-from typing import TYPE_CHECKING
 
 from manycaps.comparison.words import SHARES, WIDTH, as_rows_needed
-from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, likeness
+from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, SettingsBesidePeople, likeness
 from manycaps.kit.parity_tails import TAIL, p_value_digits, share_text, shown_p_value
 from manycaps.tables import align_columns
-
-if TYPE_CHECKING:
-    from manycaps.decoding.run import ComparedSettings
 
 HEADER = (
     *("setting", "rows", "p", "distinguished after", "faults", "unlike people", "ordinary", "near-duplicates"),
@@ -26,7 +20,7 @@ LEGEND = (
 )
 
 
-def table(compared: ComparedSettings) -> list[list[str]]:
+def table(compared: SettingsBesidePeople) -> list[list[str]]:
     """Return header and lines: the setting most like people first, those that were dropped last, then people."""
     nearest = compared.nearest
     order = sorted(nearest.systems, key=lambda name: (name not in nearest.p_values, likeness(nearest.systems[name])))
@@ -53,7 +47,7 @@ def _line(name: str, nearest: NearestSetting) -> list[str]:
     ]
 
 
-def decoding_sentences(compared: ComparedSettings) -> list[str]:
+def decoding_sentences(compared: SettingsBesidePeople) -> list[str]:
     """Return the answer in sentences."""
     nearest = compared.nearest
     sentences = [LEGEND, *([compared.note] if compared.note else [])]
@@ -92,7 +86,7 @@ def _of_half(half: Half) -> str:
     )
 
 
-def screen_table(compared: ComparedSettings) -> list[str]:
+def screen_table(compared: SettingsBesidePeople) -> list[str]:
     """Return the lines of the table in a terminal, at most `WIDTH` columns wide.
 
     Faults hold captions unlike people's; rows are the same of all settings but within a budget; ordinary captions and
@@ -123,7 +117,7 @@ def _shortened(text: str, n: int) -> str:
     return text if len(text) <= n else f"{text[: n - 1]}…"
 
 
-def decoding_screen(compared: ComparedSettings) -> str:
+def decoding_screen(compared: SettingsBesidePeople) -> str:
     """Return table and sentences, as a terminal shows them."""
     lines = screen_table(compared)
     sentences = [

@@ -4,8 +4,8 @@ import collections
 import functools
 import pathlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import tqdm
@@ -13,29 +13,16 @@ import tqdm
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.command_options import encoder_options
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
-from manycaps.diversity.leave_one_out import ReferenceCurves, RowSample, reference_curves, variance_curve
+from manycaps.diversity.figures import DiversityFigures
+from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
 from manycaps.kit.base import EmptyCaptions
 from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
 from manycaps.kit.tokenization import as_tagger, token_finder
 from manycaps.saved_files import write_text_atomically
 
 
-class MeasuredDiversity(NamedTuple):
-    """The diversity of several sources; all mappings are by the name of the source."""
-
-    options: DiversityOptions
-    # Column of the captions; None where it was not named.
-    columns: Mapping[str, str | None]
-    diversities: Mapping[str, CaptionDiversity]
-    figures: Mapping[str, Mapping[str, Any]]
-    # Scores by the number of references, of the sources that have enough captions.
-    curves: Mapping[str, ReferenceCurves]
-    # Mean variance of the distances and mean score of groups of rows; empty without an encoder.
-    points: Mapping[str, Sequence[tuple[float, float]]]
-
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return all figures by source, as `json.dumps` takes them."""
-        return {name: dict(figures) for name, figures in self.figures.items()}
+class MeasuredDiversity(DiversityFigures):
+    """The diversity of several sources, which a notebook shows as tables."""
 
     def _repr_html_(self) -> str:
         """Return the tables, as a notebook shows them."""

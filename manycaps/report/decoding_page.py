@@ -1,23 +1,17 @@
 """The page of `manycaps decoding`: the answer, and curves over the temperature with people as a line."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import matplotlib
 
+from manycaps.decoding.nearest import SettingsBesidePeople
 from manycaps.decoding.text import decoding_sentences, table
 from manycaps.kit.parity_tails import TAIL
 from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
 from manycaps.report.page_frame import as_document, as_plot_section
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.tables import Cell, Table, page_table
-
-if TYPE_CHECKING:
-    from manycaps.decoding.run import ComparedSettings
-
 
 # Numbers over the temperature, by title: those of human_parity, and plain metrics.
 PANELS = {
@@ -31,7 +25,7 @@ PANELS = {
 PLAIN = ("meteor", "cider_d")
 
 
-def decoding_page(compared: ComparedSettings) -> str:
+def decoding_page(compared: SettingsBesidePeople) -> str:
     """Return the whole page."""
     names = ", ".join(compared.settings)
     how = f'<h2 id="signature">Signature</h2><p><code>{html.escape(compared.signature)}</code></p>'
@@ -40,7 +34,7 @@ def decoding_page(compared: ComparedSettings) -> str:
     )
 
 
-def decoding_sections(compared: ComparedSettings) -> str:
+def decoding_sections(compared: SettingsBesidePeople) -> str:
     """Return sentences, table and curves as HTML."""
     sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in decoding_sentences(compared))
     header, *lines = table(compared)
@@ -52,7 +46,7 @@ def decoding_sections(compared: ComparedSettings) -> str:
     )
 
 
-def families(compared: ComparedSettings) -> dict[str, list[tuple[float, str]]]:
+def families(compared: SettingsBesidePeople) -> dict[str, list[tuple[float, str]]]:
     """Return the settings that differ in the temperature alone: temperatures and names, by what they share.
 
     Where a file does not say how it was made, its settings are in the order given, at 1, 2 and so on.
@@ -72,7 +66,7 @@ def _shared(setting: Setting) -> str:
     return setting.name.partition("-")[2] or "sampling"
 
 
-def curves(compared: ComparedSettings) -> Plot:
+def curves(compared: SettingsBesidePeople) -> Plot:
     """Draw every panel: a curve for each family, searches and people as lines."""
     members = families(compared)
     with new_figure(6, 2, 3) as (figure, grid):
@@ -97,7 +91,7 @@ def curves(compared: ComparedSettings) -> Plot:
 def _draw_family(
     axes: matplotlib.axes.Axes,
     key: str,
-    compared: ComparedSettings,
+    compared: SettingsBesidePeople,
     members: Sequence[tuple[float, str]],
     k: int,
     label: str,

@@ -1,12 +1,11 @@
 """The diversity report as one HTML page without any request to the network."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from manycaps.diversity.diversity_options import DiversityOptions
+from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
@@ -59,9 +58,6 @@ VOCABULARY_COLUMNS = (
     ),
 )
 
-if TYPE_CHECKING:
-    from manycaps.diversity.measured import MeasuredDiversity
-
 PART_OF_SPEECH_COLUMNS = tuple(
     Column(f"{part}_{key}", f"{part.title()}{heading}", form, f"{meaning}, of the {part}s alone")
     for part in ("noun", "verb")
@@ -105,7 +101,7 @@ REDUNDANCY_PLOTS = {
 }
 
 
-def diversity_page(measured: MeasuredDiversity) -> str:
+def diversity_page(measured: DiversityFigures) -> str:
     """Return the whole page of a measurement, as HTML."""
     options, figures = measured.options, measured.figures
     how = {
@@ -165,7 +161,7 @@ def levels_text(figures: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(align_columns(lines, "l" + "r" * len(figures)))
 
 
-def as_plots(measured: MeasuredDiversity) -> list[Plot]:
+def as_plots(measured: DiversityFigures) -> list[Plot]:
     """Draw the plots of the levels that were measured."""
     diversities, figures = measured.diversities, measured.figures
     counts = {name: diversity.vocabulary.counts for name, diversity in diversities.items()}

@@ -1,17 +1,11 @@
 """Chosen rows as one HTML page without any request to the network."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from manycaps.report.page_frame import as_document, picture_of
-from manycaps.rows.ordered import ShownCaption, ShownRow, weighted_mean
+from manycaps.rows.ordered import RowChoice, ShownCaption, ShownRow, weighted_mean
 from manycaps.tables import Cell, Table, page_table
-
-if TYPE_CHECKING:
-    from manycaps.rows.chosen import ChosenRows
 
 # Digits of a score: BLEU-4 of captions without a common 4-gram is not 0, and its order says nothing.
 DIGITS = 3
@@ -20,7 +14,7 @@ DIGITS = 3
 DISTANCE_DIGITS = 2
 
 
-def rows_page(chosen: ChosenRows) -> str:
+def rows_page(chosen: RowChoice) -> str:
     """Return the whole page, as HTML."""
     rows = chosen.rows
     n_rows = f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}"
@@ -29,7 +23,7 @@ def rows_page(chosen: ChosenRows) -> str:
     )
 
 
-def rows_sections(chosen: ChosenRows) -> str:
+def rows_sections(chosen: RowChoice) -> str:
     """Return how to read the numbers, and a section for each row."""
     sections = "".join(_section(shown, i, chosen) for i, shown in enumerate(chosen.rows))
     return f"""<ul>
@@ -43,7 +37,7 @@ def rows_sections(chosen: ChosenRows) -> str:
 {sections}"""
 
 
-def _section(shown: ShownRow, number: int, chosen: ChosenRows) -> str:
+def _section(shown: ShownRow, number: int, chosen: RowChoice) -> str:
     picture = picture_of(shown.row)
     n_captions = sum(caption.n for caption in shown.people)
     tables = [_table(shown.people, f"{n_captions} human captions", chosen)]
@@ -66,7 +60,7 @@ def _means(side: str, captions: Sequence[ShownCaption], metric: str) -> str:
     return f"{side}: mean distance {distance:.2f}, mean {metric} {score:.{DIGITS}f}"
 
 
-def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> str:
+def _table(captions: Sequence[ShownCaption], title: str, chosen: RowChoice) -> str:
     _, nearest = marked_ends([caption.distance for caption in captions], DISTANCE_DIGITS)
     best, worst = marked_ends([caption.score for caption in captions], DIGITS)
     are_nearest = [round(caption.distance, DISTANCE_DIGITS) == nearest for caption in captions]

@@ -4,7 +4,7 @@ import functools
 import pathlib
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tqdm
@@ -15,7 +15,7 @@ from manycaps.caption_tables.files import source_name
 from manycaps.command_options import encoder_options
 from manycaps.diversity.measured import load_encoder
 from manycaps.kit.base import InputError
-from manycaps.rows.ordered import CHUNK_ROWS, Embedder, ShownRow, TokenMetric, shown_rows, token_metric
+from manycaps.rows.ordered import CHUNK_ROWS, Embedder, RowChoice, ShownRow, TokenMetric, shown_rows, token_metric
 from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions
 from manycaps.saved_files import write_text_atomically
 
@@ -28,27 +28,8 @@ ORDERS: dict[str, Callable[[ShownRow], float]] = {
 }
 
 
-class ChosenRows(NamedTuple):
-    """Rows as the page shows them."""
-
-    rows: Sequence[ShownRow]
-    # Name of the input, which rows these are, the metric and the distance, in words.
-    name: str
-    choice: str
-    metric: str
-    distance: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the captions of all rows with their numbers, as `json.dumps` takes them."""
-        rows = [
-            {
-                "id": shown.row.id,
-                "people": [caption._asdict() for caption in shown.people],
-                "system": [caption._asdict() for caption in shown.system],
-            }
-            for shown in self.rows
-        ]
-        return {**self._asdict(), "rows": rows}
+class ChosenRows(RowChoice):
+    """Rows that a notebook shows as the page does."""
 
     def _repr_html_(self) -> str:
         """Return the rows, as a notebook shows them."""

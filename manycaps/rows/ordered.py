@@ -62,6 +62,29 @@ class ShownRow(NamedTuple):
         return weighted_mean(self.system or self.people, "score")
 
 
+class RowChoice(NamedTuple):
+    """Rows as the page shows them."""
+
+    rows: Sequence[ShownRow]
+    # Name of the input, which rows these are, the metric and the distance, in words.
+    name: str
+    choice: str
+    metric: str
+    distance: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the captions of all rows with their numbers, as `json.dumps` takes them."""
+        rows = [
+            {
+                "id": shown.row.id,
+                "people": [caption._asdict() for caption in shown.people],
+                "system": [caption._asdict() for caption in shown.system],
+            }
+            for shown in self.rows
+        ]
+        return {**self._asdict(), "rows": rows}
+
+
 def weighted_mean(captions: Sequence[ShownCaption], number: Literal["distance", "score"]) -> float:
     """Mean distance or score of captions, repeated ones included."""
     return math.fsum(getattr(caption, number) * caption.n for caption in captions) / sum(each.n for each in captions)

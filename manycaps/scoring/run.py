@@ -6,7 +6,7 @@ import pathlib
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqdm import tqdm
 
@@ -28,6 +28,7 @@ from manycaps.scoring.run_settings import (
     run_settings_of,
     versions,
 )
+from manycaps.scoring.score_options import ScoreOptions
 from manycaps.scoring.score_parts import score_part
 from manycaps.scoring.scorer import Scorer
 from manycaps.scoring.survey import (
@@ -39,9 +40,6 @@ from manycaps.scoring.survey import (
     survey_part,
     write_earlier,
 )
-
-if TYPE_CHECKING:
-    from manycaps.scoring.score import ScoreOptions
 
 # Parts that an input makes where their size is not given, and the sizes that they may have: enough for processes to end
 # together, and files that are not too many.
@@ -57,7 +55,7 @@ def run_here(step: Step, settings: RunSettings, parts: Sequence[RunPart]) -> Ite
     return ((part, step(settings, part)) for part in parts)
 
 
-def run_score(options: "ScoreOptions") -> tuple[pathlib.Path, dict[str, Any]]:
+def run_score(options: ScoreOptions) -> tuple[pathlib.Path, dict[str, Any]]:
     """Score what the options say; see `manycaps.scoring.score`."""
     settings, scorers = _checked(options)
     folder = settings.run_folder()
@@ -67,7 +65,7 @@ def run_score(options: "ScoreOptions") -> tuple[pathlib.Path, dict[str, Any]]:
         return folder.path, _Run(settings, scorers, options).summarised()
 
 
-def describe_run(options: "ScoreOptions") -> dict[str, Any]:
+def describe_run(options: ScoreOptions) -> dict[str, Any]:
     """Say what a run would read, with its first row, and score nothing."""
     settings, _ = _checked(options)
     first = next(settings.source._replace(limit=min(settings.source.limit or 1, 1)).rows(), None)
@@ -99,7 +97,7 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
             )
 
 
-def _checked(options: "ScoreOptions") -> tuple[RunSettings, list[Scorer]]:
+def _checked(options: ScoreOptions) -> tuple[RunSettings, list[Scorer]]:
     """Find the files, load the metrics, and check that each of them gets its columns."""
     settings = run_settings_of(options)
     scorers = [Scorer(name, given) for name, given in settings.metrics.items()]
@@ -118,7 +116,7 @@ def _part_bytes(settings: RunSettings, given: int | None) -> int:
 class _Run:
     """A run of checked settings, whose input is divided into parts."""
 
-    def __init__(self, settings: RunSettings, scorers: Sequence[Scorer], options: "ScoreOptions") -> None:
+    def __init__(self, settings: RunSettings, scorers: Sequence[Scorer], options: ScoreOptions) -> None:
         self.settings, self.scorers, self.options = settings, scorers, options
         self.folder = settings.run_folder()
         if settings.source.needs_store and self.folder.report("joined", 0) is None:
@@ -265,7 +263,7 @@ def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str
 
 
 @contextlib.contextmanager
-def _engine(options: "ScoreOptions", scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
+def _engine(options: ScoreOptions, scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
     has_model = any(scorer.has_model for scorer in scorers)
     if options.engine == "ray":
         from manycaps.scoring.ray_engine import RayEngine

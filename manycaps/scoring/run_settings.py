@@ -8,7 +8,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_message, open_source
 from manycaps.caption_tables.columns import as_columns
@@ -16,10 +16,8 @@ from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
 from manycaps.kit.base import VERSION, InputError
 from manycaps.scoring.run_folder import RunFolder, read_saved
+from manycaps.scoring.score_options import ScoreOptions
 from manycaps.scoring.scorer import Scorer, loaded_scorer
-
-if TYPE_CHECKING:
-    from manycaps.scoring.score import ScoreOptions
 
 # Rows scored at once, and bytes of images and videos among them.
 CHUNK_ROWS = 1024
@@ -114,7 +112,7 @@ def chunks(rows: Iterator[CaptionRow | BadRow]) -> Iterator[list[CaptionRow | Ba
         yield chunk
 
 
-def run_settings_of(options: "ScoreOptions") -> RunSettings:
+def run_settings_of(options: ScoreOptions) -> RunSettings:
     """Find the files, and say how they are understood."""
     metrics = options.options_of_metrics()
     # Metrics that measure captions, whoever wrote them, take references where there are no candidates.

@@ -13,7 +13,7 @@ from manycaps.installed_modules import load
 from manycaps.kit.base import Floats, InputError
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, compare_rows, text_counts
 from manycaps.kit.embeddings import without_warning_of_unread
-from manycaps.scoring.corpus_values import (
+from manycaps.scoring.reductions import (
     DISTANCE_COLUMN,
     MODEL_OPTIONS,
     Reduction,

@@ -22,7 +22,7 @@ NEEDED = {
     "rows.rows_options.RowsOptions": ["a.jsonl"],
     "sampling.decoding_setting.Setting": [],
     "sampling.sample_options.SampleOptions": ["--model", "m", "-o", "out.jsonl"],
-    "scoring.score.ScoreOptions": ["-i", "a.jsonl", "-o", "scores"],
+    "scoring.score_options.ScoreOptions": ["-i", "a.jsonl", "-o", "scores"],
     "split_options.SplitOptions": ["a.jsonl", "--by", "length"],
 }
 

@@ -1,0 +1,26 @@
+"""Figures of the diversity of several sources, as pages and notebooks show them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from manycaps.diversity.diversity_options import DiversityOptions
+from manycaps.diversity.leave_one_out import ReferenceCurves
+from manycaps.kit.diversity_measures import CaptionDiversity
+
+
+class DiversityFigures(NamedTuple):
+    """The diversity of several sources; all mappings are by the name of the source."""
+
+    options: DiversityOptions
+    # Column of the captions; None where it was not named.
+    columns: Mapping[str, str | None]
+    diversities: Mapping[str, CaptionDiversity]
+    figures: Mapping[str, Mapping[str, Any]]
+    # Scores by the number of references, of the sources that have enough captions.
+    curves: Mapping[str, ReferenceCurves]
+    # Mean variance of the distances and mean score of groups of rows; empty without an encoder.
+    points: Mapping[str, Sequence[tuple[float, float]]]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return all figures by source, as `json.dumps` takes them."""
+        return {name: dict(figures) for name, figures in self.figures.items()}
