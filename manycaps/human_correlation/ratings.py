@@ -350,17 +350,12 @@ def _figures(
             known = ~np.isnan(judged)
             labels = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
             scores, human = column[known], judged[known]
-            if len(scores) < LEAST_SYSTEMS or np.isnan(scores).any() or np.ptp(_ranked(scores)) == 0:
+            if len(scores) < LEAST_SYSTEMS or np.isnan(scores).any() or len(np.unique(scores)) == 1:
                 left_out[key] = None
                 continue
             found: tuple[Coefficient, ...] = spearman(scores, human), kendall(scores, human)["tau_b"]
             ends = [(of.value, *correlation_interval(of, labels)) for of in found]
             yield RatedNumber(over, key, scale, len(scores), len(set(labels)), *ends[0], *ends[1])
-
-
-def _ranked(values: np.ndarray) -> np.ndarray:
-    """Number of each value among the distinct ones, where infinite ones can be subtracted."""
-    return np.unique(values, return_inverse=True)[1]
 
 
 def noise_limits(n: int) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from manycaps.checkpoint_conversion import model_card, open_clip_config
-from manycaps.command_options import check_options
+from manycaps.command_options import check_options, options_of
 from manycaps.kit.base import InputError, errors_of_others, file_sha256, shown_path
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
@@ -79,11 +79,6 @@ class TrainedCheckpoint(NamedTuple):
         for name in ("validation_loss", "image_to_caption_recall@1", "caption_to_image_recall@1"):
             lines.append(f"{name.replace('_', ' ')}: {self.before[name]:.4f} before, {self.now[name]:.4f} now")
         return "\n".join([*lines, f"{self.weights}: sha256 {self.sha256}; give {self.folder} as checkpoint="])
-
-
-def recipe_of(options: TrainOptions) -> Recipe:
-    """Take the options that decide the steps."""
-    return Recipe(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Recipe)})
 
 
 def prompt_of(options: TrainOptions) -> str:
@@ -352,7 +347,7 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
         validation_features,
         {**start.encoders.projections, **start.factors},
         start.encoders.scale,
-        recipe_of(options),
+        options_of(vars(options), Recipe),
         accelerator,
     )
     load_state(output / STATE_NAME, training, facts)
