@@ -280,7 +280,7 @@ def test_tables(score, tmp_path, lines, kind, start):
 @pytest.mark.parametrize(
     ("module", "options", "message"),
     [
-        ("trm_metor", (), "name: expected one of bleu_rouge, chair, coco_caption"),
+        ("trm_metor", (), "name: expected one of bleu_rouge, chair, "),
         ("pac_score", (), "-m pac_score: expected images, got none in the files. Give --images FOLDER, or name the"),
         ("trm_meteor", given(sigma=1), "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with"),
         ("trm_meteor", ("--option", "seed"), "--option seed: expected NAME=VALUE or METRIC.NAME=VALUE with an"),
