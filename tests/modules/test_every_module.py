@@ -116,6 +116,9 @@ class Finder(importlib.machinery.PathFinder):
     @classmethod
     def find_spec(cls, name, path=None, target=None):
         return None if name.partition(".")[0] in left_out else super().find_spec(name, path, target)
+    @classmethod
+    def find_distributions(cls, *context):
+        return (each for each in super().find_distributions(*context) if each.metadata["Name"] not in left_out)
 sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Finder
 text = path.read_text(encoding="utf-8")
 if path.suffix == ".py":
@@ -128,7 +131,7 @@ else:
 
 
 def names_left_out(requirements, *kept):
-    """Names that are installed here and that packages with these requirements do not bring, but for those kept."""
+    """Packages and distributions here that packages with these requirements do not bring, but for those kept."""
     brought, waiting = set(kept), [Requirement(line) for line in requirements if line.partition("#")[0].strip()]
     while waiting:
         wanted = waiting.pop()
@@ -140,7 +143,8 @@ def names_left_out(requirements, *kept):
                     waiting.append(needed)
         brought.add(name)
     packages = importlib.metadata.packages_distributions().items()
-    return [name for name, owners in packages if not brought & {canonicalize_name(owner) for owner in owners}]
+    left_out = [pair for pair in packages if not brought & {canonicalize_name(owner) for owner in pair[1]}]
+    return sorted({name for package, owners in left_out for name in (package, *owners)})
 
 
 def run_alone(left_out, path):
