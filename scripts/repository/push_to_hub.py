@@ -1,7 +1,7 @@
 """Create or update one Space of the Hugging Face Hub for every module, so that `evaluate.load("NAME/module")` works.
 
 The folders of spaces/ are Spaces as well: pages of commands, which get a copy of the package beside their own files.
-The Space of a module gets the files of manycaps/pages that its page imports.
+The Space of a module gets the files of the package that its page imports.
 
 python -m scripts.repository.push_to_hub --org NAME --dry-run         name the files that would change, change nothing
 python -m scripts.repository.push_to_hub --org NAME                   all modules
@@ -87,16 +87,20 @@ def package_files() -> dict[str, bytes]:
 
 
 def page_files(app: str) -> dict[str, bytes]:
-    """Return the files of manycaps/pages that an `app.py` imports, those that these import, and those beside them."""
+    """Return the files of the package that the page of an `app.py` imports, those that these import, and their data."""
     files: dict[str, bytes] = {}
-    waiting = re.findall(r"^ *from manycaps\.pages\.(\w+) import", app, re.MULTILINE)
-    waiting += ["__init__"] if waiting else []
+    waiting = [f"pages/{name}" for name in re.findall(r"^ *from manycaps\.pages\.(\w+) import", app, re.MULTILINE)]
+    waiting += ["pages/__init__"] if waiting else []
     while waiting:
-        stem = f"manycaps/pages/{waiting.pop()}"
+        stem = f"manycaps/{waiting.pop()}"
         if f"{stem}.py" not in files:
             # Beside its code a file may have a style, or captions.
-            files |= {f"manycaps/pages/{path.name}": path.read_bytes() for path in sync_kit.ROOT.glob(f"{stem}.*")}
-            waiting += re.findall(r"^from \.(\w+) import", files[f"{stem}.py"].decode(), re.MULTILINE)
+            beside = sync_kit.ROOT.glob(f"{stem}.*")
+            files |= {path.relative_to(sync_kit.ROOT).as_posix(): path.read_bytes() for path in beside}
+            text = files[f"{stem}.py"].decode()
+            waiting += [f"pages/{name}" for name in re.findall(r"^from \.(\w+) import", text, re.MULTILINE)]
+            others = re.findall(r"^from manycaps\.(\w+) import", text, re.MULTILINE)
+            waiting += [name for name in others if (sync_kit.ROOT / "manycaps" / f"{name}.py").exists()]
     return files
 
 
