@@ -10,7 +10,6 @@ from manycaps.caption_tables.columns import as_columns
 from manycaps.catalog import CLIP, COMPARED_MODULES, ENCODER_OPTIONS, MODULES, SET_MODULES, modules_with
 from manycaps.command_options import encoder_options
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.comparison.parity import ComparedParity, compared_parity
 from manycaps.comparison.read import (
     MODULE,
     Exchange,
@@ -26,6 +25,8 @@ from manycaps.comparison.render import SystemComparison, render
 from manycaps.comparison.score import (
     CaptionScores,
     RowDistances,
+    SharedAnswers,
+    SystemScores,
     can_be_compared,
     check_modules,
     chosen_distance,
@@ -38,7 +39,7 @@ from manycaps.comparison.score import (
     wording_can_be_compared,
     wording_of_captions,
 )
-from manycaps.comparison.test import Comparison, compared_systems
+from manycaps.comparison.test import compare_scores
 from manycaps.installed_modules import load, module_class, progress_bars
 from manycaps.kit.base import InputError, signature
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, OF_SENTENCES, warn_of_unread, without_warning_of_unread
@@ -97,12 +98,14 @@ def compare(options: CompareOptions) -> SystemComparison:
     """
     sources = named_systems(options.systems, options.names, options.baseline)
     with progress_bars(shown=False):  # of modules, beside those of the comparison
-        of_sources = compare_folders if are_score_folders(sources) else compare_files
-        return render(of_sources(sources, options))
+        score = read_scores if are_score_folders(sources) else score_files
+        scores = score(sources, options)
+        result = compare_scores(scores, margin=options.margin, n_resamples=options.n_resamples, seed=options.seed)
+        return render(result)
 
 
-def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Comparison:
-    """Compare the scores that `manycaps score` wrote."""
+def read_scores(folders: Mapping[str, str], options: CompareOptions) -> SystemScores:
+    """Read the scores that `manycaps score` wrote."""
     # Captions need neither pyarrow's tables nor the folders of runs.
     from manycaps.comparison.score_folders import folder_options, folder_rows, read_score_folders
 
@@ -118,34 +121,34 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Comp
     if options.with_captions:
         rows = folder_rows(folders, [row.id for row in rows])
     clusters = clusters_of(rows, options.clusters)
-    resampling: dict[str, Any] = {"n_resamples": options.n_resamples, "seed": options.seed}
     exchanges: list[Exchange] = []
     if options.with_captions and options.full:
         modules = [module for module in systems[0].results if module in SET_MODULES]
         given = folder_options(next(iter(folders.values())), modules)
-        scores = CaptionScores(rows, modules, given, clusters=clusters, **resampling)
+        tests: dict[str, Any] = {"clusters": clusters, "n_resamples": options.n_resamples, "seed": options.seed}
+        scores = CaptionScores(rows, modules, given, **tests)
         with tqdm.tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
             exchanges = list(scores.exchanges(bar.update))
-    parity = None
+    parity, distance = dict[str, ParityRows](), ""
+    shared: Sequence[SharedAnswers] = ()
     if MODULE in systems[0].results:
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
-        of_rows = {
+        parity = {
             system.name: ParityRows(system.values, system.distances, system.wording, system.phrases)
             for system in systems
             if system.distances
         }
-        parity = compared_parity(of_rows, clusters, distance=distance, margin=options.margin, **resampling)
         if options.with_captions and options.full and len(folders) > 1:
             of_parity: dict[str, Any] = folder_options(next(iter(folders.values())), [MODULE])[MODULE]
             module = load(MODULE, **of_parity)
             distances_of = row_distances(module, [row.references or [] for row in rows])
-            parity = _with_shared_answers(parity, rows, distances_of, clusters)
-    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+            shared = count_shared_answers(rows, distances_of, clusters)
+    return SystemScores(systems, rows, clusters, exchanges, parity, distance, shared=shared)
 
 
-def compare_files(files: Mapping[str, str], options: CompareOptions) -> Comparison:
-    """Read files of captions, score them, and compare the scores."""
+def score_files(files: Mapping[str, str], options: CompareOptions) -> SystemScores:
+    """Read files of captions, and score them."""
     if options.with_captions:
         raise InputError("--with-captions", "folders of scores", "captions", "Leave it out: they are read.")
     columns = as_columns(options.columns)
@@ -178,10 +181,11 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> Comparis
     # A column that nobody asked for is not read, not even for the page.
     rows = rows if "images" in media else [row._replace(image=None) for row in rows]
     rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
-    resampling: dict[str, Any] = {"n_resamples": options.n_resamples, "seed": options.seed}
-    scores = CaptionScores(rows, modules, module_options(options, modules), clusters=clusters, **resampling)
-    parity = None
+    tests: dict[str, Any] = {"clusters": clusters, "n_resamples": options.n_resamples, "seed": options.seed}
+    scores = CaptionScores(rows, modules, module_options(options, modules), **tests)
+    parity: Mapping[str, ParityRows] = {}
     of_parity: dict[str, dict[str, Any]] = {}
+    shared, wrong = list[SharedAnswers](), None
     if distance:
         note = note or note_of_language(rows, distance, options.encoder)
         if distance == "cider" and len(rows) < 2:
@@ -189,16 +193,14 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> Comparis
         with without_warning_of_unread():
             given = {"distance": distance, "clusters": clusters} | of_parity_module(options, distance)
             parity_scores = parity_of_captions(rows, given)
-        tested: dict[str, Any] = {"margin": options.margin, "wrong": parity_scores.wrong, **resampling}
-        parity = compared_parity(parity_scores.rows, clusters, distance=distance, note=note, **tested)
+        parity, wrong = parity_scores.rows, parity_scores.wrong
         if options.full and len(names) > 1:
-            parity = _with_shared_answers(parity, rows, parity_scores.distances_of, clusters)
+            shared = count_shared_answers(rows, parity_scores.distances_of, clusters)
         of_parity = {name: {MODULE: result} for name, result in parity_scores.results.items()}
     elif wording_can_be_compared(rows, clusters):
         given = {name: value for name, value in _given(options).items() if name in OF_WORDING}
-        wordings, made = wording_of_captions(rows, {"clusters": clusters, **given})
-        parity = compared_parity(wordings, clusters, distance="", margin=options.margin, **resampling)
-        of_parity = {name: {"wording": {"signature": made}} for name in wordings}
+        parity, made = wording_of_captions(rows, {"clusters": clusters, **given})
+        of_parity = {name: {"wording": {"signature": made}} for name in parity}
     n_results = len(names) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
@@ -222,16 +224,15 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> Comparis
             "says how many. Read them in windows by `manycaps score --option long_captions=window`.",
             stacklevel=2,
         )
-    return compared_systems(systems, rows, clusters, exchanges, parity=parity, of_files=of_files, **resampling)
+    return SystemScores(systems, rows, clusters, exchanges, parity, distance, note, wrong, shared, of_files)
 
 
-def _with_shared_answers(
-    parity: ComparedParity, rows: Sequence[SystemRow], distances_of: RowDistances, clusters: Sequence[str] | None
-) -> ComparedParity:
-    """The systems beside people, and how often every two of them say the same."""
-    within = [system.result["near_duplicate_share"] for system in parity.systems]
+def count_shared_answers(
+    rows: Sequence[SystemRow], distances_of: RowDistances, clusters: Sequence[str] | None
+) -> list[SharedAnswers]:
+    """Count how often every two systems say the same."""
     with tqdm.tqdm(total=len(rows), desc="systems that say the same", unit="row", delay=1) as bar:
-        return parity._replace(shared=shared_answers(rows, distances_of, within, clusters, bar.update))
+        return shared_answers(rows, distances_of, clusters, bar.update)
 
 
 def _sampling(file: str) -> dict[str, dict[str, Any]]:

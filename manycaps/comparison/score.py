@@ -317,17 +317,36 @@ class SharedAnswers(NamedTuple):
     within_second: float
 
 
+class SystemScores(NamedTuple):
+    """Values of the rows of all systems: what the second room of a comparison gives to the third."""
+
+    systems: Sequence[ScoredSystem]
+    rows: Sequence[SystemRow]
+    # A label for each row; None where all are independent.
+    clusters: Sequence[str] | None
+    exchanges: Sequence[Exchange]
+    # By system what human_parity, or wording alone, says of its rows; empty where people are not compared.
+    parity: Mapping[str, ParityRows]
+    # Distance of captions, empty of wording alone, and what a reader should know of it.
+    distance: str = ""
+    note: str = ""
+    wrong: WrongCaptions | None = None
+    # How often systems say the same; empty where nobody asked.
+    shared: Sequence[SharedAnswers] = ()
+    # What a reader should know of the files.
+    of_files: Sequence[str] = ()
+
+
 def shared_answers(
     rows: Sequence[SystemRow],
     distances_of: RowDistances,
-    within: Sequence[float],
     clusters: Sequence[Hashable] | None = None,
     progress: Callable[[], object] = lambda: None,
 ) -> list[SharedAnswers]:
     """Compare the captions of every two systems, and of each with people's.
 
-    All `rows` have two references or more; `within` is the share of near-duplicates of every system, in their order.
-    `progress` is called after every row.
+    All `rows` have two references or more. `progress` is called after every row. The shares within each are not known
+    here: NaN.
     """
     of_pairs = [matrix[np.triu_indices(len(matrix), 1)] for _, matrix in _matrices(rows, distances_of, [PEOPLE])]
     people, threshold = people_pairs(of_pairs)
@@ -346,14 +365,14 @@ def shared_answers(
         shares[i], *ends = sums / np.outer(sizes[i], sizes[i])
         beyond += ends
         progress()
-    inside, answers = [*within, TAIL], []
+    answers = []
     for i, j in itertools.combinations(range(len(names)), 2):
         n_captions = int(np.minimum(sizes[:, i], sizes[:, j]).sum())
         share = tail_share(shares[:, i, j], of_people, clusters, n_captions)
         if share.candidates.n_clusters > 1:
             below, above, near = (beyond[:, i, j] / len(rows)).tolist()
             share = share.with_interval(quantiles.far(below, above), near, CONFIDENCE_LEVEL)
-        answers.append(SharedAnswers(names[i], names[j], share.value, share.low, share.high, inside[i], inside[j]))
+        answers.append(SharedAnswers(names[i], names[j], share.value, share.low, share.high, math.nan, math.nan))
     return answers
 
 

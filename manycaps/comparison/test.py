@@ -20,10 +20,12 @@ from manycaps.comparison.paired_tests import (
     paired_tests,
     smallest_sign_p_value,
 )
-from manycaps.comparison.parity import ComparedParity
-from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, row_test_key
+from manycaps.comparison.parity import ComparedParity, compared_parity
+from manycaps.comparison.read import PEOPLE, Exchange, ScoredSystem, SystemRow, row_test_key
+from manycaps.comparison.score import SystemScores
 from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import cluster_numbers, clustered_test, mean_interval, mean_of_rows
+from manycaps.kit.parity_tails import TAIL
 
 # Networks compute in single precision, and their last digits depend on which captions are encoded together: values that
 # differ by less than this share of a usual one are equal.
@@ -186,6 +188,27 @@ class Comparison:
                 "seed": self.seed,
             }
         )
+
+
+def compare_scores(scores: SystemScores, *, margin: float | None, n_resamples: int, seed: int) -> Comparison:
+    """Test systems beside people, and every two of them; the options are those of `CompareOptions`."""
+    resampling: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
+    parity = None
+    if scores.parity:
+        people: dict[str, Any] = {
+            "distance": scores.distance,
+            "note": scores.note,
+            "margin": margin,
+            "wrong": scores.wrong,
+        }
+        parity = compared_parity(scores.parity, scores.clusters, **people, **resampling)
+        within = {system.name: system.result["near_duplicate_share"] for system in parity.systems} | {PEOPLE: TAIL}
+        shared = [
+            pair._replace(within_first=within[pair.first], within_second=within[pair.second]) for pair in scores.shared
+        ]
+        parity = parity._replace(shared=shared)
+    systems = scores.systems, scores.rows, scores.clusters, scores.exchanges
+    return compared_systems(*systems, parity=parity, of_files=scores.of_files, **resampling)
 
 
 def compared_systems(

@@ -47,7 +47,7 @@ def test_shares_are_those_of_a_loop_whatever_is_computed_at_once(most, monkeypat
     monkeypatch.setattr("manycaps.comparison.score.MOST_DISTANCES", most)
     rows = odd_rows(np.random.default_rng(0))
     done = []
-    answers = shared_answers(rows, word_distances, [0.1, np.nan, 0.1, 0.2], progress=lambda: done.append(1))
+    answers = shared_answers(rows, word_distances, progress=lambda: done.append(1))
     names = [*rows[0].captions, PEOPLE]
     assert [(each.first, each.second) for each in answers] == list(itertools.combinations(names, 2))
     assert len(done) == len(rows)
@@ -59,10 +59,6 @@ def test_shares_are_those_of_a_loop_whatever_is_computed_at_once(most, monkeypat
         assert each.between == pytest.approx(np.mean([share for share, _ in expected]), abs=1e-12)
         assert np.mean([of_people for _, of_people in expected]) == pytest.approx(0.05, abs=1e-12)
         assert 0 <= each.ci_low <= each.between <= each.ci_high <= 1
-    within = {each.first: each.within_first for each in answers}
-    assert within["two"] == 0.1
-    assert np.isnan(within["one"])
-    assert {each.within_second for each in answers if each.second == PEOPLE} == {0.05}
 
 
 def test_the_interval_holds_the_share_of_people():
@@ -78,7 +74,7 @@ def test_the_interval_holds_the_share_of_people():
             vectors = (np.array([points[text] for text in row]) for row in texts)
             return [np.linalg.norm(each[:, None] - each, axis=2) for each in vectors]
 
-        are_inside += [each.ci_low <= 0.05 <= each.ci_high for each in shared_answers(rows, distances_of, [0.05, 0.05])]
+        are_inside += [each.ci_low <= 0.05 <= each.ci_high for each in shared_answers(rows, distances_of)]
     assert np.mean(are_inside) >= 0.9
 
 
@@ -120,4 +116,4 @@ def test_folders_of_scores_with_captions_have_the_same_table(tmp_path):
     assert len(of_files.result.parity.shared) == 3
     # Nobody asked, or the captions are not known.
     common["full"] = False
-    assert compare(CompareOptions([str(folder) for folder in folders], **common)).result.parity.shared == ()
+    assert compare(CompareOptions([str(folder) for folder in folders], **common)).result.parity.shared == []
