@@ -282,7 +282,7 @@ def first_largest(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# What the docstrings of several modules have in common: options, results, and citations of papers.
+# Citations of papers that several modules have in common.
 
 CHAN_CITATION = """
 @inproceedings{chan2022distribution,
@@ -378,10 +378,7 @@ def is_regular_file(path: str | os.PathLike[str]) -> bool:
     >>> is_regular_file("/dev/null"), is_regular_file("a" * 5000)
     (False, False)
     """
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)
-    except (OSError, ValueError):  # too long, a link to itself, a NUL
-        return False
+    return stat.S_ISREG(_mode(path))
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
@@ -390,10 +387,15 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
     >>> is_folder("/"), is_folder("a" * 5000)
     (True, False)
     """
+    return stat.S_ISDIR(_mode(path))
+
+
+def _mode(path: str | os.PathLike[str]) -> int:
+    """Return the mode of a path; 0 where there is nothing."""
     try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
-    except (OSError, ValueError):
-        return False
+        return os.stat(path).st_mode
+    except (OSError, ValueError):  # too long, a link to itself, a NUL
+        return 0
 
 
 def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
@@ -1462,8 +1464,8 @@ class CollectionModule:
 
     def _check_effects(self, names: Iterable[str], options: Mapping[str, Any]) -> None:
         """Raise for the first of some options that would be ignored beside the others."""
-        given = {name: options[name] for name in names if name in self.EFFECTS}
-        for name in given.keys() - self.effective_options({**options, **given}).keys():
+        effective = self.effective_options(options)
+        for name in (name for name in names if name not in effective):
             other, value, _ = self.EFFECTS[name]
             raise InputError(
                 name,

@@ -115,19 +115,24 @@ def random_splits(n_candidates: int, n_references: int, n_resamples: int, seed: 
     return blocks
 
 
-# Most splits of a row that are enumerated unless asked otherwise; more are drawn.
-MAX_SPLITS = 1_000_000
+# Most splits of a row that are enumerated unless asked otherwise; more are refused.
+MAX_PARTITIONS = 1_000_000
 
 
-def row_splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_splits: int, seed: int) -> SplitsOfRow:
-    """All splits of a row, or random ones."""
-    check_whole_number("max_splits", max_splits, 1)
+def row_splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_partitions: int, seed: int) -> SplitsOfRow:
+    """Return all splits of a row, or `n_resamples` random ones, for the functions of `functional`."""
+    check_whole_number("max_partitions", max_partitions, 1)
     check_whole_number("seed", seed, 0)
     n_references = n_texts - n_candidates
     if n_resamples is not None:
         check_whole_number("n_resamples", n_resamples, 1)
         return random_splits(n_candidates, n_references, n_resamples, seed)
-    return exact_splits(n_candidates, n_references, max_splits, mirrored=False)
+    n_splits = math.comb(n_texts, n_candidates)
+    if n_splits > max_partitions:
+        raise InputError(
+            "max_partitions", f"at least {n_splits}, all of a row", max_partitions, "Raise it, or give n_resamples."
+        )
+    return exact_splits(n_candidates, n_references, max_partitions, mirrored=False)
 
 
 def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float64) -> np.ndarray:
@@ -225,11 +230,15 @@ class Comparison(NamedTuple):
     # float64 array, shape (n_rows,): the plain metric; None where a module has none.
     plain: np.ndarray | None = None
 
+    @property
+    def row_units(self) -> np.ndarray:
+        """The unit of each row: float64, shape (n_rows,)."""
+        return np.ones(len(self.statistic)) if self.units is None else self.units
+
 
 def comparison_p_values(compared: Comparison, splits: SplitsOfRow) -> np.ndarray:
     """p-values of the rows of a comparison by their splits, as `split_p_values`, in the rows' own units."""
-    units = 1.0 if compared.units is None else compared.units
-    return split_p_values(compared.statistic / units, compared.null_values(slice(None), splits))
+    return split_p_values(compared.statistic / compared.row_units, compared.null_values(slice(None), splits))
 
 
 def as_p_values(values: npt.ArrayLike, at_least_one: bool = False) -> Floats:
@@ -477,9 +486,11 @@ def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:
 
 def check_clusters(clusters: object, n_rows: int) -> None:
     """Raise unless there is a distinct label for every row."""
-    if isinstance(clusters, str | bytes) or not isinstance(clusters, Sequence | np.ndarray):
-        raise InputTypeError("clusters", "a label for each row", type(clusters).__name__, "Give a list.")
-    if np.asarray(clusters, dtype=object).ndim != 1:  # objects: lists of different lengths make no other array
+    if (
+        isinstance(clusters, str | bytes)
+        or not isinstance(clusters, Sequence | np.ndarray)
+        or np.asarray(clusters, dtype=object).ndim != 1  # objects: lists of different lengths make no other array
+    ):
         raise InputTypeError("clusters", "a label for each row", type(clusters).__name__, "Give a list.")
     if len(clusters) != n_rows:
         raise InputError("clusters", f"as many labels as rows ({n_rows})", len(clusters), "Give a label for each row.")
@@ -491,10 +502,8 @@ def check_clusters(clusters: object, n_rows: int) -> None:
                 f"clusters[{i}]",
                 "a string or a number",
                 label,
-                (
-                    "Two missing labels say neither that the rows belong together nor that they do not: give every row "
-                    "one."
-                ),
+                "Two missing labels say neither that the rows belong together nor that they do not: give every row "
+                "one.",
             )
 
 
@@ -545,7 +554,7 @@ class CorpusTest(NamedTuple):
     smallest_corpus_p: float
 
 
-class RowSplits:
+class RowTester:
     """Takes the null values of all rows, in batches of rows of equal sizes, and keeps what the tests need.
 
     Memory: a number per row and one per resample, never their product. A row's draws depend on the seed, on its content
@@ -580,27 +589,22 @@ class RowSplits:
         self._p_values, self._means, self._variances, self._units = np.empty((4, len(sizes)))
 
     def add(
-        self,
-        size: tuple[int, int],
-        rows: Sequence[int],
-        row_key: Callable[[int], bytes],
-        observed: np.ndarray,
-        null_values: Callable[[slice, SplitsOfRow], Iterable[np.ndarray]],
-        units: np.ndarray | None = None,
+        self, size: tuple[int, int], rows: Sequence[int], row_key: Callable[[int], bytes], compared: Comparison
     ) -> None:
-        """Add rows of equal sizes.
+        """Add rows of equal sizes: their numbers in the corpus, and their comparison.
 
-        `rows` are their numbers in the corpus, `observed` their statistics and `null_values` those of `Comparison`,
-        both in `units`, float64 of shape (len(rows),): what a value of 1 stands for, None for 1. Two values within
-        `TIE_TOLERANCE` units are equal.
+        Two values within `TIE_TOLERANCE` units of their row are equal.
         """
-        units = np.ones(len(rows)) if units is None else units
+        units = compared.row_units
+        observed = compared.statistic / units
         n_rows = max(1, MAX_NULL_VALUES // self.n_splits[size])
         for start in range(0, len(rows), n_rows):
             part = slice(start, start + n_rows)
-            nulls = np.concatenate(list(null_values(part, self.splits[size])), axis=1)  # (rows of the part, n_splits)
+            nulls = np.concatenate(
+                list(compared.null_values(part, self.splits[size])), axis=1
+            )  # (rows of the part, n_splits)
             places = rows[part]
-            self._p_values[places] = (nulls >= observed[part, None] - TIE_TOLERANCE).mean(axis=1)
+            self._p_values[places] = split_p_values(observed[part], [nulls])
             # Where splits are drawn, the first is the observed one and not a draw: with few draws it would shift the
             # mean.
             draws = nulls[:, 1:] if self._is_drawn else nulls
@@ -656,7 +660,7 @@ def _n_splits(size: tuple[int, int], options: Mapping[str, Any]) -> int:
     return math.comb(sum(size), size[0]) // (2 if size[0] == size[1] else 1)
 
 
-def _smallest_p_value(size: tuple[int, int], rows: RowSplits, options: Mapping[str, Any]) -> float:
+def _smallest_p_value(size: tuple[int, int], rows: RowTester, options: Mapping[str, Any]) -> float:
     """Share of the splits that leave the two sets as they are: a lower bound of p-values of this size.
 
     Sets of equal sizes may also change places: no statistic of this collection can tell which is which.
@@ -733,8 +737,10 @@ MOST_RESAMPLES = 10_000_000
 # When options of the test and of intervals have an effect.
 IS_EXACT = Effect("p_value", "'exact'", lambda options: options["p_value"] == "exact")
 IS_TESTED = Effect("p_value", "'permutation'", lambda options: options["p_value"] != "none")
-IS_INFERRED = IS_TESTED._replace(
-    holds=lambda options: options["p_value"] != "none" or options["confidence_level"] is not None
+IS_INFERRED = Effect(
+    "p_value",
+    "'permutation' (or a confidence_level)",
+    lambda options: options["p_value"] != "none" or options["confidence_level"] is not None,
 )
 
 # Options of the test and of the report; the same in every module of sets.
@@ -746,7 +752,7 @@ SET_OPTIONS: dict[str, Option] = {
         "random ones).",
     ),
     "max_partitions": Option(
-        1_000_000,
+        MAX_PARTITIONS,
         whole_number(1),
         'Largest number of splits of a row for `"exact"`; 10 + 10 captions have 184,756.',
         needs=IS_EXACT,
@@ -811,7 +817,7 @@ class ComparedRows(NamedTuple):
 
     statistic: np.ndarray
     plain: np.ndarray | None
-    splits: "RowSplits | None"
+    splits: "RowTester | None"
 
     @property
     def tests(self) -> "CorpusTest | None":
@@ -878,8 +884,7 @@ class SetMetric(CollectionModule):
     def check_captions(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> None:
         """Check the sizes of all rows, and warn where a test or an interval takes dependent ones for independent."""
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
-        is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
-        if is_inferred and options["clusters"] is None:
+        if IS_INFERRED.holds(options) and options["clusters"] is None:
             warn_of_shared_captions((predictions, references))
 
     def check_sizes(
@@ -931,8 +936,7 @@ class SetMetric(CollectionModule):
             columns, sizes, row = {name: rows[row : row + 1] for name, rows in columns.items()}, sizes[row : row + 1], 0
         compared = self.rows_of(**columns, options=options).compare([row])
         nulls = np.concatenate(list(compared.null_values(slice(1), splits_of(sizes[row], options))), axis=1)[0]
-        unit = 1.0 if compared.units is None else compared.units[0]
-        return ExaminedRow(float(compared.statistic[0]), nulls * unit, compared.pair_values[0])
+        return ExaminedRow(float(compared.statistic[0]), nulls * compared.row_units[0], compared.pair_values[0])
 
 
 def set_values(name: str, *others: str, pooled: bool = False) -> tuple[Value, ...]:
@@ -1025,13 +1029,13 @@ def compare_rows(
     """Reduce each row to its statistic and its plain metric, and test it by its splits.
 
     Rows of equal sizes are handled together, in batches of bounded memory; a row's results do not depend on the others.
-    `progress` wraps the batches, as `tqdm` does; `n_earlier` is as for `RowSplits`. Raises ValueError for p_value
+    `progress` wraps the batches, as `tqdm` does; `n_earlier` is as for `RowTester`. Raises ValueError for p_value
     "exact" with a row too large.
     """
     splits = None
     if options["p_value"] != "none":
         # Before any work: a row with too many splits for an exact test.
-        splits = RowSplits(rows.sizes, options, n_earlier)
+        splits = RowTester(rows.sizes, options, n_earlier)
     statistic, plain, has_plain = np.empty(len(rows.sizes)), np.empty(len(rows.sizes)), False
     for size, batch in progress(rows_by_size(rows.sizes, rows.batch_size), desc="rows", unit="batch", delay=1):
         compared = rows.compare(batch)
@@ -1039,8 +1043,7 @@ def compare_rows(
         if compared.plain is not None:
             plain[batch], has_plain = compared.plain, True
         if splits:
-            units = np.ones(len(batch)) if compared.units is None else compared.units
-            splits.add(size, batch, rows.row_key, compared.statistic / units, compared.null_values, units)
+            splits.add(size, batch, rows.row_key, compared)
     return ComparedRows(statistic, plain if has_plain else None, splits)
 
 

@@ -29,7 +29,7 @@ from .base import (
     plain_arguments,
 )
 from .caption_sets import (
-    MAX_SPLITS,
+    MAX_PARTITIONS,
     TIE_TOLERANCE,
     Comparison,
     SplitsOfRow,
@@ -628,7 +628,7 @@ def kernel_mmd_p_values(
     estimator: str = "unbiased",
     *,
     n_resamples: int | None = None,
-    max_splits: int = MAX_SPLITS,
+    max_partitions: int = MAX_PARTITIONS,
     seed: int = 0,
 ) -> Floats:
     """Share of the splits of every row whose squared MMD by any kernel is at least the observed one.
@@ -638,7 +638,7 @@ def kernel_mmd_p_values(
         n_candidates: number of candidates of every row.
         estimator: "unbiased" or "biased".
         n_resamples: as for `triangle_rank_p_values`, as are the next two.
-        max_splits: most splits of a row that may be enumerated.
+        max_partitions: most splits of a row that may be enumerated.
         seed: of the random splits.
 
     Returns:
@@ -652,7 +652,7 @@ def kernel_mmd_p_values(
     [0.3333]
     """
     rows = as_kernels(kernels, n_candidates, estimator)
-    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_partitions, seed)
     return comparison_p_values(mmd_comparison(rows, n_candidates, estimator, own=0.0), splits)
 
 
@@ -1328,7 +1328,7 @@ def mmd_p_values(
     estimator: str = "unbiased",
     *,
     n_resamples: int | None = None,
-    max_splits: int = MAX_SPLITS,
+    max_partitions: int = MAX_PARTITIONS,
     seed: int = 0,
 ) -> Floats:
     """Share of the splits of every row whose squared MMD is at least the observed one.
@@ -1339,7 +1339,7 @@ def mmd_p_values(
         sigma: bandwidth; it belongs to the joint set, which no split changes.
         estimator: "unbiased", "biased" or "authors".
         n_resamples: as for `triangle_rank_p_values`, as are the next two.
-        max_splits: most splits of a row that may be enumerated.
+        max_partitions: most splits of a row that may be enumerated.
         seed: of the random splits.
 
     Returns:
@@ -1352,7 +1352,7 @@ def mmd_p_values(
     [0.3333]
     """
     rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
-    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_partitions, seed)
     return comparison_p_values(mmd_comparison(_gaussian_kernel(rows, sigma), n_candidates, estimator), splits)
 
 
@@ -1386,7 +1386,7 @@ def frechet_p_values(
     references: npt.ArrayLike,
     *,
     n_resamples: int | None = None,
-    max_splits: int = MAX_SPLITS,
+    max_partitions: int = MAX_PARTITIONS,
     seed: int = 0,
 ) -> Floats:
     """Share of the splits of every row whose squared Fréchet distance is at least the observed one.
@@ -1395,7 +1395,7 @@ def frechet_p_values(
         candidates: as for `frechet_squared`.
         references: as for `frechet_squared`.
         n_resamples: as for `triangle_rank_p_values`, as are the next two.
-        max_splits: most splits of a row that may be enumerated.
+        max_partitions: most splits of a row that may be enumerated.
         seed: of the random splits.
 
     Returns:
@@ -1408,7 +1408,7 @@ def frechet_p_values(
     [0.3333]
     """
     rows, n_candidates = joint_vectors(candidates, references, least=2)
-    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_partitions, seed)
     return comparison_p_values(frechet_comparison(rows, n_candidates), splits)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .base import Floats, InputError, Option, as_rows, check_candidates, check_choice, one_of, plain_arguments
 from .caption_sets import (
-    MAX_SPLITS,
+    MAX_PARTITIONS,
     TIE_TOLERANCE,
     Comparison,
     Sets,
@@ -324,7 +324,7 @@ def triangle_rank_p_values(
     statistic: str = "per_side",
     *,
     n_resamples: int | None = None,
-    max_splits: int = MAX_SPLITS,
+    max_partitions: int = MAX_PARTITIONS,
     seed: int = 0,
 ) -> Floats:
     """Share of the splits of every row whose triangle-rank statistic is at least the observed one.
@@ -338,7 +338,7 @@ def triangle_rank_p_values(
         n_candidates: as for `triangle_rank_statistic`.
         statistic: "per_side" or "pooled".
         n_resamples: number of random splits, at least 1; None enumerates all of them.
-        max_splits: most splits of a row that may be enumerated.
+        max_partitions: most splits of a row that may be enumerated.
         seed: of the random splits, at least 0.
 
     Returns:
@@ -346,7 +346,7 @@ def triangle_rank_p_values(
 
     Raises:
         TypeError: a number is not a whole number.
-        ValueError: another shape, number or name, or more than `max_splits` splits.
+        ValueError: another shape, number or name, or more than `max_partitions` splits.
 
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> triangle_rank_p_values(np.abs(points[:, None] - points)[None], 3).tolist()
@@ -356,7 +356,7 @@ def triangle_rank_p_values(
     n_rows, n_texts = rows.shape[:2]
     options = {"statistic": statistic, "p_value": "exact"}
     check_statistic_sizes([(n_candidates, n_texts - n_candidates)] * n_rows, ("candidates", "references"), options)
-    splits = row_splits(n_candidates, n_texts, n_resamples, max_splits, seed)
+    splits = row_splits(n_candidates, n_texts, n_resamples, max_partitions, seed)
     return split_p_values(
         rank_statistic(triangle_rank_counts(rows, n_candidates), statistic), null_statistics(rows, splits, statistic)
     )

@@ -58,7 +58,8 @@ class TrmCider(SetMetric, evaluate.Metric):
     SETS = TRIANGLES._replace(plain="cider_d")
 
     def rows_of(self, predictions, references, options):
-        """Return the rows of captions, which are tokenized and compared by the ranks of their CIDEr-D distances."""
+        """Return the rows, and how a batch of them is tokenized and compared by the ranks of CIDEr-D distances."""
+        # A row is a document, in which an n-gram counts once: `ngram_scores.document_ngrams`.
         frequency = self.frequencies.counted(references, options)
 
         def compare(rows, n_candidates):

@@ -68,7 +68,7 @@ class TrmMeteor(SetMetric, evaluate.Metric):
     SETS = TRIANGLES._replace(plain="meteor")
 
     def rows_of(self, predictions, references, options):
-        """Return the rows of captions, which are tokenized and compared by the ranks of their METEOR distances."""
+        """Return the rows, and how a batch of them is tokenized and compared by the ranks of METEOR distances."""
         which = options["meteor"], options["meteor15_data"], self.progress
         score = meteor_scorer(*which)
 

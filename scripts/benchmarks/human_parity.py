@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from manycaps.kit.caption_sets import RowSplits
+from manycaps.kit.caption_sets import RowTester
 from manycaps.kit.parity_tests import DrawnGaps, gaps_test, row_columns, row_gaps
 from manycaps.kit.triangle_rank import triangle_rank_comparison
 from scripts.benchmarks.timing import Comparison, Work
@@ -36,9 +36,8 @@ def comparisons() -> Iterator[Comparison]:
 
     def exact_ranks() -> float:
         compared = triangle_rank_comparison(distances[:N_EXACT], N_TEXTS, "per_side", None)
-        splits = RowSplits([size] * N_EXACT, OPTIONS)
-        units = compared.units if compared.units is not None else np.ones(N_EXACT)
-        splits.add(size, range(N_EXACT), row_key, compared.statistic / units, compared.null_values, units)
+        splits = RowTester([size] * N_EXACT, OPTIONS)
+        splits.add(size, range(N_EXACT), row_key, compared)
         return splits.test(compared.statistic).corpus_p_value
 
     def drawn() -> None:

@@ -243,7 +243,7 @@ def compared_with_nulls(
     for start in range(0, n_rows, batch):
         places = range(n_rows)[start : start + batch]
         compared = rows.compare(places)
-        units = np.ones(len(places)) if compared.units is None else compared.units
+        units = compared.row_units
         yield places, compared, np.concatenate(list(compared.null_values(slice(None), splits)), axis=1), units
 
 

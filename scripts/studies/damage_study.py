@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, RowSplits, combined_p_value
+from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, RowTester, combined_p_value
 from scripts.studies.caption_rows import CaptionMeasures, compared_with_nulls, draw_rows, read_images
 from scripts.studies.split_tests import LEVEL, Nulls
 from scripts.studies.study_frame import Line, StudyTable, matching, print_table
@@ -139,7 +139,7 @@ class Study:
         images, measures, size = self._images(data), self._measures(), (n, m)
         n_images = min(len(images), n_rows)
         sides = draw_rows(images, np.arange(n_rows) % n_images, size, damage, np.random.default_rng(size))
-        splits = RowSplits([size], {**DISTRIBUTION_DEFAULTS, **corpus_options(size, 0)}).splits[size]
+        splits = RowTester([size], {**DISTRIBUTION_DEFAULTS, **corpus_options(size, 0)}).splits[size]
         compared = compared_with_nulls(measures.rows(module, *sides), splits, n_rows, BATCH)
         parts = [(part.statistic, units, nulls) for _, part, nulls, units in compared]
         rows = RowsWithNulls(*map(np.concatenate, zip(*parts, strict=True)))

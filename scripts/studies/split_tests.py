@@ -14,7 +14,8 @@ import numpy as np
 from manycaps.kit.caption_sets import (
     DISTRIBUTION_DEFAULTS,
     ComparableRows,
-    RowSplits,
+    Comparison,
+    RowTester,
     SplitsOfRow,
     exact_splits,
     harmonic_mean_p,
@@ -32,7 +33,7 @@ COMBINATIONS = {"harmonic_mean_p": "harmonic mean of the images' p", "corpus_p":
 LEVEL = 0.05
 
 # Splits of an image, at most: more than 11 + 11 captions have.
-MAX_SPLITS = 1_000_000
+MAX_PARTITIONS = 1_000_000
 
 # Images compared at once: 184,756 null values each take 15 MB for ten. Splits enumerated together: 20 texts need 8 MB.
 BATCH, SPLIT_BLOCK = 10, 20_000
@@ -115,15 +116,14 @@ class Nulls:
     def __init__(self, size: tuple[int, int], keys: Sequence[bytes], **options: Any):
         """Begin without rows; `keys` are the rows', which their draws depend on."""
         self._size, self._keys = size, keys
-        self._splits = RowSplits([size] * len(keys), {**DISTRIBUTION_DEFAULTS, **options})
+        self._splits = RowTester([size] * len(keys), {**DISTRIBUTION_DEFAULTS, **options})
         self._values = np.empty(len(keys))
 
     def add(self, places: Sequence[int], values: np.ndarray, nulls: np.ndarray, units: np.ndarray) -> None:
         """Take in rows: their statistic in its own unit, and null values in units."""
         self._values[list(places)] = values
-        self._splits.add(
-            self._size, list(places), self._keys.__getitem__, values / units, lambda part, _: [nulls[part]], units
-        )
+        compared = Comparison(values, np.empty(0), lambda part, _: [nulls[part]], units)
+        self._splits.add(self._size, list(places), self._keys.__getitem__, compared)
 
     def result(self) -> tuple[float, float, np.ndarray, float]:
         """Return the mean over rows, its excess, the rows' p-values, and the p-value of the mean."""
@@ -139,10 +139,10 @@ def distribution_lines(module: str, rows: ComparableRows, n_draws: int) -> Itera
     if size[0] == 1 and not plain:
         return
     keys = [rows.row_key(i) for i in range(n_rows)]
-    options = {"p_value": "exact", "max_partitions": MAX_SPLITS, "n_resamples": n_draws}
+    options = {"p_value": "exact", "max_partitions": MAX_PARTITIONS, "n_resamples": n_draws}
     tests, high, low = (Nulls(size, keys, **options) for _ in range(3))
     # A plain score, unlike a module, distinguishes candidates from references: it needs the mirror images as well.
-    splits, all_splits = exact_splits(*size, MAX_SPLITS, mirrored=False), exact_splits(*size, MAX_SPLITS)
+    splits, all_splits = exact_splits(*size, MAX_PARTITIONS, mirrored=False), exact_splits(*size, MAX_PARTITIONS)
     for places, compared, nulls, units in compared_with_nulls(rows, splits, n_rows, BATCH):
         tests.add(places, compared.statistic, nulls, units)
         for score in plain.values():

@@ -96,7 +96,7 @@ VALUE_ERRORS = [
     ("n_candidates: expected at most 3 of 4 text", lambda: functional.triangle_rank_statistic(LINE, 4)),
     ("distances: expected shape (n_ro", lambda: functional.triangle_rank_statistic(LINE[:, :2, :2], 1)),
     ("distances[0][0][0]: expected a fi", lambda: functional.triangle_rank_statistic(LINE * np.nan, 2)),
-    ("p_value='exact': expected at ", lambda: functional.triangle_rank_p_values(LINE, 2, max_splits=5)),
+    ("max_partitions: expected at least 6, ", lambda: functional.triangle_rank_p_values(LINE, 2, max_partitions=5)),
     ("sigma: expected a number above 1e-100 and", lambda: functional.mmd_squared(LINE, LINE, sigma=0)),
     ("sigma: expected", lambda: functional.mmd_squared(LINE, LINE, sigma="mode")),
     ("candidates: expected at least 2 vectors in every", lambda: functional.mmd_squared(LINE[:, :1], LINE)),

@@ -10,7 +10,8 @@ import scipy.stats
 
 from manycaps.kit.caption_sets import (
     DISTRIBUTION_DEFAULTS,
-    RowSplits,
+    Comparison,
+    RowTester,
     check_clusters,
     clustered_mean,
     clustered_test,
@@ -200,18 +201,13 @@ def test_combined_p_value_is_uniform_under_the_null():
 
 def mean_test(nulls, options=EXACT, order=None, units=None, keys=None):
     order = range(len(nulls)) if order is None else order
-    rows = RowSplits([(2, 1)] * len(nulls), options)
+    rows = RowTester([(2, 1)] * len(nulls), options)
     keys = keys or [bytes([i]) for i in order]
     placed = nulls[list(order)]
-    rows.add(
-        (2, 1),
-        list(range(len(nulls))),
-        keys.__getitem__,
-        placed[:, 0],
-        lambda part, partitions: [placed[part, :1], placed[part, 1:]],
-        units,
-    )
-    return rows.test(placed[:, 0] * (1 if units is None else units))
+    statistic = placed[:, 0] * (1 if units is None else units)
+    compared = Comparison(statistic, placed, lambda part, _: [placed[part, :1], placed[part, 1:]], units)
+    rows.add((2, 1), list(range(len(nulls))), keys.__getitem__, compared)
+    return rows.test(statistic)
 
 
 def test_by_hand():
@@ -269,10 +265,10 @@ def test_units_weigh_the_rows_and_the_tolerance():
 
 def test_smallest_p_values_and_splits_without_mirror_images():
     for size, expected in (((2, 1), 1 / 3), ((3, 2), 1 / 10), ((3, 3), 2 / 20), ((1, 1), 1)):
-        assert list(RowSplits([size], EXACT).smallest) == pytest.approx([expected])
+        assert list(RowTester([size], EXACT).smallest) == pytest.approx([expected])
         # Splits drawn twice count twice.
-        assert list(RowSplits([size], DRAWN).smallest) == pytest.approx([expected], abs=0.02)
-    assert RowSplits([(8, 8)] * 5, {**DRAWN, "n_resamples": 3}).smallest == {1 / 4: 5}
-    rows = RowSplits([(3, 3), (3, 2)], EXACT)
+        assert list(RowTester([size], DRAWN).smallest) == pytest.approx([expected], abs=0.02)
+    assert RowTester([(8, 8)] * 5, {**DRAWN, "n_resamples": 3}).smallest == {1 / 4: 5}
+    rows = RowTester([(3, 3), (3, 2)], EXACT)
     assert rows.n_splits == {(3, 3): 10, (3, 2): 10}
     assert all(rows.n_splits[size] == sum(map(len, splits(4))) for size, splits in rows.splits.items())
