@@ -47,7 +47,7 @@ class CiderD(CollectionModule, evaluate.Metric):
     COLUMNS = CAPTIONS
     OPTIONS = TOKENIZER | DOCUMENT_FREQUENCY | DETAILS
     VALUES = value_table("""
-        cider_d | 0 to 10 | higher | mean over rows of the mean over a row's candidates of CIDEr-D against all
+        * cider_d | 0 to 10 | higher | mean over rows of the mean over a row's candidates of CIDEr-D against all
             references of the row. Papers report this, often times 100
         n_rows | | | number of rows
         cider_d_per_row, cider_d_per_candidate | | | with `details`
