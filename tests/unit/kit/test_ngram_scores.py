@@ -126,6 +126,7 @@ WEIGHTLESS = {
     "EnergyReward": lambda: EnergyReward("cider", document_frequency=SAME) and 0,
     "functional": lambda: functional.cider_d([row[:1] for row in TOKENS], TOKENS).mean(),
     "trm_cider": lambda: load("trm_cider").compute(predictions=SAME, references=SAME)["cider_d"],
+    "cider_d": lambda: load("cider_d").compute(predictions=SAME, references=SAME)["cider_d"],
     "human_parity": parity_rows,
     "set_diversity": lambda: load("set_diversity", kernels=["ngram"]).compute(predictions=SAME, references=SAME) and 0,
     "leave one out": lambda: load("vdtk_leave_one_out", metrics=["cider_d"], n_iterations=2).compute(data=SAME)[
