@@ -27,6 +27,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "manycaps" / "kit"
 REPAIR = "Run `make format`."
 
+# Around mypy's list of files without types in pyproject.toml.
+UNTYPED_MARKS = ("# main scripts: written by scripts/repository/sync_kit.py", "# end of main scripts")
+
 # Around the table of modules in docs/metrics.md.
 MODULE_MARKS = ("<!-- modules: written by scripts/repository/sync_kit.py -->", "<!-- end of modules -->")
 
@@ -288,6 +291,11 @@ def sync_table(name: str, marks: tuple[str, str], table: Callable[[], str], chec
         page.write_text(expected, encoding="utf-8", newline="\n")
 
 
+def untyped_scripts(folders: Sequence[pathlib.Path]) -> str:
+    """Return the lines of mypy's `exclude`: the main scripts, whose base classes have no types."""
+    return "\n".join(f"    '^manycaps/kit/{folder.name}\\.py$'," for folder in folders)
+
+
 def sync_all(check: bool) -> list[str]:
     """Sync or check every module folder, the kit and the tables, and return what is wrong."""
     folders = module_folders()
@@ -296,6 +304,7 @@ def sync_all(check: bool) -> list[str]:
     problems = [problem for folder in folders for problem in sync_folder(folder, check)]
     problems += [*sync_links(KIT, scripts, own, check), *unused_files()]
     problems += sync_table("docs/metrics.md", MODULE_MARKS, module_table, check)
+    problems += sync_table("pyproject.toml", UNTYPED_MARKS, lambda: untyped_scripts(folders), check)
     if not problems:  # A class that cannot be imported for want of a file has been named above.
         problems += [problem for folder in folders for problem in sync_card(folder, check)]
         problems += sync_table("docs/options.md", OPTION_MARKS, options_page, check)

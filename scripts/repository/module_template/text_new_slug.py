@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 
 
-def word_overlap(texts: Sequence[str]) -> float:
+def word_overlap(texts: Sequence[Sequence[str]]) -> float:
     """Return the share of all words that every text uses.
 
-    |A and B and ...| / |A or B or ...| with the sets of lower-case words A, B, ... (Jaccard, 1912).
+    |A and B and ...| / |A or B or ...| with the sets of words A, B, ... (Jaccard, 1912).
 
     Args:
-        texts: one or more.
+        texts: one or more, as lists of tokens.
 
     Returns:
         0 (no common word) to 1 (the same words). Texts without any word are the same: 1.
 
-    >>> word_overlap(["a dog a wet dog", "A dog runs"])
+    >>> word_overlap(["a dog a wet dog".split(), "a dog runs".split()])
     0.5
     """
-    words = [set(text.lower().split()) for text in texts]
+    words = [set(tokens) for tokens in texts]
     every_word = set.union(*words)
     return len(set.intersection(*words)) / len(every_word) if every_word else 1.0

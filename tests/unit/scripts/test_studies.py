@@ -51,7 +51,7 @@ def test_a_table_has_the_lines_of_all_cells(tmp_path, capsys):
     assert read_lines(tmp_path / "study.csv") == lines[2:] + lines[:2]
     assert [as_cell(value) for value in ("a", 12345678, 1 / 3, True)] == ["a", "12345678", "0.333333", "True"]
     print_table(["a", "b"], [["1", "2"]])
-    assert capsys.readouterr().out == "| a | b |\n|---|---|\n| 1 | 2 |\n"
+    assert capsys.readouterr().out == "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
 
 
 def test_an_interrupted_study_ends_with_the_same_bytes(tmp_path):

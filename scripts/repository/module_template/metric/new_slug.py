@@ -1,15 +1,15 @@
-"""New Slug: how many words candidate captions and human captions of an image share."""
-
-import math
+"""New Slug: how many words each candidate caption shares with a human caption of its image."""
 
 import evaluate
+import numpy as np
 
-from .base import CAPTIONS, DETAILS, About, CollectionModule, signature, value_table
+from .base import CAPTIONS, DETAILS, About, CollectionModule, scored_result, signature, value_table
 from .text_new_slug import word_overlap
+from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
-New Slug compares the words of the candidate captions with the words of human captions of the same image: the share of
-all words that both sides use. Higher is better.
+New Slug compares the words of each candidate caption with the words of human captions of the same image: the share of
+all words that both use, of the human caption with most. Higher is better.
 """
 
 _CITATION = """
@@ -23,30 +23,31 @@ _CITATION = """
 
 _EXAMPLES = """
 >>> new_slug = evaluate.load("metrics/new_slug")  # on the Hub: "manycaps/new_slug"
->>> new_slug.compute(predictions=[["a dog", "a wet dog"]], references=[["a dog runs"]])
-{'new_slug': 0.5, 'n_rows': 1}
+>>> new_slug.compute(predictions=[["a dog", "a wet dog"]], references=[["a dog runs", "a cat"]])
+{'new_slug': 0.5833333333333333, 'n_rows': 1}
 """
 
 
 class NewSlug(CollectionModule, evaluate.Metric):
-    """Overlap of the words of two sets of captions, as an evaluate module."""
+    """Overlap of the words of captions and human captions, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES)
     COLUMNS = CAPTIONS
-    OPTIONS = DETAILS
+    OPTIONS = TOKENIZER | DETAILS
     VALUES = value_table("""
-        new_slug | 0 to 1 | higher | mean over rows: 0 for no common word, 1 for the same words
+        * new_slug | 0 to 1 | higher | mean over rows of the mean over candidates: 1 for the same words
         n_rows | | | number of rows
-        new_slug_per_row | | | with `details`
+        new_slug_per_row, new_slug_per_candidate | 0 to 1 | higher | with `details`
         signature | | | with `details`: everything that determines the numbers
     """)
+    token_finder = token_finder
 
     def result(self, predictions, references, options):
         """Return the result of these columns."""
-        rows = zip(predictions, references, strict=True)
-        per_row = [word_overlap([" ".join(side) for side in row]) for row in rows]
-        # fsum is exact, so the order of the rows cannot change the last digit.
-        result = {"new_slug": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}
+        rows = zip(*(tokenize_rows(side, options["tokenizer"]) for side in (predictions, references)), strict=True)
+        overlaps = [max(word_overlap([text, other]) for other in human) for texts, human in rows for text in texts]
+        sizes = [len(row) for row in predictions]
+        result = scored_result({"new_slug": np.array(overlaps)}, sizes, options["details"])
         if options["details"]:
-            result |= {"new_slug_per_row": per_row, "signature": signature("new_slug")}
+            result["signature"] = signature("new_slug", tokenizer=tokenizer_name(options["tokenizer"]))
         return result
