@@ -365,10 +365,10 @@ def sign_flip_tests(
     """
     every = _sorted_clusters(differences.sums, differences.sizes)
     are_exact = np.count_nonzero(differences.sums, axis=0) <= MOST_EXACT_CLUSTERS
-    drawn = _drawn_flips(every.of_tests(~are_exact), n_resamples, seed)
+    drawn = _drawn_flips(every.select(~are_exact), n_resamples, seed)
     results = np.empty((3, len(are_exact)))
     for test, is_exact in enumerate(are_exact):
-        clusters = every.of_tests(test)
+        clusters = every.select(test)
         flips = _all_flips(clusters, n_resamples, seed) if is_exact else next(drawn)
         results[:, test] = _tested(clusters, flips, differences.tolerances[test], confidence_level)
     return SignFlipTests(results[0], are_exact, results[1], results[2])
@@ -437,7 +437,7 @@ class _Clusters(NamedTuple):
     # float64 array, shape (n_tests,): -1 where the signs of a test were turned, else 1.
     turned: np.ndarray
 
-    def of_tests(self, tests: int | np.ndarray) -> "_Clusters":
+    def select(self, tests: int | np.ndarray) -> "_Clusters":
         """Return those of one test, without its axis, or of several."""
         return _Clusters(self.sums[:, tests], self.rows[:, tests], self.turned[tests])
 
@@ -493,8 +493,8 @@ def _drawn_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_
             for positive in drawn_patterns(n_clusters, n_resamples, seed)
         ]
         sums, rows = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
-        for of_sums, of_rows in zip(sums.T, rows.T, strict=True):
-            yield _Flips(of_sums, of_rows, 1)
+        for column_sums, column_rows in zip(sums.T, rows.T, strict=True):
+            yield _Flips(column_sums, column_rows, 1)
 
 
 def drawn_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:

@@ -172,13 +172,13 @@ def _moves(system: "SystemParity", wrong: WrongCaptions, share: str | None) -> I
             unlike += TAIL * (1 - unlike)  # of odd wording, as people's captions are
         unlike -= system.shares[share].rows[wrong.rows]
     part = np.minimum(n_wrong / m, 1)
-    of_pairs = 1 - scipy.special.comb(np.maximum(m - n_wrong, 0), 2) / np.maximum(scipy.special.comb(m, 2), 1)
+    pair_sizes = 1 - scipy.special.comb(np.maximum(m - n_wrong, 0), 2) / np.maximum(scipy.special.comb(m, 2), 1)
 
     def binomial(chance: float) -> Floats:
         others: Floats = (1 - chance) ** np.maximum(m - n_wrong, 0)
         return scipy.special.comb(m, n_wrong) * chance**n_wrong * others
 
-    yield np.stack([part * steps[0], of_pairs * steps[1], part * unlike], axis=-1), binomial
+    yield np.stack([part * steps[0], pair_sizes * steps[1], part * unlike], axis=-1), binomial
     whole = np.zeros((2, len(m), 3))
     whole[1, :, 0], whole[1, :, 2] = steps[0], unlike
     yield whole, lambda chance: np.array([[1 - chance], [chance]])
@@ -197,7 +197,7 @@ class _Mixture:
         """Take the rows' differences (n_rows, k), the rows whose moves are known, and the least sqrt(T2) and t."""
         n_rows, n = len(differences), len(set(labels))
         sums = sums_of_clusters(differences - differences.mean(axis=0), labels)
-        self._of_mean, self._n_rows = sums.T @ sums * n / (n - 1) / n_rows**2, n_rows
+        self._mean_covariance, self._n_rows = sums.T @ sums * n / (n - 1) / n_rows**2, n_rows
         self._own = differences[rows] - differences[rows].mean(axis=0)
         self._moved, self._chances, self._least = moved, chances, least
 
@@ -212,17 +212,17 @@ class _Mixture:
         own, moved = self._own, self._moved
         weights, both = np.broadcast_to(self._chances(chance), moved.shape[:2]) / len(own), own + moved
         mean = np.einsum("ki,kia->a", weights, moved)
-        of_rows = np.einsum("ki,kia,kib->ab", weights, both, both) - np.outer(mean, mean)
-        of_mean = self._of_mean + (of_rows - own.T @ own / len(own)) / self._n_rows
+        row_covariance = np.einsum("ki,kia,kib->ab", weights, both, both) - np.outer(mean, mean)
+        mean_covariance = self._mean_covariance + (row_covariance - own.T @ own / len(own)) / self._n_rows
         # sqrt(T2) and t as means and covariances say, and how a row moves them: the mean, and the covariance.
         sizes, moves = [], []
         k = len(mean) - len(self._least) + 1
         for part in (slice(0, k), slice(k, None))[: len(self._least)]:
-            direction = np.linalg.pinv(of_rows[part, part], hermitian=True) @ mean[part]
-            squared, of_row = float(mean[part] @ direction), (both - mean)[..., part] @ direction
-            moves.append((2 * of_row - of_row**2 + squared) / (2 * math.sqrt(squared or 1.0)))
-            of_sums = mean[part] @ np.linalg.pinv(of_mean[part, part], hermitian=True) @ mean[part]
-            sizes.append(math.sqrt(max(0.0, of_sums)))
+            direction = np.linalg.pinv(row_covariance[part, part], hermitian=True) @ mean[part]
+            squared, row_moves = float(mean[part] @ direction), (both - mean)[..., part] @ direction
+            moves.append((2 * row_moves - row_moves**2 + squared) / (2 * math.sqrt(squared or 1.0)))
+            squared_size = mean[part] @ np.linalg.pinv(mean_covariance[part, part], hermitian=True) @ mean[part]
+            sizes.append(math.sqrt(max(0.0, squared_size)))
         spread = np.einsum("ki,xki,yki->xy", weights, np.array(moves), np.array(moves)) + 1e-9 * np.eye(len(moves))
         lacking = (self._least - sizes) / np.sqrt(np.diagonal(spread))
         missed = float(scipy.special.ndtr(lacking[0]))
@@ -350,8 +350,8 @@ def _upper(mean: ClusteredMean, sign: int) -> float:
     The farther one of Student's and of that for skewed rows: a few gross faults move both the mean and its error.
     """
     student = mean.mean + sign * float(scipy.special.stdtrit(mean.n_clusters - 1, 1 - LEVEL)) * mean.standard_error
-    of_skewed = mean_interval(mean, 1 - 2 * LEVEL)[sign == 1]
-    return max(sign * student, sign * of_skewed)
+    skewed_end = mean_interval(mean, 1 - 2 * LEVEL)[sign == 1]
+    return max(sign * student, sign * skewed_end)
 
 
 def compared_pairs(
@@ -375,22 +375,24 @@ def compared_pairs(
     labels = list(range(len(differences[0]))) if clusters is None else clusters
     n_draws = enough_resamples(n_resamples, len(chosen))
     has_meaning = systems[0].has_meaning
-    of_gaps = [math.nan] * len(chosen)
+    gap_p_values = [math.nan] * len(chosen)
     if has_meaning:
-        of_gaps = joint_sign_flip_tests([sums_of_clusters(of_pair, labels) for of_pair in differences], n_draws, seed)
+        gap_p_values = joint_sign_flip_tests(
+            [sums_of_clusters(pair_values, labels) for pair_values in differences], n_draws, seed
+        )
     resampling = {"n_resamples": n_resamples, "seed": seed}
     are_tested = [not has_meaning or bool(systems[i].tails.tested and systems[j].tails.tested) for i, j in chosen]
     shares = [
         _compared_shares(systems[i], systems[j], clusters, resampling) if is_tested else []
         for (i, j), is_tested in zip(chosen, are_tested, strict=True)
     ]
-    of_wording = [_wording_p_value(systems[i], systems[j], clusters, resampling) for i, j in chosen]
-    of_shares = [_share_p_value(of_pair) for of_pair in shares]
-    tests_of_pairs = zip(of_gaps, of_shares, of_wording, strict=True)
+    wording_p_values = [_wording_p_value(systems[i], systems[j], clusters, resampling) for i, j in chosen]
+    share_p_values = [_share_p_value(pair_values) for pair_values in shares]
+    tests_of_pairs = zip(gap_p_values, share_p_values, wording_p_values, strict=True)
     p_values = [joint_p_value(*p) if has_meaning else min(1.0, 2 * min(p[1:])) for p in tests_of_pairs]
     adjusted = holm_p_values(np.array(p_values)).tolist()
     results = _adjusted_tests(
-        [share for of_pair, p in zip(shares, adjusted, strict=True) if p <= LEVEL for share in of_pair]
+        [share for pair_values, p in zip(shares, adjusted, strict=True) if p <= LEVEL for share in pair_values]
     )
     pairs = []
     for k, (i, j) in enumerate(chosen):
@@ -398,7 +400,7 @@ def compared_pairs(
         share_tests = _credited([results[share] for share in shares[k] if share in results], (first, second))
         detectable = Detectable(math.nan, 0)
         if has_meaning:
-            tests = _tests_of_pair(shares[k], not math.isnan(of_wording[k]), len(chosen), n_draws)
+            tests = _tests_of_pair(shares[k], not math.isnan(wording_p_values[k]), len(chosen), n_draws)
             detectable = detectable_differences(differences[k], clusters, tests, (first, second), wrong)
         pairs.append(
             ParityPair(
@@ -418,9 +420,9 @@ def compared_pairs(
 
 def _tests_of_pair(shares: "Sequence[_ComparedShare]", with_wording: bool, n_pairs: int, n_resamples: int) -> PairTests:
     """The levels of the tests of a pair, the first of all by Holm's rule."""
-    of_gaps = level_of_gaps(bool(shares), with_wording) / n_pairs
-    of_shares = level_of_distances(with_wording) * WEIGHT_OF_TAILS / n_pairs / max(1, len(shares))
-    return PairTests(of_gaps, of_shares, shares[0].key if shares else None, n_resamples)
+    gap_level = level_of_gaps(bool(shares), with_wording) / n_pairs
+    share_level = level_of_distances(with_wording) * WEIGHT_OF_TAILS / n_pairs / max(1, len(shares))
+    return PairTests(gap_level, share_level, shares[0].key if shares else None, n_resamples)
 
 
 def _credited(tests: list[ShareTest], systems: "tuple[SystemParity, SystemParity]") -> list[ShareTest]:
@@ -825,7 +827,7 @@ def compared_parity(
     whose gaps differ by at most `margin`, in the unit of the distance, count as equivalent; None does not ask.
     `n_resamples` is that of the tests of pairs, and `seed` that of all tests. `wrong` is as for `compared_pairs`.
     """
-    has_meaning = not any(isinstance(of_system.distances, NoDistances) for of_system in rows.values())
+    has_meaning = not any(isinstance(system_rows.distances, NoDistances) for system_rows in rows.values())
     beside_people = systems_beside_people if has_meaning else wordings_beside_people
     systems = beside_people(rows, clusters, seed)
     rounding = ROUNDING.get(distance, 1e-9)
@@ -847,7 +849,9 @@ def systems_beside_people(
     has_interval = n_rows > 1
     level = CONFIDENCE_LEVEL if has_interval else None
     options = {"p_value": "chi-squared", "confidence_level": level, "clusters": clusters}
-    tails = {name: corpus_tails(of_system.distances, level, clusters, seed=seed) for name, of_system in rows.items()}
+    tails = {
+        name: corpus_tails(system_rows.distances, level, clusters, seed=seed) for name, system_rows in rows.items()
+    }
     wording = {
         name: None
         if rows_of.wording is None
@@ -855,8 +859,8 @@ def systems_beside_people(
         for name, rows_of in rows.items()
     }
     results = {
-        name: parity_result(of_system.columns, tails[name], options, wording=wording[name])
-        for name, of_system in rows.items()
+        name: parity_result(system_rows.columns, tails[name], options, wording=wording[name])
+        for name, system_rows in rows.items()
     }
     p_values = np.array([result["human_parity_p_value"] for result in results.values()])
     adjusted = np.full(len(p_values), np.nan)
@@ -864,14 +868,14 @@ def systems_beside_people(
     return [
         SystemParity(
             name,
-            of_system,
+            system_rows,
             tails[name],
             results[name],
             float(p_value),
             words_of(results[name], float(p_value)) if has_interval else [],
             wording[name],
         )
-        for (name, of_system), p_value in zip(rows.items(), adjusted, strict=True)
+        for (name, system_rows), p_value in zip(rows.items(), adjusted, strict=True)
     ]
 
 
@@ -882,17 +886,17 @@ def wordings_beside_people(
     results, wordings, tails = {}, {}, {}
     keys = ["human_parity_p_value", "gaps_p_value", "tails_p_value", *PEOPLES_COPIES, *TAILS, *MEANS]
     unknown = dict.fromkeys((f"{key}{end}" for key in keys for end in ("", "_ci_low", "_ci_high")), math.nan)
-    for name, of_system in rows.items():
-        assert of_system.wording is not None
-        n_rows = len(of_system.wording.sizes)
+    for name, system_rows in rows.items():
+        assert system_rows.wording is not None
+        n_rows = len(system_rows.wording.sizes)
         n_clusters = n_rows if clusters is None else len(set(clusters))
-        wordings[name] = wording = corpus_wording(of_system.wording, clusters, CONFIDENCE_LEVEL)
+        wordings[name] = wording = corpus_wording(system_rows.wording, clusters, CONFIDENCE_LEVEL)
         z = -float(scipy.special.ndtri(max(wording.test.p_value / 2, SMALLEST_P)))
         needed = rows_needed_of_tails([z], n_clusters, n_rows, CONFIDENCE_LEVEL, level=LEVEL / 2)
         needed = RowsNeeded(*np.maximum(needed, float(LEAST_ROWS_OF_WORDING)).tolist())
         results[name] = {**unknown, **wording.result(CONFIDENCE_LEVEL), "n_rows": n_rows}
         results[name] |= with_interval(ROWS, needed, CONFIDENCE_LEVEL)
-        tails[name] = CorpusTails({}, {}, n_clusters, {}, of_system.distances, clusters, seed)
+        tails[name] = CorpusTails({}, {}, n_clusters, {}, system_rows.distances, clusters, seed)
     adjusted = holm_p_values(np.array([wording.test.p_value for wording in wordings.values()])).tolist()
     alike = [ParityWord("alike", "Its wording cannot be distinguished from that of human captions.")]
     return [

@@ -140,8 +140,8 @@ def read_scores(folders: Mapping[str, str], options: CompareOptions) -> SystemSc
             if system.distances
         }
         if options.with_captions and options.full and len(folders) > 1:
-            of_parity: dict[str, Any] = folder_options(next(iter(folders.values())), [MODULE])[MODULE]
-            module = load(MODULE, **of_parity)
+            parity_results: dict[str, Any] = folder_options(next(iter(folders.values())), [MODULE])[MODULE]
+            module = load(MODULE, **parity_results)
             distances_of = row_distances(module, [row.references or [] for row in rows])
             shared = count_shared_answers(rows, distances_of, clusters)
     return SystemScores(systems, rows, clusters, exchanges, parity, distance, shared=shared)
@@ -154,7 +154,7 @@ def score_files(files: Mapping[str, str], options: CompareOptions) -> SystemScor
     columns = as_columns(options.columns)
     folders = {"images": options.images, "videos": options.videos}
     media = {name for name, folder in folders.items() if folder} | set(needed_media(options.metrics or ()))
-    rows, of_files = read_systems(
+    rows, file_notes = read_systems(
         files,
         options.references,
         columns,
@@ -184,30 +184,32 @@ def score_files(files: Mapping[str, str], options: CompareOptions) -> SystemScor
     tests: dict[str, Any] = {"clusters": clusters, "n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options, modules), **tests)
     parity: Mapping[str, ParityRows] = {}
-    of_parity: dict[str, dict[str, Any]] = {}
+    parity_results: dict[str, dict[str, Any]] = {}
     shared, wrong = list[SharedAnswers](), None
     if distance:
         note = note or note_of_language(rows, distance, options.encoder)
         if distance == "cider" and len(rows) < 2:
             raise InputError("--distance cider", "2 rows to count words in", "1", "Add rows, or take another.")
         with without_warning_of_unread():
-            given = {"distance": distance, "clusters": clusters} | of_parity_module(options, distance)
+            given = {"distance": distance, "clusters": clusters} | parity_options(options, distance)
             parity_scores = parity_of_captions(rows, given)
         parity, wrong = parity_scores.rows, parity_scores.wrong
         if options.full and len(names) > 1:
             shared = count_shared_answers(rows, parity_scores.distances_of, clusters)
-        of_parity = {name: {MODULE: result} for name, result in parity_scores.results.items()}
+        parity_results = {name: {MODULE: result} for name, result in parity_scores.results.items()}
     elif wording_can_be_compared(rows, clusters):
         given = {name: value for name, value in _given(options).items() if name in OF_WORDING}
         parity, made = wording_of_captions(rows, {"clusters": clusters, **given})
-        of_parity = {name: {"wording": {"signature": made}} for name in parity}
+        parity_results = {name: {"wording": {"signature": made}} for name in parity}
     n_results = len(names) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
     sampling = {name: _sampling(file) for name, file in files.items()}
     systems = [
-        system._replace(results={**sampling.get(system.name, {}), **of_parity.get(system.name, {}), **system.results})
+        system._replace(
+            results={**sampling.get(system.name, {}), **parity_results.get(system.name, {}), **system.results}
+        )
         for system in systems
     ]
     networks = {
@@ -224,7 +226,7 @@ def score_files(files: Mapping[str, str], options: CompareOptions) -> SystemScor
             "says how many. Read them in windows by `manycaps score --option long_captions=window`.",
             stacklevel=2,
         )
-    return SystemScores(systems, rows, clusters, exchanges, parity, distance, note, wrong, shared, of_files)
+    return SystemScores(systems, rows, clusters, exchanges, parity, distance, note, wrong, shared, file_notes)
 
 
 def count_shared_answers(
@@ -244,14 +246,14 @@ def _sampling(file: str) -> dict[str, dict[str, Any]]:
 def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what every module is loaded with: the options that have an effect there."""
     given = _given(options)
-    of_modules = {module: COMPARED_MODULES[module].compare_options for module in modules}
+    taken_options = {module: COMPARED_MODULES[module].compare_options for module in modules}
     return {
         module: module_class(module).effective_options({name: given[name] for name in given if name in taken})
-        for module, taken in of_modules.items()
+        for module, taken in taken_options.items()
     }
 
 
-def of_parity_module(options: CompareOptions, distance: str) -> dict[str, Any]:
+def parity_options(options: CompareOptions, distance: str) -> dict[str, Any]:
     """Return what human_parity is loaded with beside its distance, none where people are not compared."""
     given = {name: value for name, value in _given(options).items() if name in OF_PARITY and distance}
     effective = module_class(MODULE).effective_options({**given, "distance": distance or "bert"})
@@ -260,8 +262,8 @@ def of_parity_module(options: CompareOptions, distance: str) -> dict[str, Any]:
 
 def check_used(options: CompareOptions, modules: Sequence[str], distance: str) -> None:
     """Raise a ValueError if an option of modules is given that has an effect in none of those that run."""
-    used = {name for of_module in module_options(options, modules).values() for name in of_module}
-    used |= of_parity_module(options, distance).keys()
+    used = {name for module_options_used in module_options(options, modules).values() for name in module_options_used}
+    used |= parity_options(options, distance).keys()
     for name in _given(options).keys() - used:
         if name in OF_PARITY and distance:
             raise InputError(

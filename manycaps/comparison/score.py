@@ -77,8 +77,11 @@ def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> l
         if record.runs_by_default and there.issuperset(_needed_columns(module))
     ]
     if any(len(captions) + len(row.references or ()) < 3 for row in rows for captions in row.captions.values()):
-        of_sets = [module for module in modules if module in SET_MODULES]
-        modules = [*(["coco_caption"] if of_sets else []), *(module for module in modules if module not in of_sets)]
+        set_modules = [module for module in modules if module in SET_MODULES]
+        modules = [
+            *(["coco_caption"] if set_modules else []),
+            *(module for module in modules if module not in set_modules),
+        ]
     if not modules:
         raise InputError(
             "systems",
@@ -274,7 +277,7 @@ class WrongCaptions(NamedTuple):
     distances: Distances
 
     @classmethod
-    def of_distances(cls, rows: Ints, distances: Sequence[np.ndarray]) -> "WrongCaptions":
+    def from_distances(cls, rows: Ints, distances: Sequence[np.ndarray]) -> "WrongCaptions":
         """Take the distances of the wrong caption of each row, which is the first text, and its references."""
         gaps, kept = np.empty(len(rows)), KeptDistances(len(rows))
         for i, matrix in enumerate(distances):
@@ -334,7 +337,7 @@ class SystemScores(NamedTuple):
     # How often systems say the same; empty where nobody asked.
     shared: Sequence[SharedAnswers] = ()
     # What a reader should know of the files.
-    of_files: Sequence[str] = ()
+    file_notes: Sequence[str] = ()
 
 
 def shared_answers(
@@ -348,10 +351,10 @@ def shared_answers(
     All `rows` have two references or more. `progress` is called after every row. The shares within each are not known
     here: NaN.
     """
-    of_pairs = [matrix[np.triu_indices(len(matrix), 1)] for _, matrix in _matrices(rows, distances_of, [PEOPLE])]
-    people, threshold = people_pairs(of_pairs)
-    of_people = np.array([threshold.shares(pairs).mean() for pairs in of_pairs])
-    error = mean_of_rows(of_people, clusters).standard_error
+    pair_distances = [matrix[np.triu_indices(len(matrix), 1)] for _, matrix in _matrices(rows, distances_of, [PEOPLE])]
+    people, threshold = people_pairs(pair_distances)
+    people_shares = np.array([threshold.shares(pairs).mean() for pairs in pair_distances])
+    error = mean_of_rows(people_shares, clusters).standard_error
     quantiles = quantile_interval(error, people, CONFIDENCE_LEVEL)
     thresholds = [threshold, *(people.threshold(-1, share) for share in quantiles[:3])]
     names = [*rows[0].captions, PEOPLE]
@@ -368,7 +371,7 @@ def shared_answers(
     answers = []
     for i, j in itertools.combinations(range(len(names)), 2):
         n_captions = int(np.minimum(sizes[:, i], sizes[:, j]).sum())
-        share = tail_share(shares[:, i, j], of_people, clusters, n_captions)
+        share = tail_share(shares[:, i, j], people_shares, clusters, n_captions)
         if share.candidates.n_clusters > 1:
             below, above, near = (beyond[:, i, j] / len(rows)).tolist()
             share = share.with_interval(quantiles.far(below, above), near, CONFIDENCE_LEVEL)
@@ -376,10 +379,10 @@ def shared_answers(
     return answers
 
 
-def people_pairs(of_rows: Sequence[np.ndarray]) -> tuple[PeopleDistances, Threshold]:
+def people_pairs(row_values: Sequence[np.ndarray]) -> tuple[PeopleDistances, Threshold]:
     """Return the distribution of people's pairs, with equal weight of all rows, and its 5 % quantile."""
     by_count: dict[int, list[np.ndarray]] = {}
-    for pairs in of_rows:
+    for pairs in row_values:
         by_count.setdefault(len(pairs), []).append(pairs)
     people = PeopleDistances({count: np.concatenate(pairs) for count, pairs in by_count.items()})
     return people, people.threshold(-1, TAIL)
@@ -554,8 +557,8 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
     for name in rows[0].captions:
         captions = tokenize_rows([row.captions[name] for row in rows], tokenizer)
         texts = coded_texts(captions, references, clusters, model)
-        of_system = wording_of(texts, is_tested=model is None)
-        rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), of_system, telling_phrases(texts, clusters))
+        wording_rows = wording_of(texts, is_tested=model is None)
+        rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), wording_rows, telling_phrases(texts, clusters))
     return rows_of_system, module._signature(module.load_options)
 
 
@@ -573,8 +576,8 @@ def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistan
         captions = sorted({text for row in rows for text in row})
         place = {caption: i for i, caption in enumerate(captions)}
         vectors = np.asarray(module.encoder.embed(captions, options, module.progress), dtype=np.float64)
-        of_rows = (vectors[[place[text] for text in row]] for row in rows)
-        return [distances_from_cosines(cosine_similarities(each[None]))[0] for each in of_rows]
+        row_values = (vectors[[place[text] for text in row]] for row in rows)
+        return [distances_from_cosines(cosine_similarities(each[None]))[0] for each in row_values]
 
     return by_cosine
 
@@ -588,4 +591,4 @@ def wrong_captions(
         return None
     captions = [references[other][row % len(references[other])] for row, other in zip(rows, others, strict=True)]
     texts = [[caption, *references[row]] for caption, row in zip(captions, rows, strict=True)]
-    return WrongCaptions.of_distances(rows, distances_of(texts))
+    return WrongCaptions.from_distances(rows, distances_of(texts))

@@ -214,8 +214,8 @@ def _opened(folder: str) -> CaptionSource:
             raise InputError(folder, f"the file {path} that it was scored from", got, REMEDY)
     if sides:
         n_main = sides["predictions"]["files"]
-        of_files = [sides["predictions" if i < n_main else "references"]["columns"] for i in range(len(files))]
-        columns = dict(zip(files, of_files, strict=True))
+        file_columns = [sides["predictions" if i < n_main else "references"]["columns"] for i in range(len(files))]
+        columns = dict(zip(files, file_columns, strict=True))
         sources = list(files)[:n_main], list(files)[n_main:]
         source = open_source(*sources, columns, limit=inputs.get("limit"), split=inputs.get("split"))
         if source.description() == sides:

@@ -68,11 +68,11 @@ class ComparedMetric(NamedTuple):
     # By system the p-value of every row's own test against people; empty where rows were not tested.
     row_p_values: Mapping[str, np.ndarray] = {}
     # By system the value of the whole corpus, where it is not the mean over rows: BLEU-4, from summed statistics.
-    of_corpus: Mapping[str, float] = types.MappingProxyType({})
+    corpus_values: Mapping[str, float] = types.MappingProxyType({})
 
     def value(self, system: str) -> float:
         """Return the number of a system that is printed: of the corpus, or else the mean over rows."""
-        return self.of_corpus.get(system, self.means[system].mean)
+        return self.corpus_values.get(system, self.means[system].mean)
 
     @property
     def best(self) -> str:
@@ -144,7 +144,7 @@ class Comparison:
     # By system and module how many texts the encoder did not read to their end.
     n_truncated: Mapping[str, Mapping[str, int]]
     # What a reader should know of the files.
-    of_files: Sequence[str]
+    file_notes: Sequence[str]
 
     @property
     def n_clusters(self) -> int:
@@ -170,7 +170,7 @@ class Comparison:
                         "direction": metric.metric.direction,
                         "smallest_p_value": metric.smallest_p_value,
                         "systems": {
-                            name: mean._asdict() | ({"corpus": metric.value(name)} if metric.of_corpus else {})
+                            name: mean._asdict() | ({"corpus": metric.value(name)} if metric.corpus_values else {})
                             for name, mean in metric.means.items()
                         },
                         "pairs": [{**pair._asdict(), "test": pair.test._asdict()} for pair in metric.pairs],
@@ -183,7 +183,7 @@ class Comparison:
                 "correlations": self.correlations.tolist(),
                 "signatures": {name: dict(lines) for name, lines in self.signatures.items()},
                 "n_truncated": {name: dict(counts) for name, counts in self.n_truncated.items()},
-                "notes": list(self.of_files),
+                "notes": list(self.file_notes),
                 "n_resamples": self.n_resamples,
                 "seed": self.seed,
             }
@@ -208,7 +208,7 @@ def compare_scores(scores: SystemScores, *, margin: float | None, n_resamples: i
         ]
         parity = parity._replace(shared=shared)
     systems = scores.systems, scores.rows, scores.clusters, scores.exchanges
-    return compared_systems(*systems, parity=parity, of_files=scores.of_files, **resampling)
+    return compared_systems(*systems, parity=parity, file_notes=scores.file_notes, **resampling)
 
 
 def compared_systems(
@@ -218,14 +218,14 @@ def compared_systems(
     exchanges: Sequence[Exchange] = (),
     *,
     parity: ComparedParity | None = None,
-    of_files: Sequence[str] = (),
+    file_notes: Sequence[str] = (),
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
     """Compare systems by all metrics that they share.
 
     There are one or more `systems`, the baseline first, with values of the same rows in the same order; `clusters` are
-    as for `clustered_differences`, and `parity` is their comparison with people. `of_files` says what a reader should
+    as for `clustered_differences`, and `parity` is their comparison with people. `file_notes` says what a reader should
     know of the files. Where not all sign patterns are enumerated, `n_resamples` random ones are drawn with `seed`.
     Raises ValueError if the systems have no metric in common.
     """
@@ -280,7 +280,7 @@ def compared_systems(
             }
             for system in systems
         },
-        of_files=of_files,
+        file_notes=file_notes,
     )
 
 
@@ -291,13 +291,15 @@ def _compared_metrics(
     names, n_systems = [system.name for system in systems], len(systems)
     # Columns: all systems by the first metric, then all by the second.
     columns = np.stack([system.values[metric.key] for metric in metrics for system in systems], axis=1)
-    of_columns = [mean_of_rows(column, places.tolist()) for column in columns.T]
-    means = [SystemMean(mean.mean, *mean_interval(mean, CONFIDENCE_LEVEL)) for mean in of_columns]
+    column_means = [mean_of_rows(column, places.tolist()) for column in columns.T]
+    means = [SystemMean(mean.mean, *mean_interval(mean, CONFIDENCE_LEVEL)) for mean in column_means]
     numbers = [(later, earlier) for later in range(n_systems) for earlier in range(later)]
     starts = range(0, columns.shape[1], n_systems)
     first, second = (columns[:, [start + pair[side] for start in starts for pair in numbers]] for side in (0, 1))
-    of_network = [module_of(metric).runs_network for metric in metrics for _ in numbers]
-    rounding = NETWORK_ROUNDING * np.where(of_network, np.median(np.maximum(np.abs(first), np.abs(second)), axis=0), 0)
+    from_network = [module_of(metric).runs_network for metric in metrics for _ in numbers]
+    rounding = NETWORK_ROUNDING * np.where(
+        from_network, np.median(np.maximum(np.abs(first), np.abs(second)), axis=0), 0
+    )
     n_resamples = enough_resamples(n_resamples, len(numbers))
     resampling = {"n_resamples": n_resamples, "seed": seed}
     level = LEVEL / max(1, len(numbers))
@@ -314,16 +316,16 @@ def _compared_metrics(
     compared = []
     for i, metric in enumerate(metrics):
         own = slice(i * len(numbers), (i + 1) * len(numbers))
-        of_systems = dict(zip(names, means[i * n_systems : (i + 1) * n_systems], strict=True))
+        system_means = dict(zip(names, means[i * n_systems : (i + 1) * n_systems], strict=True))
         values = {system.name: system.values[metric.key] for system in systems}
-        pairs = _compared_pairs(metric, of_systems, numbers, tests[own], holm_p_values(ranking[own]).tolist())
+        pairs = _compared_pairs(metric, system_means, numbers, tests[own], holm_p_values(ranking[own]).tolist())
         key = row_test_key(metric)
         tested = all(key in system.values for system in systems)
         row_p_values = {system.name: system.values[key] for system in systems} if tested else {}
         results = {system.name: system.results.get(module_of(metric).slug, {}) for system in systems}
-        of_corpus = {name: float(result[metric.key]) for name, result in results.items() if metric.key in result}
-        of_corpus = of_corpus if metric.mean_key and len(of_corpus) == len(systems) else {}
-        compared.append(ComparedMetric(metric, values, of_systems, pairs, smallest, row_p_values, of_corpus))
+        corpus_values = {name: float(result[metric.key]) for name, result in results.items() if metric.key in result}
+        corpus_values = corpus_values if metric.mean_key and len(corpus_values) == len(systems) else {}
+        compared.append(ComparedMetric(metric, values, system_means, pairs, smallest, row_p_values, corpus_values))
     return compared
 
 
@@ -363,12 +365,12 @@ def _adjusted_exchanges(exchanges: Sequence[Exchange]) -> list[Exchange]:
     """Adjust the p-values of every module's pairs by Holm's rule; the modules in the order of the catalog."""
     adjusted = []
     for module in SET_MODULES:
-        of_module = [exchange for exchange in exchanges if exchange.module == module]
-        tested = [exchange.p_value for exchange in of_module if not math.isnan(exchange.p_value)]
+        module_exchanges = [exchange for exchange in exchanges if exchange.module == module]
+        tested = [exchange.p_value for exchange in module_exchanges if not math.isnan(exchange.p_value)]
         p_values = iter(holm_p_values(np.array(tested)).tolist())
         adjusted += [
             exchange if math.isnan(exchange.p_value) else exchange._replace(adjusted_p_value=next(p_values))
-            for exchange in of_module
+            for exchange in module_exchanges
         ]
     return adjusted
 

@@ -288,7 +288,7 @@ def parity_table(parity: ComparedParity, *, whole: bool = False) -> Table:
         ]
         columns.append(("wording gap", gaps, number_cell(0.0)))
     by_meaning = "Captions unlike people's are farther from the references than 19 of 20 human ones; "
-    of_likeness = (
+    likeness_caption = (
         " Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and spread pairs "
         "are pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human ones: people's "
         "5 % is best."
@@ -297,7 +297,7 @@ def parity_table(parity: ComparedParity, *, whole: bool = False) -> Table:
     caption = (
         f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p is that of "
         '"people could have written all captions"; after so many rows the difference is found 80 % of the time.'
-        f"{of_likeness * parity.has_meaning} Brackets: 95 % intervals"
+        f"{likeness_caption * parity.has_meaning} Brackets: 95 % intervals"
         f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
     )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
@@ -438,8 +438,12 @@ def system_table(comparison: Comparison) -> Table:
     worse = "systems" if has_letters else "how many systems"
     marks = f"; marked: the best one; superscripts: {worse} that are significantly worse (p at most 0.05 after Holm)"
     people_test = " p people: test against human captions." * ("p people" in dict(columns))
-    of_corpus = " and ".join(compared.metric.title for compared in comparison.metrics if compared.of_corpus)
-    summed = f" {of_corpus}: of the whole corpus, from summed statistics; tests are of the rows." if of_corpus else ""
+    corpus_values = " and ".join(compared.metric.title for compared in comparison.metrics if compared.corpus_values)
+    summed = (
+        f" {corpus_values}: of the whole corpus, from summed statistics; tests are of the rows."
+        if corpus_values
+        else ""
+    )
     return Table(
         f"Means over rows{marks * several}.{summed}{people_test}",
         [header for header, _ in columns],
@@ -464,17 +468,17 @@ def _value_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> 
 
 def paper_table(comparison: Comparison, answer: Table, metrics: Table) -> Table:
     """Return one table for a paper: systems beside people, their metrics, and intervals."""
-    of_systems = {name: list(row[1:]) for name, row in zip(comparison.systems, metrics.rows, strict=False)}
+    system_cells = {name: list(row[1:]) for name, row in zip(comparison.systems, metrics.rows, strict=False)}
     for place, compared in ((metrics.header.index(_header(each)) - 1, each) for each in comparison.metrics):
-        for name, cells in of_systems.items():
+        for name, cells in system_cells.items():
             mean = compared.means[name]
-            if not compared.of_corpus and not math.isnan(mean.ci_low):
+            if not compared.corpus_values and not math.isnan(mean.ci_low):
                 cells[place] = cells[place]._replace(interval=as_interval(mean.ci_low, mean.ci_high))
     letters = {name: row[0] for name, row in zip(comparison.systems, metrics.rows, strict=False)}
     rows = answer.rows or [[Cell(name)] for name in comparison.systems]
     names = [row[0].text for row in rows]
     joined = [
-        [letters.get(name, row[0]), *row[1:], *of_systems.get(name, [Cell("")] * len(metrics.header[1:]))]
+        [letters.get(name, row[0]), *row[1:], *system_cells.get(name, [Cell("")] * len(metrics.header[1:]))]
         for name, row in zip(names, rows, strict=True)
     ]
     caption = f"{answer.caption} {metrics.caption}".strip()
@@ -689,7 +693,7 @@ def compare_with_baseline(comparison: Comparison) -> list[str]:
 
 def notes(comparison: Comparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    sentences = [*comparison.of_files, *one_reference(comparison), *equal_captions(comparison)]
+    sentences = [*comparison.file_notes, *one_reference(comparison), *equal_captions(comparison)]
     if not comparison.has_equal_sizes:
         sentences.append(UNEQUAL_SIZES)
     if comparison.parity is not None and comparison.parity.note:

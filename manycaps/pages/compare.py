@@ -111,7 +111,7 @@ def compare_uploads(
         compared = compare(CompareOptions(*chosen, full=True, distance=DISTANCE, n_resamples=N_RESAMPLES))
     except ValueError as error:
         raise ValueError(named(str(error))) from None
-    compared = render(replace(compared.result, of_files=[named(note) for note in compared.result.of_files]))
+    compared = render(replace(compared.result, file_notes=[named(note) for note in compared.result.file_notes]))
     report = new_folder()
     compared.save(report)
     # Names of files may hold marks of HTML.

@@ -53,9 +53,9 @@ def comparison_page(comparison: Comparison, words: Words) -> str:
 
 def comparison_figures(comparison: Comparison) -> list[Plot]:
     """Return all plots of a comparison."""
-    of_metrics = [plot for metric in comparison.metrics for plot in _plots_of(metric)]
-    of_parity = [] if comparison.parity is None else parity_plots(comparison.parity)
-    return [*of_parity, *of_metrics, *_further_plots(comparison)]
+    metric_plots = [plot for metric in comparison.metrics for plot in _plots_of(metric)]
+    answer_plots = [] if comparison.parity is None else parity_plots(comparison.parity)
+    return [*answer_plots, *metric_plots, *_further_plots(comparison)]
 
 
 def _plots_of(metric: ComparedMetric) -> list[Plot]:
@@ -252,10 +252,10 @@ def map_plot(parity: ComparedParity) -> Plot | None:
         key = "ordinary_share"
     noun, descriptions = SHARE_NOUNS[key], []
     with new_figure(5, figsize=MAP_SIZE) as (figure, axes):
-        of_people = parity.systems[0].result.get(f"{parity.faults}_of_people", TAIL)
-        axes.axhline(of_people, color=INK, lw=0.8)
+        people_faults = parity.systems[0].result.get(f"{parity.faults}_of_people", TAIL)
+        axes.axhline(people_faults, color=INK, lw=0.8)
         axes.axvline(TAIL, color=INK, lw=0.8)
-        axes.plot([TAIL], [of_people], "*", color=INK, ms=13, label="people", linestyle="none")
+        axes.plot([TAIL], [people_faults], "*", color=INK, ms=13, label="people", linestyle="none")
         for i, system in enumerate(parity.systems):
             center, ring = share_region(system.result, key, parity.faults)
             axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
