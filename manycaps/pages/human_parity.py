@@ -11,7 +11,7 @@ from .form import Form, Page
 from .inputs import BOXES, caption_box, rows_of_text_box
 from .module_page import CONFIDENCE, LIMITS
 from .plots import caption_bars, histogram_figure
-from .results import Drawing, result_table
+from .results import Drawing, leading_tables
 
 # Distances of the page: no data are read for them but those of the installation.
 DISTANCE_OF_LABEL = {"sentence embeddings": "bert", "METEOR": "meteor"}
@@ -81,7 +81,7 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
     sentences = module.words(result) if several else ["One image: give more for an answer with intervals."]
     return (
         f"### {' '.join(sentences)}\n\nWhat it sees and what it misses: [card below](#card).\n\n"
-        f"{result_table(result, MEANINGS)}",
+        + "\n\n".join(leading_tables(result, MEANINGS, module.VALUES)),
         histogram_figure(result["distance_histogram"]),
         caption_bars(distances, captions, "mean distance from people's captions"),
     )

@@ -22,7 +22,7 @@ from .inputs import (
     rows_of_text_box,
     uploaded_file,
 )
-from .results import candidate_table, result_table
+from .results import candidate_table, leading_tables
 from .verdict import verdict
 from .weights import usable_weights, weights_note
 
@@ -141,13 +141,13 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str]:
         usable_weights(module.encoder)
     result = module.compute(**rows, **module.effective_options(options))
     meanings = {key: module.meaning(key) for key, value in result.items() if isinstance(value, int | float)}
-    parts = [result_table(result, meanings)]
+    parts = [*leading_tables(result, meanings, module.VALUES)]
     if "p_value" in options:
         parts.insert(
             0, f"### {verdict(result, module.name, title)}\n\nWhat it sees and what it misses: [card below](#card)."
         )
     if "predictions" in rows and not several:
-        parts.append(candidate_table(result, rows["predictions"][0]))
+        parts.insert(-1, candidate_table(result, rows["predictions"][0]))
     return ("\n\n".join(parts),)
 
 

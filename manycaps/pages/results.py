@@ -2,12 +2,10 @@
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import PIL.Image
-
-from manycaps.tables import markdown_table
 
 
 class Drawing(NamedTuple):
@@ -27,7 +25,7 @@ def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
     """
     shown = ((key, meaning) for key, meaning in meanings.items() if key in result)
     rows = ([f"`{key}`", as_table_cell(result[key]), meaning] for key, meaning in shown)
-    return markdown_table([["result", "value", "meaning"], *rows], [":---", "---:", ":---"])
+    return _table([["result", "value", "meaning"], [":---", "---:", ":---"], *rows])
 
 
 def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
@@ -47,7 +45,27 @@ def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
     cells = [[as_table_cell(value) for value in values] for values in columns.values()]
     names = [html.escape(caption).replace("|", "&#124;") for caption in captions]
     header = ["candidate", *(f"`{name}`" for name in columns)]
-    return markdown_table([header, *zip(names, *cells, strict=True)], [":---", *["---:"] * len(columns)])
+    return _table([header, [":---", *["---:"] * len(columns)], *zip(names, *cells, strict=True)])
+
+
+def leading_tables(result: Mapping[str, Any], meanings: Mapping[str, str], values: Iterable[Any]) -> tuple[str, str]:
+    """Return the table of the numbers to read first, four at most, and all others, folded.
+
+    `values` are those of the module's class.
+    """
+    leads = [value for value in values if value.leads]
+    first = [key for key in meanings if key in result and any(value.has_key(key) for value in leads)][:4]
+    others = {key: meaning for key, meaning in meanings.items() if key not in first}
+    table = result_table(result, others)
+    return (
+        result_table(result, {key: meanings[key] for key in first}),
+        f"<details><summary>All other values</summary>\n\n{table}\n\n</details>",
+    )
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; the second row says how columns are set. The Space of a module has the pages alone."""
+    return "\n".join(f"|{'|'.join(row)}|" if row[0] == ":---" else f"| {' | '.join(row)} |" for row in rows)
 
 
 def as_table_cell(value: float) -> str:

@@ -124,6 +124,8 @@ def test_every_number_of_a_result_has_a_meaning_of_its_own(name):
     (text,) = form.measure(*(values if isinstance(values, tuple) else [values]))
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
     assert rows, text
+    first = [line for line in text.partition("<details>")[0].splitlines() if line.startswith("| `")]
+    assert 1 <= len(first) <= 4, first
     for row in rows:
         assert len(row) == 3, row
         assert "_per_row" not in row[2], row  # where the meaning of one key runs into that of another
