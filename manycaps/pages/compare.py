@@ -36,8 +36,7 @@ N_RESAMPLES = 999
 # Kinds of files; formats that may refer to other files, or need a library, are left out.
 KINDS = (".jsonl", ".json", ".csv", ".tsv")
 
-# Distance of captions beside people, and metrics: of words, which need no weights.
-DISTANCE = "meteor"
+# Metrics of words, which need no weights.
 METRICS = {"CIDEr-D and TRM-CIDEr": "trm_cider", "METEOR and TRM-METEOR": "trm_meteor"}
 
 SYSTEMS = ("System 1, the baseline", "System 2, or none", "System 3, or none")
@@ -108,7 +107,7 @@ def compare_uploads(
     try:
         systems, people = check_uploads([first, second, third], references)
         chosen = list(systems.values()), people, [METRICS[metric]], list(systems)
-        compared = compare(CompareOptions(*chosen, full=True, distance=DISTANCE, n_resamples=N_RESAMPLES))
+        compared = compare(CompareOptions(*chosen, full=True, n_resamples=N_RESAMPLES))
     except ValueError as error:
         raise ValueError(named(str(error))) from None
     compared = render(replace(compared.result, file_notes=[named(note) for note in compared.result.file_notes]))

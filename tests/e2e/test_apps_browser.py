@@ -373,9 +373,7 @@ def assert_shows_the_modules_numbers(page, name, cells, fields):
 def assert_shows_the_comparison(page, name, cells, files):
     """Every cell of every table, and the report that can be fetched."""
     systems, options = [str(path) for label, path in files.items() if label.startswith("System")], CASES[name].options
-    expected = compare(
-        CompareOptions(systems, [str(files[HUMANS])], ["trm_cider"], distance="meteor", full=True, **options)
-    )
+    expected = compare(CompareOptions(systems, [str(files[HUMANS])], ["trm_cider"], full=True, **options))
     rows = [row for table in expected.words.all_tables for row in table.rows]
     assert cells == [[f"{cell.text}{cell.letters} {cell.interval}".rstrip() for cell in row] for row in rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
