@@ -1,6 +1,7 @@
 """Sets of captions compared by splits: exact splits, intervals, the corpus test, and the module that uses them."""
 
 import collections
+import functools
 import hashlib
 import itertools
 import math
@@ -738,9 +739,7 @@ MOST_RESAMPLES = 10_000_000
 IS_EXACT = Effect("p_value", "'exact'", lambda options: options["p_value"] == "exact")
 IS_TESTED = Effect("p_value", "'permutation'", lambda options: options["p_value"] != "none")
 IS_INFERRED = Effect(
-    "p_value",
-    "'permutation' (or a confidence_level)",
-    lambda options: options["p_value"] != "none" or options["confidence_level"] is not None,
+    "p_value", "'permutation'", lambda options: options["p_value"] != "none" or options["confidence_level"] is not None
 )
 
 # Options of the test and of the report; the same in every module of sets.
@@ -785,6 +784,9 @@ DISTRIBUTION_DEFAULTS = defaults_of(SET_OPTIONS)
 # How intervals are made, for the signature.
 INTERVAL = "hall-t"
 
+# Splits of a row whose statistics cost less than its own: those of 5 + 5 captions are 252.
+MAX_UNTESTED_SPLITS = 500
+
 # Pairs of texts compared at once (256 rows of 10 + 5): enough to spread numpy's overhead, small enough for its caches.
 PAIRS_PER_BATCH = 57_600
 
@@ -818,6 +820,8 @@ class ComparedRows(NamedTuple):
     statistic: np.ndarray
     plain: np.ndarray | None
     splits: "RowTester | None"
+    # Statistic minus its mean over splits, where it is wanted without a test.
+    untested_excesses: np.ndarray | None = None
 
     @property
     def tests(self) -> "CorpusTest | None":
@@ -849,6 +853,8 @@ class Sets(NamedTuple):
     settings: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _options: {}
     # From `EmbeddingRows`, options and a progress bar to values of all candidates against all references.
     of_corpus: Callable[[Any, Mapping[str, Any], Any], dict[str, Any]] = lambda _rows, _options, _progress: {}
+    # From sizes of rows and options to whether the excess is returned without a test, too.
+    has_excess: Callable[[Sequence[tuple[int, int]], Mapping[str, Any]], bool] = lambda _sizes, _options: False
 
 
 def check_three_texts(sizes: Sequence[tuple[int, ...]], columns: tuple[str, ...]) -> None:
@@ -907,11 +913,13 @@ class SetMetric(CollectionModule):
 
     def summary(self, rows: ComparableRows, options: Mapping[str, Any]) -> dict[str, Any]:
         """Compare all rows, and build the keys that all modules of sets share, and those of the corpus."""
-        compared = compare_rows(rows, options, self.progress)
+        has_excess = self.SETS.has_excess(rows.sizes, options)
+        compared = compare_rows(rows, options, self.progress, has_excess=has_excess)
         columns = {self.name: compared.statistic}
         if self.SETS.plain is not None and compared.plain is not None:
             columns[self.SETS.plain] = compared.plain
-        result = distribution_result(columns, compared.tests, options, self.SETS.value_range(options))
+        value_range = self.SETS.value_range(options)
+        result = distribution_result(columns, compared.tests, options, value_range, compared.untested_excesses)
         if rows.embedded is not None:
             result |= self.SETS.of_corpus(rows.embedded, options, self.progress) | rows.n_unread()
         return result | ({"signature": self._signature(options, rows.settings)} if options["details"] else {})
@@ -939,9 +947,17 @@ class SetMetric(CollectionModule):
         return ExaminedRow(float(compared.statistic[0]), nulls * compared.row_units[0], compared.pair_values[0])
 
 
-def set_values(name: str, *others: str, pooled: bool = False) -> tuple[Value, ...]:
-    """Return what the result of a module of sets has besides the mean of its statistic, `name`."""
+def set_values(name: str, *others: str, pooled: bool = False, untested: bool = False) -> tuple[Value, ...]:
+    """Return what the result of a module of sets has besides the mean of its statistic, `name`.
+
+    `pooled` is for modules with values of the whole corpus, `untested` for those with an excess without a test.
+    """
     lists = ", ".join(f"{key}_per_row" for key in (name, *others, f"{name}_excess", f"{name}_p_value"))
+    when = (
+        f"without `p_value` by {MAX_UNTESTED_SPLITS} random splits of rows that have more: "
+        if untested
+        else "with `p_value`: "
+    )
     whole_corpus = f"""
         {name}_pooled | | | with `pooled`: one value for the whole corpus
         {name}_pooled_p_value | 0 to 1 | | with `pooled` and `p_value`: candidates and references exchanged within rows
@@ -952,8 +968,8 @@ def set_values(name: str, *others: str, pooled: bool = False) -> tuple[Value, ..
         * {name}_corpus_p_value | 0 to 1 | | with `p_value`: do the sets differ over all rows? p-value of the mean over
             rows: one split of every row is drawn, `n_resamples` times; at least 1 / (n_resamples + 1). One row keeps
             its own p-value
-        * {name}_excess | | 0 | with `p_value`: how far the mean over rows lies above its mean under all splits, in the
-            unit of the statistic, whatever the number of captions
+        * {name}_excess | | 0 | {when}how far the mean over rows lies above its mean under all splits, in the unit of
+            the statistic, whatever the number of captions
         {name}_z | | 0 | with `p_value`: the same in standard deviations of the null distribution; NaN where no split
             changes it
         {name}_p_value | 0 to 1 | | with `p_value`: the paper's combination of the rows' p-values, Wilson's (2019)
@@ -1025,11 +1041,13 @@ def compare_rows(
     options: Mapping[str, Any],
     progress: Callable[..., Iterable[Any]],
     n_earlier: "collections.Counter[bytes] | None" = None,
+    has_excess: bool = False,
 ) -> ComparedRows:
     """Reduce each row to its statistic and its plain metric, and test it by its splits.
 
     Rows of equal sizes are handled together, in batches of bounded memory; a row's results do not depend on the others.
-    `progress` wraps the batches, as `tqdm` does; `n_earlier` is as for `RowTester`. Raises ValueError for p_value
+    `progress` wraps the batches, as `tqdm` does; `n_earlier` is as for `RowTester`; with `has_excess` rows that are not
+    tested have an excess by `null_means`. Raises ValueError for p_value
     "exact" with a row too large.
     """
     splits = None
@@ -1037,6 +1055,7 @@ def compare_rows(
         # Before any work: a row with too many splits for an exact test.
         splits = RowTester(rows.sizes, options, n_earlier)
     statistic, plain, has_plain = np.empty(len(rows.sizes)), np.empty(len(rows.sizes)), False
+    excesses = np.empty(len(rows.sizes)) if has_excess and splits is None else None
     for size, batch in progress(rows_by_size(rows.sizes, rows.batch_size), desc="rows", unit="batch", delay=1):
         compared = rows.compare(batch)
         statistic[batch] = compared.statistic
@@ -1044,7 +1063,25 @@ def compare_rows(
             plain[batch], has_plain = compared.plain, True
         if splits:
             splits.add(size, batch, rows.row_key, compared)
-    return ComparedRows(statistic, plain if has_plain else None, splits)
+        if excesses is not None:
+            excesses[batch] = compared.statistic - null_means(compared, size)
+    return ComparedRows(statistic, plain if has_plain else None, splits, excesses)
+
+
+def null_means(compared: Comparison, size: tuple[int, int]) -> np.ndarray:
+    """Return the mean of each row's statistic over its splits: float64, shape (n_rows,).
+
+    Over all splits where there are at most `MAX_UNTESTED_SPLITS`, as an exact test has it; over as many random ones,
+    always the same, where there are more.
+    """
+    is_drawn = math.comb(sum(size), size[0]) > MAX_UNTESTED_SPLITS
+    make = functools.partial(random_splits, seed=0) if is_drawn else functools.partial(exact_splits, mirrored=False)
+    splits, n_rows = make(*size, MAX_UNTESTED_SPLITS), max(1, MAX_NULL_VALUES // MAX_UNTESTED_SPLITS)
+    means = []
+    for start in range(0, len(compared.statistic), n_rows):
+        nulls = np.concatenate(list(compared.null_values(slice(start, start + n_rows), splits)), axis=1)
+        means.append(nulls[:, int(is_drawn) :].mean(axis=1))  # without the observed split, which is no draw
+    return np.concatenate(means) * compared.row_units
 
 
 def distribution_result(
@@ -1052,12 +1089,14 @@ def distribution_result(
     tests: "CorpusTest | None",
     options: Mapping[str, Any],
     value_range: tuple[float, float] = (-math.inf, math.inf),
+    untested_excesses: Collection[float] | None = None,
 ) -> dict[str, Any]:
     """Build the keys that all distribution modules share.
 
     `columns` holds n_rows floats each by name, the first being the statistic, named like the module; no interval goes
     beyond `value_range`. Returns Python scalars: the mean over rows of every column, n_rows, and what p_value and
-    confidence_level add; with `details` also lists under `_per_row` keys.
+    confidence_level add; with `details` also lists under `_per_row` keys. `untested_excesses` are those of rows
+    without a test.
 
     >>> distribution_result({"trm": np.array([0.25, 0.75]), "plain": np.ones(2)}, None, DISTRIBUTION_DEFAULTS)
     {'trm': 0.5, 'plain': 1.0, 'n_rows': 2}
@@ -1066,18 +1105,19 @@ def distribution_result(
     # fsum is exact, so the order of the rows cannot change the last digit.
     result: dict[str, Any] = {key: math.fsum(column) / len(column) for key, column in columns.items()}
     result["n_rows"] = len(values)
-    intervals = {name: values}
+    intervals, excesses = {name: values}, untested_excesses if tests is None else tests.excesses
+    if excesses is not None:
+        result[f"{name}_excess"] = math.fsum(excesses) / len(values)
+        intervals[f"{name}_excess"] = excesses
     if tests is not None:
         result |= {
             f"{name}_corpus_p_value": tests.corpus_p_value,
             f"{name}_z": tests.z,
-            f"{name}_excess": math.fsum(tests.excesses) / len(values),
             f"{name}_p_value": combined_p_value(list(tests.p_values)),
             f"{name}_harmonic_mean_p": harmonic_mean_p(list(tests.p_values)),
             f"{name}_smallest_p": tests.smallest_p,
             f"{name}_smallest_corpus_p": tests.smallest_corpus_p,
         }
-        intervals[f"{name}_excess"] = tests.excesses
         if options["clusters"] is not None:
             result |= clustered_test(name, mean_of_rows(tests.excesses, options["clusters"]))
     if options["confidence_level"] is not None:
@@ -1088,7 +1128,9 @@ def distribution_result(
             result[f"{key}_ci_low"], result[f"{key}_ci_high"] = (min(max(end, low), high) for end in ends)
     if options["details"]:
         lists = dict(columns)
+        if excesses is not None:
+            lists[f"{name}_excess"] = excesses
         if tests is not None:
-            lists |= {f"{name}_excess": tests.excesses, f"{name}_p_value": tests.p_values}
+            lists[f"{name}_p_value"] = tests.p_values
         result |= {f"{key}_per_row": [float(value) for value in column] for key, column in lists.items()}
     return result

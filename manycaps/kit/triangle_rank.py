@@ -63,7 +63,7 @@ def check_statistic_sizes(
                 warnings.warn(
                     f"{column}: expected two items or more per row for statistic='per_side', got one in every row. One "
                     "has no triangle of its own, and the statistic is about half as large. Compare it with other "
-                    "numbers of captions by its excess, p_value='exact', or take human_parity.",
+                    "numbers of captions by its excess, or take human_parity.",
                     stacklevel=2,
                 )
         return
@@ -93,6 +93,7 @@ TRIANGLES = Sets(
     value_range=statistic_range,
     size_checks=(check_statistic_sizes,),
     settings=lambda options: {"statistic": options["statistic"], "ties": TIE_TOLERANCE},
+    has_excess=lambda sizes, options: options["statistic"] == "pooled" or max(map(sum, sizes)) <= MAX_PER_SIDE_TEXTS,
 )
 
 

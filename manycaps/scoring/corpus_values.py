@@ -144,9 +144,13 @@ def _distribution_result(
 ) -> dict[str, Any]:
     options = {**scorer.options, "details": False}
     check_interval_rows(options, len(columns[scorer.name]))
-    tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
-    test = _corpus_test(folder, scorer, reports, columns[scorer.name], tested) if tested else None
-    return distribution_result(columns, test, options, scorer.module.SETS.value_range(options))
+    value_range, statistic = scorer.module.SETS.value_range(options), columns[scorer.name]
+    if options["p_value"] == "none":
+        excesses = columns.pop(f"{scorer.name}_excess", None)
+        return distribution_result(columns, None, options, value_range, excesses)
+    tested = [columns.pop(name) for name in columns_of_tests(scorer.name)]
+    test = _corpus_test(folder, scorer, reports, statistic, tested)
+    return distribution_result(columns, test, options, value_range)
 
 
 def check_interval_rows(options: Mapping[str, Any], n_rows: int) -> None:

@@ -257,10 +257,13 @@ class Scorer:
             values = values_of_rows(rows, options, lambda steps, **_: steps)
             columns_of_rows: dict[str, Collection[Any]] = {**values.columns, DISTANCE_COLUMN: values.distances.packed()}
             return Scores(columns_of_rows, counts, signature, reduced=columns)
-        compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
+        has_excess = self.module.SETS.has_excess(rows.sizes, options)
+        compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier, has_excess)
         row_columns: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:
             row_columns[self.module.SETS.plain] = compared.plain
+        if compared.untested_excesses is not None:
+            row_columns[f"{self.name}_excess"] = compared.untested_excesses
         if compared.splits is None:
             return Scores(row_columns, counts, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)

@@ -51,7 +51,7 @@ class TrmCider(SetMetric, evaluate.Metric):
         * trm_cider | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
         * cider_d | 0 to 10 | higher | mean over rows of the mean over candidates of CIDEr-D against all references of
             the row (the paper's equation 1)
-    """) + set_values("trm_cider", "cider_d")
+    """) + set_values("trm_cider", "cider_d", untested=True)
     token_finder = token_finder
     PARTS = FREQUENCIES
     ROW_CHECKS = (check_three_texts,)
