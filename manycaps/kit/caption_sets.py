@@ -953,11 +953,8 @@ def set_values(name: str, *others: str, pooled: bool = False, untested: bool = F
     `pooled` is for modules with values of the whole corpus, `untested` for those with an excess without a test.
     """
     lists = ", ".join(f"{key}_per_row" for key in (name, *others, f"{name}_excess", f"{name}_p_value"))
-    when = (
-        f"without `p_value` by {MAX_UNTESTED_SPLITS} random splits of rows that have more: "
-        if untested
-        else "with `p_value`: "
-    )
+    when = "" if untested else "with `p_value`: "
+    drawn = f" (without `p_value`, {MAX_UNTESTED_SPLITS} random ones of a row that has more)" if untested else ""
     whole_corpus = f"""
         {name}_pooled | | | with `pooled`: one value for the whole corpus
         {name}_pooled_p_value | 0 to 1 | | with `pooled` and `p_value`: candidates and references exchanged within rows
@@ -968,8 +965,8 @@ def set_values(name: str, *others: str, pooled: bool = False, untested: bool = F
         * {name}_corpus_p_value | 0 to 1 | | with `p_value`: do the sets differ over all rows? p-value of the mean over
             rows: one split of every row is drawn, `n_resamples` times; at least 1 / (n_resamples + 1). One row keeps
             its own p-value
-        * {name}_excess | | 0 | {when}how far the mean over rows lies above its mean under all splits, in the unit of
-            the statistic, whatever the number of captions
+        * {name}_excess | | 0 | {when}how far the mean over rows lies above its mean under all splits{drawn}, in the
+            unit of the statistic, whatever the number of captions
         {name}_z | | 0 | with `p_value`: the same in standard deviations of the null distribution; NaN where no split
             changes it
         {name}_p_value | 0 to 1 | | with `p_value`: the paper's combination of the rows' p-values, Wilson's (2019)

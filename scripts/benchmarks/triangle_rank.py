@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,7 @@ def comparisons() -> Iterator[Comparison]:
 
     work = Work("trm_meteor, captions to result", "rows", len(rows), captions_to_result)
     yield work.beside("the authors' way", authors_way, few, claim=200)
+    yield from excess_comparisons(module, predictions, references)
     distances = np.stack(distances_from_meteor(rows, meteor()))
 
     def statistic() -> np.ndarray:
@@ -132,6 +133,29 @@ def comparisons() -> Iterator[Comparison]:
         yield from java_comparisons(rows, [caption for row in predictions + references for caption in row])
     else:
         print("  (METEOR 1.5 and PTB tokens left out: no java on the path)", file=sys.stderr)
+
+
+def excess_comparisons(
+    module: Any, predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
+) -> Iterator[Comparison]:
+    """Yield what the excess, which stands without a p-value, costs beside the value alone: at most half as much."""
+    kind = type(module)
+    for n_candidates in (1, 5, 10):
+        columns = {"predictions": [row[:n_candidates] for row in predictions], "references": references}
+
+        def both(columns: dict[str, Any] = columns) -> Any:
+            return compute_from_scratch(module, **columns)
+
+        def alone(columns: dict[str, Any] = columns) -> Any:
+            sets = kind.SETS
+            kind.SETS = sets._replace(has_excess=lambda _sizes, _options: False)
+            try:
+                return compute_from_scratch(module, **columns)
+            finally:
+                kind.SETS = sets
+
+        work = Work(f"trm_meteor, {n_candidates} + 5 captions, with its excess", "rows", len(predictions), both)
+        yield work.beside("the value alone", alone, claim=1 / 1.5)
 
 
 def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iterator[Comparison]:

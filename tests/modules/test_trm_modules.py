@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -168,7 +169,25 @@ def test_golden_samples_from_captions_to_p_values(golden_folder):
         assert result["trm_meteor_p_value_per_row"][i] == pytest.approx(golden["p_tol_1e_9"], abs=1e-12), sample["name"]
 
 
-def test_sets_of_one_are_warned_of_where_no_excess_is_beside_the_statistic(recwarn):
+def test_an_excess_without_a_test_is_that_of_the_test_by_all_splits_or_by_draws():
+    module, rng = load("trm_cider"), np.random.default_rng(0)
+    words = "a dog cat runs sits on the in beach park two red big".split()
+    for size, atol in (((1, 5), 0), ((5, 5), 0), ((5, 6), 0), ((10, 5), 0.02)):
+        rows = [[[" ".join(rng.choice(words, 6)) for _ in range(n)] for _ in range(30)] for n in size]
+        columns = dict(zip(("predictions", "references"), rows, strict=True))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of sets of one
+            untested = module.compute(**columns, details=True)
+        tested = module.compute(**columns, details=True, p_value="exact")
+        key = "trm_cider_excess"
+        assert untested[key] == pytest.approx(tested[key], abs=atol + 1e-12), size
+        assert untested[f"{key}_per_row"] == pytest.approx(tested[f"{key}_per_row"], abs=10 * atol + 1e-12), size
+        assert (untested[key] == tested[key]) == (atol == 0), size
+        again = module.compute(**{name: column[::-1] for name, column in columns.items()})
+        assert again[key] == untested[key], size
+
+
+def test_sets_of_one_are_warned_of_where_no_p_value_is_beside_the_statistic(recwarn):
     module = load("trm_cider")
     several = [["a dog", "a cat"], ["two men", "a man"]]
     for first, second, options, column in (
