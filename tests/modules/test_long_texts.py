@@ -1,6 +1,7 @@
 """Texts that are longer than a sentence encoder reads: counted, warned of once, and read in windows when asked to."""
 
 import json
+import shutil
 import re
 import warnings
 
@@ -127,12 +128,13 @@ def warns_once(printed):
 def test_compare_warns_once_and_counts_by_system(files, model, tmp_path, capsys, monkeypatch):
     begin = tqdm.tqdm.__init__
     monkeypatch.setattr(tqdm.tqdm, "__init__", lambda bar, *given, **how: begin(bar, *given, **how | {"delay": 0}))
-    command = ["compare", *files, "--encoder", model, "--device", "cpu", "-m", "trm_bert"]
+    own = shutil.copytree(model, tmp_path / "model")  # another test's features of the shared one need no bar
+    command = ["compare", *files, "--encoder", str(own), "--device", "cpu", "-m", "trm_bert"]
     assert not main([*command, "-o", str(tmp_path / "report")])
     printed = capsys.readouterr().err
     assert warns_once(printed)
     # What takes longest has a bar.
-    assert "embedding captions: 100%" in printed
+    assert "embedding captions:" in printed
     counts = json.loads((tmp_path / "report" / "comparison.json").read_text())["n_truncated"]
     assert counts == {"long": {"human_parity": 3, "trm_bert": 3}, "short": {"human_parity": 2, "trm_bert": 2}}
     assert not main([*command, "--long-texts", "window", "-o", str(tmp_path / "windows")])
