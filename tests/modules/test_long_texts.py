@@ -1,8 +1,8 @@
 """Texts that are longer than a sentence encoder reads: counted, warned of once, and read in windows when asked to."""
 
 import json
-import shutil
 import re
+import shutil
 import warnings
 
 import numpy as np
