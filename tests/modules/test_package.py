@@ -24,13 +24,11 @@ FILES = {name_of(path): path for path in (ROOT / "manycaps").rglob("*.py")}
 
 
 def imports(name):
-    """The files of the package that one imports, those that only a type checker reads aside."""
+    """The files of the package that one imports, in a function or for a type checker as well."""
     tree = ast.parse(FILES[name].read_text(encoding="utf-8"))
-    conditions = (node for node in ast.walk(tree) if isinstance(node, ast.If))
-    for_types = {part for node in conditions if "TYPE_CHECKING" in ast.unparse(node.test) for part in ast.walk(node)}
     package = name if FILES[name].name == "__init__.py" else name.rpartition(".")[0]
     found = set()
-    for node in set(ast.walk(tree)) - for_types:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
