@@ -1079,8 +1079,8 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
     advice = "Save the model with SentenceTransformer.save_pretrained, or fetch it again."
     try:
         modules = read_json(folder / "modules.json", "encoder", advice)
-    except ValueError as error:
-        raise OSError(str(error)) from error
+    except InputError as error:
+        raise InputOSError(error.where, error.expected, error.got, error.fix) from error
     if not isinstance(modules, list) or not all(
         isinstance(module, dict) and isinstance(module.get("path"), str) for module in modules
     ):

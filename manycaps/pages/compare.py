@@ -30,6 +30,9 @@ from .results import Drawing
 MAX_MEGABYTES = 2
 LIMITS = CaptionLimits(rows=100, captions_per_row=10, characters_per_caption=300)
 
+# Most captions that a sentence encoder reads in a call of a public page, some seconds; METEOR compares more.
+MOST_EMBEDDED = 1_000
+
 # Random splits and sign flips of the tests.
 N_RESAMPLES = 999
 
@@ -64,8 +67,8 @@ def form(_: None) -> Form:
     )
 
 
-def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[dict[str, str], list[str]]:
-    """Return one to three systems by their names, and the file of people, if they are within the limits of the page.
+def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[dict[str, str], list[str], int]:
+    """Return one to three systems by their names, the file of people, and the number of captions, if within the limits.
 
     Nothing that a file names is opened.
     """
@@ -89,7 +92,8 @@ def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[
     if len(references_of_rows) < len(rows):
         raise ValueError("references: expected human captions for every row, got none. Upload them, or add a column.")
     check_caption_limits(references_of_rows, "references", LIMITS)
-    return systems, list(map(str, people))
+    n_captions = sum(len(row.captions[name]) for row in rows for name in names) + sum(map(len, references_of_rows))
+    return systems, list(map(str, people)), n_captions
 
 
 def compare_uploads(
@@ -105,9 +109,10 @@ def compare_uploads(
         return message
 
     try:
-        systems, people = check_uploads([first, second, third], references)
+        systems, people, n_captions = check_uploads([first, second, third], references)
+        distance = None if n_captions <= MOST_EMBEDDED else "meteor"
         chosen = list(systems.values()), people, [METRICS[metric]], list(systems)
-        compared = compare(CompareOptions(*chosen, full=True, n_resamples=N_RESAMPLES))
+        compared = compare(CompareOptions(*chosen, full=True, distance=distance, n_resamples=N_RESAMPLES))
     except ValueError as error:
         raise ValueError(named(str(error))) from None
     compared = render(replace(compared.result, file_notes=[named(note) for note in compared.result.file_notes]))

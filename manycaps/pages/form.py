@@ -133,7 +133,11 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
         ]
         files = [gr.File(label=label, interactive=False, visible=False) for label in form.files]
         gr.Markdown(card_body(card), elem_id="card")
-        submit.click(_shown(form.measure), fields, [table, *pictures, *files], api_name="compute")
+        shown = [table, *pictures, *files]
+        computed = submit.click(_shown(form.measure), fields, shown, api_name="compute")
+        # No result of other inputs stands beside an error.
+        nothing = ["", *[gr.Image(None, visible=False)] * len(pictures), *[gr.File(None, visible=False)] * len(files)]
+        computed.failure(lambda: nothing if len(nothing) > 1 else "", None, shown, api_visibility="private")
     return page
 
 

@@ -217,7 +217,7 @@ class People:
         """What is detected, of a corpus of people."""
         images, *texts = self.draw(rng, n_rows)
         rows, others = other_rows(n_rows, images.tolist(), N_WRONG_ROWS, seed=int(rng.integers(1000)))
-        wrong = WrongCaptions.of_distances(rows, self.rows(texts[2][others, :1], texts[2][rows]))
+        wrong = WrongCaptions.from_distances(rows, self.rows(texts[2][others, :1], texts[2][rows]))
         return self.pair(texts, wrong).detectable
 
     def is_found(self, rng, n_rows, share, whole):
