@@ -44,8 +44,9 @@ PARITY = "sums of gaps and of their covariances"
 NOT_BETTER_BY_ITSELF = "None of its values is better the larger or the smaller it is: take `manycaps diversity`."
 
 WHOLE_DATA_SET = (
-    "expected a metric that scores rows, got one of a whole data set, which cannot be computed in parts. Give "
-    "all rows to the module in Python."
+    "a metric that scores rows",
+    "one of a whole data set, which cannot be computed in parts",
+    "Give all rows to the module in Python.",
 )
 
 
@@ -123,8 +124,8 @@ class ModuleRecord(NamedTuple):
     compare_options: tuple[str, ...] = ()
     # How `manycaps score` makes a value of the corpus that is not a mean over rows.
     reduction: str = ""
-    # Why `manycaps score` refuses it; empty where it takes it.
-    not_scored: str = ""
+    # What `manycaps score` says where it refuses it: what it expects, what this is, and the remedy.
+    not_scored: tuple[str, str, str] | None = None
     # Whether `manycaps score` needs a table of document frequencies, and takes means over rows with a value alone.
     scored_with_table: bool = False
 
@@ -184,8 +185,9 @@ _RECORDS = (
         computes="odd and formulaic captions beside people's 5%, a gap with its p-value, telling phrases; n-grams",
         not_compared="The answer beside people has its values already. Leave it out.",
         not_scored=(
-            "expected a metric that scores rows, got one whose model is counted in all of them. Take human_parity, "
-            "which has its values, too."
+            "a metric that scores rows",
+            "one whose model is counted in all of them",
+            "Take human_parity, which has its values, too.",
         ),
     ),
     ModuleRecord(

@@ -46,6 +46,9 @@ TokenRows = Sequence[Sequence[TokenList]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# A class of errors about what was given.
+Kind = TypeVar("Kind", bound="InputError")
+
 # Wraps the steps of some work in a progress bar, as `tqdm` does.
 Progress = Callable[..., Iterable[Any]]
 
@@ -164,6 +167,10 @@ class InputError(ValueError):
         """Return the same error with one more remedy."""
         return type(self)(self.where, self.expected, self.got, f"{self.fix} {advice}".strip())
 
+    def as_kind(self, kind: "type[Kind]") -> "Kind":
+        """Return the same error as one of another class, e.g. of a row that may be skipped."""
+        return kind(self.where, self.expected, self.got, self.fix)
+
 
 class InputTypeError(InputError, TypeError):
     """A value of a type that cannot be used."""
@@ -173,6 +180,16 @@ class InputOSError(InputError, OSError):
     """A file, folder, network or process that cannot be used."""
 
     __str__ = InputError.__str__
+
+
+class InputImportError(InputError, ModuleNotFoundError):
+    """A package, or what it needs, that is missing."""
+
+    __str__ = InputError.__str__
+
+
+class InputLookupError(InputError, LookupError):
+    """Data that is not installed."""
 
 
 @contextlib.contextmanager
@@ -195,16 +212,6 @@ def errors_of_others(
             raise
         kind, reason = type(error).__name__, reason_of(error)
         raise InputError(where, expected, f"{got} ({kind}: {reason})" if got else f"{kind} ({reason})", fix) from error
-
-
-class InputImportError(InputError, ModuleNotFoundError):
-    """A package, or what it needs, that is missing."""
-
-    __str__ = InputError.__str__
-
-
-class InputLookupError(InputError, LookupError):
-    """Data that is not installed."""
 
 
 def reason_of(error: BaseException) -> str:

@@ -954,7 +954,7 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
         _check_tensors(model, folder)
     except Exception as error:  # safetensors, transformers and tokenizers each have errors of their own
         if isinstance(error, InputError):
-            raise InputOSError(error.where, error.expected, error.got, error.fix) from error
+            raise error.as_kind(InputOSError) from error
         raise InputOSError(
             "encoder",
             f"a readable sentence-transformers model in {folder}",
@@ -1080,7 +1080,7 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
     try:
         modules = read_json(folder / "modules.json", "encoder", advice)
     except InputError as error:
-        raise InputOSError(error.where, error.expected, error.got, error.fix) from error
+        raise error.as_kind(InputOSError) from error
     if not isinstance(modules, list) or not all(
         isinstance(module, dict) and isinstance(module.get("path"), str) for module in modules
     ):

@@ -176,7 +176,7 @@ class LocalModel:
                     None if item.image is None else as_rgb_image(as_image_source(item.image, item.where), item.where)
                 )
             except InputError as error:
-                errors[item.id] = RowError(error.where, error.expected, error.got, error.fix)
+                errors[item.id] = error.as_kind(RowError)
             else:
                 kinds.setdefault((picture is None, item.prompt is None), []).append((item, picture))
         parts = [part for rows in kinds.values() for part in self._parts(rows, wanted, errors)]

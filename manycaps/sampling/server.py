@@ -171,7 +171,7 @@ class Server:
             try:
                 image = {"type": "image_url", "image_url": {"url": data_url(item)}}
             except InputError as error:
-                raise RowError(*error.args) from error
+                raise error.as_kind(RowError) from error
             content = [image, {"type": "text", "text": item.prompt}]
         system = [] if self.options.system is None else [{"role": "system", "content": self.options.system}]
         return {

@@ -95,7 +95,7 @@ class Scorer:
     def check_reducible(self) -> None:
         """Raise a ValueError if a value of the corpus cannot be computed in parts."""
         if self.record.not_scored:
-            raise InputError.read(f"-m {self.name}: {self.record.not_scored}")
+            raise InputError(f"-m {self.name}", *self.record.not_scored)
         if self.record.scored_with_table and self.options["document_frequency"] is None:
             raise InputError(
                 f"--option {self.name}.document_frequency",
