@@ -19,7 +19,7 @@ from manycaps.caption_tables.rows import random_key
 from manycaps.catalog import RowValue, module_of
 from manycaps.kit.base import InputError, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
-from manycaps.kit.parity_tails import DistanceBlock, Distances, KeptDistances
+from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
 
 # Name of the human captions in tables and results.
@@ -43,7 +43,7 @@ class ScoredSystem(NamedTuple):
     # Captions of every row; None where they are not known.
     n_candidates: Sequence[int] | None = None
     # Of all pairs of texts of every row, where human_parity has scored them.
-    distances: KeptDistances | None = None
+    distances: Distances | None = None
     # Wording of all texts, where it is known.
     wording: WordingRows | None = None
     # Phrases that give it away, where they are known.

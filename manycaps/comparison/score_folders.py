@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 from manycaps.caption_tables import CaptionRow, CaptionSource, open_source
 from manycaps.caption_tables.files import is_local
 from manycaps.catalog import ROW_VALUES, module_of
-from manycaps.comparison.read import COLUMNS, ScoredSystem, SystemRow, check_same_ids, row_test_key
+from manycaps.comparison.read import COLUMNS, NoDistances, ScoredSystem, SystemRow, check_same_ids, row_test_key
 from manycaps.comparison.read import MODULE as PARITY
 from manycaps.kit.base import InputError, reason_of, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
-from manycaps.kit.parity_tails import KeptDistances
+from manycaps.kit.parity_tails import Distances, KeptDistances
 from manycaps.kit.parity_tests import OF_PAIRS
 from manycaps.scoring.corpus_values import stored_blocks
 from manycaps.scoring.reductions import DISTANCE_COLUMN
@@ -148,9 +148,11 @@ def _values(folder: ScoreFolder, keys: Sequence[str], order: np.ndarray) -> dict
     return values
 
 
-def _distances(folder: ScoreFolder, order: np.ndarray) -> KeptDistances:
+def _distances(folder: ScoreFolder, order: np.ndarray) -> Distances:
     """Distances of the rows' texts in the order of their places."""
     if DISTANCE_COLUMN not in folder.rows.column_names:
+        if RunFolder(folder.path).wording.is_file():  # of rows with one reference
+            return NoDistances(len(order))
         raise InputError(folder.path, f"distances of all rows for {PARITY}", "none", SCORE_AGAIN)
     kept = KeptDistances(len(order))
     for block in stored_blocks(folder.rows.select(["n_candidates", DISTANCE_COLUMN]), np.argsort(order)):

@@ -87,6 +87,12 @@ HOW_TO_MAKE_A_MODEL = "Make one with `manycaps count-ngrams`."
 # Rows, or clusters, from which on wording is measured: with fewer, the model knows next to nothing.
 LEAST_ROWS_OF_WORDING = 10
 
+# What is said of rows that have one reference each.
+WORDING_ALONE = (
+    "references: expected two per row, since people are compared with each other, got one. Wording alone is measured; "
+    "all other values are NaN."
+)
+
 
 class LanguageModel(NamedTuple):
     """How often each trigram occurs in a corpus of captions; see `LANGUAGE_MODEL_LAYOUT`."""

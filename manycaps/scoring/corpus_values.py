@@ -103,7 +103,9 @@ def metric_corpus_result(folder: RunFolder, scorer: Scorer, n_parts: int) -> dic
         for name in first["columns"]
         if not name.endswith("_per_candidate") and name != DISTANCE_COLUMN
     }
-    if scorer.is_parity:
+    if scorer.is_wording_alone:
+        result = _wording_result(folder, scorer, list(reports), n_rows)
+    elif scorer.is_parity:
         result = _parity_result(folder, scorer, list(reports), columns)
     elif scorer.is_distribution:
         result = _distribution_result(folder, scorer, reports, columns)
@@ -177,6 +179,19 @@ def _parity_result(
         wording = parity_wording(rows, distances, tails, scorer.options)
         wording.warn_of_few_rows()
     return reported_result(parity_result(columns, tails, scorer.options, wording=wording), scorer.options)
+
+
+def _wording_result(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int) -> dict[str, Any]:
+    """Result of human parity where every row has one reference."""
+    from manycaps.kit.caption_wording import corpus_wording
+
+    check_interval_rows(scorer.options, n_rows)
+    rows = _gathered_wording(folder, scorer, parts, n_rows)
+    if rows is None:
+        return {"n_rows": n_rows}
+    measured = corpus_wording(rows, None, scorer.options["confidence_level"])
+    result: dict[str, Any] = scorer.module.without_meaning(measured, scorer.options)
+    return result
 
 
 def _gathered_wording(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int) -> "WordingRows | None":

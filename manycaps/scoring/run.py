@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
 from manycaps.kit.base import EmptyCaptions, InputError
+from manycaps.kit.caption_wording import WORDING_ALONE
 from manycaps.kit.kernel_tests import n_threads
 from manycaps.scoring.corpus_values import metric_corpus_result
 from manycaps.scoring.run_settings import (
@@ -138,6 +139,7 @@ class _Run:
         with _engine(self.options, self.scorers, len(self.parts)) as engine:
             n_rows = self._survey(engine)
             check_pooled_rows(self.scorers, n_rows, self.options.max_pooled_rows)
+            self._leave_meaning_out()
             # Rows whose ids no survey has compared are compared now, and their parts scored again.
             self._done(engine, score_part, n_rows)
             while self._left_out_repeated("score"):
@@ -148,8 +150,8 @@ class _Run:
         """Do the first pass where it is needed; return the number of rows if it is known then."""
         has_keys = any(scorer.has_p_values for scorer in self.scorers)
         documents = any(scorer.counts_documents for scorer in self.scorers)
-        gathers = any(scorer.gathers for scorer in self.scorers)
-        if self.settings.source.main.holds_media and not has_keys and not documents and not gathers:
+        needs_all = any(scorer.gathers or scorer.is_parity for scorer in self.scorers)
+        if self.settings.source.main.holds_media and not has_keys and not documents and not needs_all:
             return None
         n_rows = self._done(engine, survey_part)
         while self._left_out_repeated("survey"):
@@ -160,6 +162,17 @@ class _Run:
         if documents and self.folder.report("documents", 0) is None:
             merge_documents(self.folder, len(self.parts))
         return n_rows
+
+    def _leave_meaning_out(self) -> None:
+        """Let human_parity measure the wording alone, and say so, where no row has two references."""
+        if not any(scorer.is_parity for scorer in self.scorers):
+            return
+        reports = [self.folder.report("survey", part.number) or {} for part in self.parts]
+        if any(report["n_compared"] for report in reports):
+            return
+        warnings.warn(WORDING_ALONE, stacklevel=2)
+        self.settings = self.settings._replace(are_single=True)
+        self.scorers = self.settings.scorers()
 
     def _left_out_repeated(self, step: str) -> bool:
         """Leave out rows whose id an earlier row has, or refuse them; say whether the step is to be done again."""

@@ -40,6 +40,8 @@ class RunSettings(NamedTuple):
     metrics: dict[str, dict[str, Any]]
     # "raise" stops at the first bad row, "reject" leaves it out.
     on_error: str
+    # Whether no row has two references, so that human_parity measures the wording alone.
+    are_single: bool = False
 
     def run_folder(self) -> RunFolder:
         """Return the folder of the results."""
@@ -47,7 +49,8 @@ class RunSettings(NamedTuple):
 
     def scorers(self) -> list[Scorer]:
         """Return the metrics, loaded once in each process."""
-        return [loaded_scorer(name, json.dumps(options, sort_keys=True)) for name, options in self.metrics.items()]
+        metrics = self.metrics.items()
+        return [loaded_scorer(name, json.dumps(options, sort_keys=True), self.are_single) for name, options in metrics]
 
     def rows(self, part: "RunPart") -> Iterator[CaptionRow | BadRow]:
         """Yield the rows of a part."""

@@ -66,8 +66,8 @@ class Scores(NamedTuple):
 class Scorer:
     """A loaded metric."""
 
-    def __init__(self, name: str, options: Mapping[str, Any]):
-        """Load the module with the options that are given."""
+    def __init__(self, name: str, options: Mapping[str, Any], are_single: bool = False):
+        """Load the module with the options that are given; `are_single`: no row has two references."""
         self.name = name
         self._is_prepared = False
         self.module = load(name, **options)
@@ -78,13 +78,16 @@ class Scorer:
         # Whether the corpus is tested in closed form, by sums of what rows have; and whether the module compares two
         # sets of captions, with rows that draw from their splits for the test of the corpus.
         self.is_parity = self.record.reduction == PARITY
+        # Whether human parity measures wording alone, which one reference in every row allows.
+        self.is_wording_alone = self.is_parity and are_single
         self.is_distribution = self.record.is_distribution
         self.has_p_values = self.is_distribution and not self.is_parity and self.options["p_value"] != "none"
         # Whether document frequencies are to be counted in the references of all rows.
         is_cider = self.options.get("distance", "cider") == "cider"
         self.counts_documents = self.record.counts_documents and is_cider and self.options["document_frequency"] is None
         # Whether a network runs; an optional one has no part in what a run measures.
-        self.has_model = self.record.runs_network and not (self.is_parity and self.options["distance"] != "bert")
+        without_model = self.is_wording_alone or (self.is_parity and self.options["distance"] != "bert")
+        self.has_model = self.record.runs_network and not without_model
         # Whether a value of the corpus needs the embeddings of all rows at once.
         self.gathers = gathers(self.record.reduction, self.options)
 
@@ -198,6 +201,9 @@ class Scorer:
         """
         documents = documents if self.counts_documents else None
         options = {**self.options, **({"document_frequency": documents.table} if documents else {})}
+        if self.is_wording_alone:
+            settings = self.module.wording_settings(self.options)
+            return Scores({}, {}, self.module._signature(self.options, settings), reduced=columns)
         if self.is_distribution:
             return self._distribution_scores(columns, options, n_earlier, documents)
         if self.record.reduction == WORD_COUNTS:
@@ -225,7 +231,7 @@ class Scorer:
         if "data" in given:
             given["data"] = [row.people if row.predictions is None else row.predictions for row in rows]
         checked: dict[str, Any] = self.module.checked_columns(self.options, **given)
-        if self.is_distribution:
+        if self.is_distribution and not self.is_wording_alone:
             # An interval needs two rows of the corpus, not of a part.
             options = {**self.options, "confidence_level": None}
             self.module.check_sizes(text_counts(**checked), CAPTION_COLUMNS, options)
@@ -293,6 +299,6 @@ def count_documents(references: Iterable[Sequence[str]], tokenizer: str) -> dict
 
 
 @functools.cache
-def loaded_scorer(name: str, options: str) -> Scorer:
+def loaded_scorer(name: str, options: str, are_single: bool) -> Scorer:
     """Return a metric that stays loaded in this process; `options` is JSON, which can be a key."""
-    return Scorer(name, json.loads(options))
+    return Scorer(name, json.loads(options), are_single)

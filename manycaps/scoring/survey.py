@@ -72,7 +72,7 @@ def readable_rows(
 
 
 def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
-    """Read the rows of a part, write the survey of them unless it exists, and return how many are good and bad."""
+    """Read the rows of a part, write the survey of them unless it exists, and return how many are of each kind."""
     folder = settings.run_folder()
     report = folder.report("survey", part.number)
     if report is not None:
@@ -82,11 +82,12 @@ def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
     has_keys = any(scorer.has_p_values for scorer in scorers)
     has_ids = settings.source.main.layout.id is not None
     ids, keys, counts = list[bytes](), list[bytes](), collections.Counter[str]()
-    n_rows = n_bad = n_documents = 0
+    n_rows = n_bad = n_documents = n_compared = 0
     for rows, bad in readable_rows(settings, part, read_earlier(folder, part.number).bad):
         for row in bad:
             settings.refuse(row)
         n_rows, n_bad = n_rows + len(rows), n_bad + len(bad)
+        n_compared += sum(len(row.references or ()) > 1 for row in rows)
         if has_ids:
             ids += [id_digest(row.id) for row in rows]
         if has_keys:
@@ -103,7 +104,7 @@ def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
     if counter is not None:
         files.append(folder.part_file("survey", part.number, "frequencies.json"))
         folder.write_json(files[-1], {"n_documents": n_documents, "counts": counts}, compact=True)
-    report = {"n_rows": n_rows, "n_rejected": n_bad}
+    report = {"n_rows": n_rows, "n_rejected": n_bad, "n_compared": n_compared}
     folder.finish("survey", part.number, report, files)
     return report
 

@@ -32,6 +32,7 @@ from .caption_sets import (
 )
 from .caption_wording import (
     LANGUAGE_MODEL,
+    WORDING_ALONE,
     coded_texts,
     corpus_wording,
     load_language_model,
@@ -355,24 +356,26 @@ class HumanParity(SetMetric, evaluate.Metric):
 
     def wording_result(self, predictions, references, options):
         """Return the result of rows with one reference each: of their wording alone, NaN for what needs two."""
-        warnings.warn(
-            "references: expected two per row, since people are compared with each other, got one. Wording alone is "
-            "measured; all other values are NaN.",
-            stacklevel=2,
-        )
+        warnings.warn(WORDING_ALONE, stacklevel=2)
         level, clusters = options["confidence_level"], options["clusters"]
         if clusters is not None:
             check_clusters(clusters, len(predictions))
         texts = self.coded_texts(predictions, references, options)
         measured = corpus_wording(wording_of(texts, is_tested=options["language_model"] is None), clusters, level)
-        measured.warn_of_few_rows()
-        result = dict.fromkeys((*NEED_TWO_REFERENCES, *TAILS, *MEANS), float("nan")) | {"n_rows": len(predictions)}
-        result |= measured.result(level, is_tested=options["p_value"] != "none")
+        result = self.without_meaning(measured, options)
         if not options["details"]:
             return result
         phrases = telling_phrases(texts, clusters) if measured.is_measured else []
         lists = measured.lists() | {"phrases": [phrase._asdict() for phrase in phrases]}
         return result | lists | {"signature": self._signature(options, self.wording_settings(options))}
+
+    @staticmethod
+    def without_meaning(wording, options):
+        """Return the values of the wording, NaN for what needs two references; warn where there are too few rows."""
+        wording.warn_of_few_rows()
+        result = dict.fromkeys((*NEED_TWO_REFERENCES, *TAILS, *MEANS), float("nan"))
+        result |= {"n_rows": len(wording.rows.sizes)}
+        return result | wording.result(options["confidence_level"], is_tested=options["p_value"] != "none")
 
     @staticmethod
     def wording_settings(options):

@@ -238,23 +238,37 @@ def test_scores_that_have_changed_are_not_compared(summary, capsys, tmp_path, li
     assert main(compare) == 0
 
 
-def test_folders_of_scores_have_the_phrases_of_the_files(summary, capsys, tmp_path):
-    """Every caption ends in "yes", which no person says; parts of two rows, put together in another order."""
+@pytest.mark.parametrize("n_references", [1, 2])
+def test_folders_of_scores_have_the_wording_of_the_files(n_references, capsys, tmp_path):
+    """Every caption ends in "yes", which no person says; parts of two rows, put together in another order.
+
+    With one reference in every row wording is all that is measured, and the command says so.
+    """
     scenes = [(animal, place) for animal in ("dog", "cat", "cow", "pig") for place in ("beach", "street", "lawn")]
     people = [[f"a {animal} runs on the {place}", f"the {animal} is on a {place}"] for animal, place in scenes]
-    rows = [{"id": str(i), "predictions": [f"a {a} on a {p} yes"]} for i, (a, p) in enumerate(scenes)]
-    references = write_lines(tmp_path / "r.jsonl", [{"id": str(i), "refs": row} for i, row in enumerate(people)])
-    system = write_lines(tmp_path / "s.jsonl", rows)
+    rows = [
+        {"id": str(i), "predictions": [f"a {animal} on a {place} yes"], "references": people[i][:n_references]}
+        for i, (animal, place) in enumerate(scenes)
+    ]
+    captions = {side: [{"id": row["id"], side: row[side]} for row in rows] for side in ("predictions", "references")}
+    system, references = (write_lines(tmp_path / f"{side}.jsonl", lines) for side, lines in captions.items())
     numbers = []
-    options = ["--option", "human_parity.distance=meteor", "--part-size", 0.0001]
-    summary("human_parity", system, "-r", references, *options, to="a")
-    for sources in ([tmp_path / "a"], [system, "-r", references, "--distance", "meteor", "-m", "trm_meteor"]):
+    line = ["score", "-m", "human_parity", "-i", system, "-r", references, "-o", tmp_path / "a", "--processes", 1]
+    line += ["--option", "human_parity.distance=meteor", "--part-size", 0.0001]
+    assert main([*map(str, line)]) == 0
+    printed = capsys.readouterr()
+    assert ("Wording alone is measured" in printed.err) == (n_references == 1)
+    found = json.loads(printed.out)["metrics"]["human_parity"]
+    expected = without_lists(of_module("human_parity", rows, distance="meteor"))
+    for key, value in found.items():
+        assert value == (expected[key] if key == "signature" else pytest.approx(expected[key], nan_ok=True)), key
+    for sources in ([tmp_path / "a"], [system, "-r", references, "--distance", "meteor", "-m", "bleu_rouge"]):
         line = ["compare", *map(str, sources), "-o", str(tmp_path / "report"), "--overwrite", "-f", "json"]
         assert main(line) == 0
         (of_system,) = json.loads(capsys.readouterr().out)["human_parity"]["systems"].values()
-        numbers.append(of_system["phrases"])
+        numbers.append([of_system[key] for key in ("phrases", "wording_gap", "wording_p_value")])
     assert numbers[0] == numbers[1]
-    assert any(phrase["phrase"] == "yes" and phrase["share"] == 1 for phrase in numbers[0])
+    assert any(phrase["phrase"] == "yes" and phrase["share"] == 1 for phrase in numbers[0][0])
 
 
 def test_a_dry_run_says_what_would_be_read_and_writes_nothing(summary, tmp_path, lines, rows):
