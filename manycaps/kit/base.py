@@ -1105,6 +1105,8 @@ class Option(NamedTuple):
     needs: Effect | None = None
     # Takes all options of a call, each legal by itself, and raises unless the value fits the others.
     fits: Callable[[Mapping[str, Any]], object] | None = None
+    # For the card: where what it reads comes from, if that has a licence of its own.
+    licence: str = ""
 
     @property
     def shown_default(self) -> str:

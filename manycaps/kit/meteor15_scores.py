@@ -633,6 +633,7 @@ METEOR15_DATA: dict[str, Option] = {
         "Of METEOR 1.5: path of `meteor-1.5.jar`, or of a folder that holds it, with `data/paraphrase-en.gz` "
         "beside it; by default that of the package pycocoevalcap (`pip install pycocoevalcap`), which is compiled "
         "once, at the first use, in about 10 seconds.",
+        licence="METEOR 1.5's data come with `pycocoevalcap`, beside Java programs under the GPL, which are not run.",
     )
 }
 

@@ -99,7 +99,7 @@ def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[
 def compare_uploads(
     first: str | None, second: str | None, third: str | None, references: str | None, metric: str
 ) -> tuple[str | Drawing | pathlib.Path, ...]:
-    """Compare the uploads: sentences and tables, the means as drawings, and the report as a file."""
+    """Compare the uploads: sentences, the means as drawings, tables, and the report as a file."""
     uploads = [pathlib.Path(path) for path in (first, second, third, references) if path]
 
     def named(message: str) -> str:
@@ -122,7 +122,7 @@ def compare_uploads(
     sentences = "\n".join(f"- {html.escape(sentence, quote=False)}" for sentence in compared.words.summary)
     tables = "\n\n".join(write_table(table, "md") for table in compared.words.all_tables)
     drawings = [means_of(metric_values) for metric_values in compared.result.metrics]
-    return f"{sentences}\n\n{tables}", *drawings, report / OUTPUT_NAMES[0]
+    return sentences, *drawings, tables, report / OUTPUT_NAMES[0]
 
 
 @functools.cache

@@ -37,13 +37,13 @@ class Form(NamedTuple):
     inputs: Sequence[gr.components.Component]
     # For each example's name the values of all inputs and options, or a function that makes them.
     examples: Mapping[str, Callable[[], Any] | Sequence[Any]]
-    # From the values of inputs and options to the table of results, the drawings, and the files.
+    # From the values of inputs and options to the answer, the drawings, the tables below them, and the files.
     measure: Callable[..., Sequence[Any]]
     # Options, in a row below the inputs.
     options: Sequence[gr.components.Component] = ()
     # Labels of the drawings.
     drawings: Sequence[str] = ()
-    # Labels of the files that stand below the drawings, to be kept.
+    # Labels of the files that stand below the tables, to be kept.
     files: Sequence[str] = ()
 
 
@@ -101,7 +101,7 @@ def card_body(path: pathlib.Path) -> str:
 
 
 def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
-    """Lay a form out as a gradio page: inputs, options, examples, button, results, drawings, files, card."""
+    """Lay a form out as a gradio page: inputs, options, examples, button, answer, drawings, tables, files, card."""
     fields = [*form.inputs, *form.options]
     with gr.Blocks(title=form.title, analytics_enabled=False, delete_cache=(UPLOAD_LIFE, UPLOAD_LIFE)) as page:
         gr.Markdown(f"# {form.title}\n\n{form.introduction}")
@@ -119,7 +119,7 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
                 button = gr.Button(name, size="sm")
                 button.click(_as_function(example), None, fields, api_visibility="private", show_progress="hidden")
         submit = gr.Button("Compute", variant="primary")
-        table = gr.Markdown(elem_classes="result", min_height=40)
+        answer = gr.Markdown(elem_classes="result", min_height=40)
         pictures = [
             gr.Image(
                 label=label,
@@ -131,13 +131,16 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
             )
             for label in form.drawings
         ]
+        tables = gr.Markdown(elem_classes="result")
         files = [gr.File(label=label, interactive=False, visible=False) for label in form.files]
         gr.Markdown(card_body(card), elem_id="card")
-        shown = [table, *pictures, *files]
+        shown = [answer, *pictures, tables, *files]
         computed = submit.click(_shown(form.measure), fields, shown, api_name="compute")
         # No result of other inputs stands beside an error.
-        nothing = ["", *[gr.Image(None, visible=False)] * len(pictures), *[gr.File(None, visible=False)] * len(files)]
-        computed.failure(lambda: nothing if len(nothing) > 1 else "", None, shown, api_visibility="private")
+        no_pictures, no_files = (
+            [kind(None, visible=False)] * len(of) for kind, of in ((gr.Image, pictures), (gr.File, files))
+        )
+        computed.failure(lambda: ["", *no_pictures, "", *no_files], None, shown, api_visibility="private")
     return page
 
 
@@ -162,14 +165,14 @@ def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
 
     def compute(*values: Any) -> Any:
         with house_messages():
-            table, *others = measure(*values)
-        # gradio takes a list for several outputs, and for a single one its value.
-        return [table, *map(_as_component, others)] if others else table
+            return [_as_component(part) for part in measure(*values)]
 
     return compute
 
 
-def _as_component(result: Drawing | pathlib.Path) -> gr.components.Component:
+def _as_component(result: str | Drawing | pathlib.Path) -> str | gr.components.Component:
+    if isinstance(result, str):
+        return result
     if isinstance(result, pathlib.Path):
         return gr.File(str(result), visible=True)
     return gr.Image(result.image, alt_text=result.description, visible=True)

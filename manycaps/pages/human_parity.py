@@ -60,8 +60,8 @@ def form(module: Any) -> Form:
     )
 
 
-def measure(module: Any, candidates: str, references: str, distance: str) -> tuple[str, Drawing, Drawing]:
-    """Compare both boxes: Markdown, the captions among people's distances, and those that are most unlike people's."""
+def measure(module: Any, candidates: str, references: str, distance: str) -> tuple[str, Drawing, Drawing, str]:
+    """Compare both boxes: the answer, captions among people's distances, those most unlike people's, other values."""
     rows = {
         "predictions": rows_of_text_box(candidates, "predictions", LIMITS),
         "references": rows_of_text_box(references, "references", LIMITS),
@@ -79,11 +79,12 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
     captions = [rows["predictions"][row][candidate] for row, candidate in listed]
     distances = [result["distance_per_candidate"][row][candidate] for row, candidate in listed]
     sentences = module.words(result) if several else ["One image: give more for an answer with intervals."]
+    leading, others = leading_tables(result, MEANINGS, module.VALUES)
     return (
-        f"### {' '.join(sentences)}\n\nWhat it sees and what it misses: [card below](#card).\n\n"
-        + "\n\n".join(leading_tables(result, MEANINGS, module.VALUES)),
+        f"### {' '.join(sentences)}\n\nWhat it sees and what it misses: [card below](#card).\n\n{leading}",
         histogram_figure(result["distance_histogram"]),
         caption_bars(distances, captions, "mean distance from people's captions"),
+        others,
     )
 
 

@@ -113,11 +113,12 @@ def module_form(title: str, module: Any) -> Form:
     )
 
 
-def measure(title: str, module: Any, *values: Any) -> tuple[str]:
+def measure(title: str, module: Any, *values: Any) -> tuple[str, str]:
     """Compute the module from uploads, text boxes and options, in the order of the form.
 
     Returns:
-        Markdown: a verdict where the module tests, the table of results, and the scores of the captions of one row.
+        Markdown: the answer, with a verdict where the module tests and the numbers to read first; then the scores of
+        the captions of one row, and all other values.
     """
     columns, left = module.own_columns(), list(values)
     media = [column for column in columns if column in ("images", "videos")]
@@ -141,14 +142,13 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str]:
         usable_weights(module.encoder)
     result = module.compute(**rows, **module.effective_options(options))
     meanings = {key: module.meaning(key) for key, value in result.items() if isinstance(value, int | float)}
-    parts = [*leading_tables(result, meanings, module.VALUES)]
+    answer, others = leading_tables(result, meanings, module.VALUES)
     if "p_value" in options:
-        parts.insert(
-            0, f"### {verdict(result, module.name, title)}\n\nWhat it sees and what it misses: [card below](#card)."
-        )
+        said = verdict(result, module.name, title)
+        answer = f"### {said}\n\nWhat it sees and what it misses: [card below](#card).\n\n{answer}"
     if "predictions" in rows and not several:
-        parts.insert(-1, candidate_table(result, rows["predictions"][0]))
-    return ("\n\n".join(parts),)
+        others = f"{candidate_table(result, rows['predictions'][0])}\n\n{others}"
+    return answer, others
 
 
 def _offered(module: Any) -> dict[str, tuple[str, tuple[str, ...]]]:

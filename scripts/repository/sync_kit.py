@@ -207,7 +207,7 @@ def option_rows(module: Any) -> list[tuple[str, ...]]:
     for name, option in module.OPTIONS.items():
         default = "" if option.default is None else f"`{option.shown_default}`"
         at_load = "At load time only: " if option.at_load else ""
-        rows.append((f"`{name}`", default, at_load + as_cell(option.meaning)))
+        rows.append((f"`{name}`", default, at_load + as_cell(f"{option.meaning} {option.licence}".strip())))
     return rows
 
 
@@ -243,7 +243,9 @@ def input_table(module: Any) -> str:
     columns = [(as_keys(names), "", as_cell(meaning)) for names, meaning in module.COLUMNS.items()]
     table = document_table(("input", "default", "meaning"), columns + [row for row in rows if row not in common])
     others = ", ".join(row[0] for row in rows if row in common)
-    return f"{table}\n\n[Shared with other modules]({OPTIONS_PAGE}#options): {others}." if others else table
+    shared = f"[Shared with other modules]({OPTIONS_PAGE}#options): {others}." if others else ""
+    licences = [option.licence for option in module.OPTIONS.values()]
+    return "\n\n".join(part for part in (table, shared, *licences) if part)
 
 
 def value_table(module: Any) -> str:

@@ -355,6 +355,10 @@ def assert_shows_the_numbers(page, name, cells, fields):
         assert PIL.Image.open(io.BytesIO(fetched(url))).width == 960
         assert width > 600
         assert len(description) > 20
+    if CASES[name].n_drawings:  # the answer, the pictures, the numbers
+        tops = "return [...document.querySelectorAll('.result, .drawing')].map(e => e.getBoundingClientRect().top)"
+        assert page.run(tops) == sorted(page.run(tops))
+        assert len(page.find(".result")) == 2
 
 
 def assert_shows_the_modules_numbers(page, name, cells, fields):

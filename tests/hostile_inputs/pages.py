@@ -72,5 +72,5 @@ def complaint(name: str) -> str | None:
     (compute,) = (event for event in page.fns.values() if event.api_name == "compute")
     with tempfile.TemporaryDirectory() as folder:
         shown = compute.fn(*LARGEST[name](pathlib.Path(folder)))
-    text = shown if isinstance(shown, str) else shown[0]
+    text = "".join(part for part in shown if isinstance(part, str))
     return None if " | " in text else f"no table: {text[:200]}"

@@ -184,7 +184,9 @@ def test_a_card_is_short_and_says_what_to_read(folder):
     short = short.split("\n\n## ")[0]
     said = ("**Take it**", "**Captions and rows", "**Read**", "**Typical of people")
     assert [words for words in said if words not in short] == []
-    assert any(key in short for value in load_module(folder).VALUES if value.leads for key in value.keys.split(", "))
+    module = load_module(folder)
+    assert any(key in short for value in module.VALUES if value.leads for key in value.keys.split(", "))
+    assert text.count("beside Java programs under the GPL, which are not run.") == ("meteor15_data" in module.OPTIONS)
 
 
 @functools.cache

@@ -107,7 +107,7 @@ def test_every_example_shows_what_its_label_says(page, distribution_folder):
         values = on_click(page, label).fn()
         # An example leaves the options as they are when the page opens.
         assert list(values[2:]) == [component.value for component in compute.inputs[2:]]
-        text = compute.fn(*values)
+        text = "\n".join(compute.fn(*values))
         assert re.match(f"### [A-Za-z-]+: {said} ", text), (label, text)
         shown = {key: float(value) for key, value in re.findall(r"^\| `(\w+)` \| (\S+) \|", text, re.MULTILINE)}
         assert (shown[f"{name}_corpus_p_value"] < 0.05) == ("differ" in said), label
@@ -121,12 +121,13 @@ def test_every_number_of_a_result_has_a_meaning_of_its_own(name):
     form = module_form("Title", loaded(name))
     example = next(iter(form.examples.values()))
     values = example() if callable(example) else example
-    (text,) = form.measure(*(values if isinstance(values, tuple) else [values]))
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
-    assert rows, text
-    first = [line for line in text.partition("<details>")[0].splitlines() if line.startswith("| `")]
+    answer, others = form.measure(*(values if isinstance(values, tuple) else [values]))
+    first, rest = (
+        [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+        for text in (answer, others)
+    )
     assert 1 <= len(first) <= 4, first
-    for row in rows:
+    for row in first + rest:
         assert len(row) == 3, row
         assert "_per_row" not in row[2], row  # where the meaning of one key runs into that of another
         if re.search("_ci_|_low`|_high`", row[0]) and "wrong_share" not in row[0]:
@@ -136,7 +137,7 @@ def test_every_number_of_a_result_has_a_meaning_of_its_own(name):
 def test_captions_of_one_image_are_listed_with_their_scores():
     folder = next(folder for folder in FOLDERS if folder.name == "bleu_rouge")
     form = module_form("BLEU", load_module(folder))
-    (text,) = form.measure("a dog runs\na <b> | cat", "a dog runs\na cat")
+    _, text = form.measure("a dog runs\na <b> | cat", "a dog runs\na cat")
     assert "| a dog runs | " in text
     assert "| a &lt;b&gt; &#124; cat | " in text
 
@@ -172,8 +173,14 @@ def test_the_first_example_computes(other, monkeypatch, tmp_path):
     values = first.fn()
     values = values if isinstance(values, tuple | list) else [values]
     shown = compute.fn(*(as_uploaded(value, tmp_path) for value in values))
-    text = shown if isinstance(shown, str) else shown[0]
-    assert " | " in text, "a table"
+    assert " | " in "".join(part for part in shown if isinstance(part, str)), "a table"
+    # The answer is read first, then the pictures, then all numbers, then the files to be kept.
+    answer, *between, tables = [output for output in compute.outputs if not isinstance(output, gr.File)]
+    assert (type(answer), type(tables)) == (gr.Markdown, gr.Markdown)
+    assert all(isinstance(output, gr.Image) for output in between)
+    places = {block: place for place, block in enumerate(page.blocks.values())}
+    assert [places[output] for output in compute.outputs] == sorted(places[output] for output in compute.outputs)
+    assert bool(between) == (other.name in OWN_PAGES)
 
 
 def as_uploaded(value, folder):
