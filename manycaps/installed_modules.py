@@ -59,6 +59,9 @@ MEANT: Mapping[str, str] = {
 # Endings of names that say no more.
 _VARIANTS = ("tokenizer", "tokenize", "scorer", "score", "d", "l", "1", "2", "3", "4", "15")
 
+# A link of a card to a document, in a checkout and in a wheel.
+DOCUMENT = re.compile(r"\]\(\.\./\.\./docs/(\w+\.md)")
+
 # Extras with Pillow; the other modules require it for their demo pages only.
 PICTURE_EXTRAS = ("clip", "video")
 
@@ -193,10 +196,31 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         written.mkdir()
         for path in files:  # through links
             shutil.copy2(path, written)
+        card = (module_folder(name) / "README.md").read_text(encoding="utf-8")
+        for inside, text in card_with_documents(card, data_folder("docs")).items():
+            (written / inside).parent.mkdir(exist_ok=True)
+            (written / inside).write_text(text, encoding="utf-8", newline="\n")
         if target.exists():
             shutil.rmtree(target)
         written.rename(target)
     return target
+
+
+def card_with_documents(card: str, documents: pathlib.Path, address: str = "") -> dict[str, str]:
+    """Return a card whose links lead to copies of the documents beside it, and these copies: path to text.
+
+    A copy has no pictures, and no links but those to addresses and within it.
+
+    Args:
+        card: text of a card.
+        documents: folder of the documents.
+        address: of the folder that gets both, with a slash at its end, where links must be whole.
+    """
+    files = {"README.md": DOCUMENT.sub(rf"]({address}docs/\1", card)}
+    for name in sorted(set(DOCUMENT.findall(card))):
+        text = re.sub(r"!\[[^\]]*\]\([^)]*\)\n*", "", (documents / name).read_text(encoding="utf-8"))
+        files[f"docs/{name}"] = re.sub(r"\[([^\]]+)\]\((?!https?:|#)[^)]*\)", r"\1", text)
+    return files
 
 
 @contextlib.contextmanager

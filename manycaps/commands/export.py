@@ -1,6 +1,7 @@
 """Write a module as a folder that stands alone, for `evaluate.load` on machines without this package.
 
-manycaps export trm_meteor exported/            exported/trm_meteor: main script, the files that it imports, card, page
+manycaps export trm_meteor exported/            exported/trm_meteor: main script, the files that it imports, card, page,
+                                                documents that the card links
 manycaps export trm_meteor exported/ --force    also where that folder exists: it is replaced
 """
 

@@ -96,7 +96,7 @@ class Page(NamedTuple):
 
 def card_body(path: pathlib.Path) -> str:
     """Return a card without the fields of the Hub above it, and links to files, which the page does not serve."""
-    text = re.sub(r"\[([^\]]+)\]\(\.\.[^)]*\)", r"\1", path.read_text(encoding="utf-8"))
+    text = re.sub(r"\[([^\]]+)\]\((?!https?:|#)[^)]*\)", r"\1", path.read_text(encoding="utf-8"))
     return re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).strip()
 
 

@@ -34,6 +34,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from manycaps.installed_modules import card_with_documents
 from scripts.repository import sync_kit
 
 
@@ -117,31 +118,15 @@ def running_python() -> str:
 # What a card says to those who have the package: the Hub's readers load the Space.
 OF_PACKAGE = re.compile(r"\s+`manycaps export \w+ \.` writes\s+the\s+folder\s+that\s+is\s+loaded\s+here\.")
 
-# A link of a card to a document, of which a Space gets a copy.
-DOCUMENT = re.compile(r"\]\(\.\./\.\./docs/(\w+\.md)")
-
 
 def hub_text(text: str, name: str, org: str) -> str:
     """Return a card or a main script as readers on the Hub need it: without the paths of the repository.
 
     >>> hub_text('evaluate.load("metrics/demo")  # on the Hub: "manycaps/demo"', "demo", "me")
     'evaluate.load("me/demo")'
-    >>> hub_text("[values](../../docs/options.md#values)", "demo", "me")
-    '[values](https://huggingface.co/spaces/me/demo/blob/main/docs/options.md#values)'
     """
     text = OF_PACKAGE.sub("", re.sub(rf'  # on the Hub: "\w+/{name}"', "", text))
-    text = re.sub(rf'load\((\s*)"(?:metrics/|measurements/)?{name}"', rf'load(\1"{org}/{name}"', text)
-    return DOCUMENT.sub(rf"](https://huggingface.co/spaces/{org}/{name}/blob/main/docs/\1", text)
-
-
-def linked_documents(card: str) -> dict[str, bytes]:
-    """Return the documents that a card links, by path in the Space, without pictures and links to other pages."""
-    files = {}
-    for name in sorted(set(DOCUMENT.findall(card))):
-        text = (sync_kit.ROOT / "docs" / name).read_text(encoding="utf-8")
-        text = re.sub(r"!\[[^\]]*\]\([^)]*\)\n*", "", text)
-        files[f"docs/{name}"] = re.sub(r"\[([^\]]+)\]\((?!https?:|#)[^)]*\)", r"\1", text).encode()
-    return files
+    return re.sub(rf'load\((\s*)"(?:metrics/|measurements/)?{name}"', rf'load(\1"{org}/{name}"', text)
 
 
 def with_python_version(card: str) -> str:
@@ -170,7 +155,9 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
         print(f"{folder.name}: no {front_matter['app_file']}: the module will load, but the Space shows no page")
     check_gradio(folder.name, str(front_matter["sdk_version"]))
     pinned = pinned_requirements(files["requirements.txt"].decode(), folder.name)
-    files |= linked_documents(files["README.md"].decode())
+    address = f"https://huggingface.co/spaces/{org}/{folder.name}/blob/main/"
+    with_documents = card_with_documents(files["README.md"].decode(), sync_kit.ROOT / "docs", address)
+    files |= {path: text.encode() for path, text in with_documents.items()}
     texts = {name: hub_text(files[name].decode(), folder.name, org) for name in ("README.md", main_script)}
     if (left := re.search(r"in\s+the\s+repository|load\(.(metrics|measurements)/", texts["README.md"])) is not None:
         line = texts["README.md"].count("\n", 0, left.start()) + 1

@@ -11,7 +11,7 @@ import pytest
 
 from manycaps import command_line
 from manycaps.catalog import MODULES
-from manycaps.installed_modules import module_folders, requirement_names
+from manycaps.installed_modules import export_module, module_folders, requirement_names
 from tests.environments import make_environment, outer_variables
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
@@ -112,11 +112,15 @@ assert [main(["export", name, "exported"]) for name in MODULES] == [0] * len(MOD
 
 
 @pytest.mark.slow
-def test_a_wheel_exports_every_module_whole(installed):
+def test_a_wheel_exports_every_module_as_the_checkout_does(installed, tmp_path):
     run(installed, "python", "-c", EXPORT)
-    for name, folder in module_folders().items():
-        exported = {path.name: path.read_bytes() for path in (installed[0] / "exported" / name).iterdir()}
-        assert exported == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    for name in module_folders():
+        expected = export_module(name, tmp_path)
+        assert folder_contents(installed[0] / "exported" / name) == folder_contents(expected)
+
+
+def folder_contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 # With no package of this project: an import of it fails.

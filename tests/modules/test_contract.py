@@ -8,7 +8,8 @@ import pytest
 
 import manycaps
 from manycaps.catalog import MODULES
-from tests.large_packages import evaluate
+from tests.large_packages import evaluate, transformers
+from tests.modules.conftest import ROOT
 from tests.modules.sample_inputs import (
     CAPTION_ROWS,
     COLUMNS,
@@ -153,6 +154,43 @@ def test_captions_images_and_videos_are_scored_by_one_combination_with_options_o
         combined.compute(**columns)
     captions = evaluate.combine([modules["trm_meteor"], loaded("bleu_rouge")])
     assert captions.compute(**CAPTION_ROWS)["trm_meteor"] == pytest.approx(result["trm_meteor"])
+
+
+SUITE = """
+import evaluate
+from datasets import Dataset
+from evaluate.evaluation_suite import SubTask
+
+class Suite(evaluate.EvaluationSuite):
+    def __init__(self, name):
+        super().__init__(name)
+        rows = Dataset.from_dict({"prompt": ["a dog runs", "a cat"], "people": [["a dog is running"], ["the cat"]]})
+        columns = {"metric": evaluate.load(METRIC), "input_column": "prompt", "label_column": "people"}
+        self.suite = [SubTask("text2text-generation", data=rows, args_for_task=columns)]
+"""
+
+
+class Repeating:
+    """A pipeline that says what it is asked."""
+
+    task = "text2text-generation"
+
+    def __call__(self, prompts, **_):
+        return [{"generated_text": prompt} for prompt in prompts]
+
+
+def test_a_suite_of_evaluate_runs_with_transformers_4_alone(tmp_path):
+    metric = str(ROOT / "metrics" / "cider_d")
+    (tmp_path / "suite.py").write_text(SUITE.replace("METRIC", repr(metric)), encoding="utf-8")
+    suite = evaluate.EvaluationSuite.load(str(tmp_path / "suite.py"))
+    if int(transformers.__version__.partition(".")[0]) > 4:  # docs/python.md says so
+        with pytest.raises(KeyError, match="text2text-generation has been removed from transformers"):
+            suite.run(Repeating())
+    else:
+        expected = loaded("cider_d").compute(
+            predictions=["a dog runs", "a cat"], references=[["a dog is running"], ["the cat"]]
+        )
+        assert suite.run(Repeating())[0]["cider_d"] == expected["cider_d"]
 
 
 # Values of options that are not their defaults, and what an option takes beside it; the rest is in `EFFECTS`.

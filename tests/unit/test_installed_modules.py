@@ -2,15 +2,18 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
 from manycaps import command_line, installed_modules, machine_checks
+from manycaps.catalog import MODULES
 from manycaps.command_line import main
 from manycaps.installed_modules import PACKAGE, load, module_folders
 from manycaps.kit.base import shown_path
+from tests.documents import LINK, broken_links
 from tests.refusals import assert_refused
 
 
@@ -95,3 +98,20 @@ def test_a_full_disk_under_an_exported_module_is_one_line_and_nothing_is_left(tm
     (tmp_path / "mine").mkdir()
     assert command_line.main(["export", "trm_meteor", str(tmp_path / "mine")]) == 1
     assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_an_exported_card_leads_to_what_travels_with_it(name, tmp_path):
+    folder = installed_modules.export_module(name, tmp_path)
+    documents = sorted((folder / "docs").iterdir())
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert {f"docs/{path.name}" for path in documents} == set(LINK.findall(card))
+    anchors = {f"docs/{path.name}#{anchor}" for path in documents for anchor in anchors_of(path)}
+    assert set(re.findall(r"\]\((docs/\w+\.md#[^)]+)\)", card)) <= anchors
+    assert [broken_links(path) for path in (folder / "README.md", *documents)] == [[]] * (1 + len(documents))
+
+
+def anchors_of(path):
+    """Anchors of a document's titles, as GitHub, the Hub and the site make them."""
+    titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
