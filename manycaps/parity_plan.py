@@ -59,7 +59,7 @@ def plan(options: PlanOptions) -> PlannedTest:
             if getattr(row, column) is None:
                 raise InputError(f"{row.file}, row {row.row}", column, "none", f"Give them with {remedy}.")
     given: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in MODULES[NAME].columns}
-    captions = module.checked_columns(module.load_options, **given)
+    captions = module.prepare_columns(module.load_options, **given)
     values = module.row_values(**captions)
     values.n_unread()  # for its warning
     planned = parity_plan(

@@ -328,7 +328,7 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
         joined = "".join(text for text in texts if isinstance(text, str))
         if OTHER_BYTE.search(joined):
             _unicode(joined, f"{name}[{row}]")
-        raise error.replaced(f"{name}[0]", f"{name}[{row}]") from None
+        raise error.replace(f"{name}[0]", f"{name}[{row}]") from None
 
 
 def named_items(captions: Sequence[object]) -> set[str]:

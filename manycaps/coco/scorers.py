@@ -26,7 +26,7 @@ from manycaps.kit.base import (
 )
 from manycaps.kit.meteor15_scores import best_statistics, corpus_score, load_lexicon, scores
 from manycaps.kit.ngram_scores import BETA, NgramIndex, bleu_scores, bleu_statistics, cider_scores, rouge_l_scores
-from manycaps.kit.tokenization import tokenized_line
+from manycaps.kit.tokenization import tokenize_line
 
 # Captions by the id of their image, and the candidates of SCST: [{"image_id": 1, "caption": ["a dog"]}].
 Captions = Mapping[Hashable, Sequence[str]]
@@ -38,7 +38,7 @@ COUNTS = ("testlen", "guess", "correct")
 # Captions whose tokens are remembered, those used last: callers tokenise the same ones for every metric.
 N_REMEMBERED = 1 << 16
 
-_line = functools.lru_cache(N_REMEMBERED)(tokenized_line)
+_line = functools.lru_cache(N_REMEMBERED)(tokenize_line)
 
 
 class PTBTokenizer:

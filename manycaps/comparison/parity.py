@@ -64,7 +64,7 @@ from manycaps.kit.parity_tests import (
     MEANS,
     PEOPLES_COPIES,
     SMALLEST_P,
-    listed_captions,
+    list_captions,
     parity_result,
     parity_wording,
     sums_of_clusters,
@@ -689,7 +689,7 @@ class SystemParity:
         if not self.has_meaning:
             oddest = [] if self.wording is None else self.wording.lists()["oddest_wording"]
             return {**{key: [] for key in LISTS}, "oddest_wording": oddest}
-        return listed_captions(self.rows.distances, self.tails.people[False])
+        return list_captions(self.rows.distances, self.tails.people[False])
 
     @functools.cached_property
     def shares(self) -> Mapping[str, TailShare]:

@@ -30,8 +30,8 @@ from manycaps.kit.base import Floats, InputError, Ints, shown_value
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, cluster_numbers, mean_of_rows, text_counts
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
-    coded_texts,
     load_language_model,
+    number_texts,
     telling_phrases,
     wording_of,
 )
@@ -525,9 +525,9 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
     with progress_bars(shown=has_own_bars):
         for name in tqdm(systems, desc="systems beside people", unit="system", delay=1, disable=has_own_bars):
             both = [row.captions[name] for row in rows], [row.references for row in rows]
-            columns = module.checked_columns(module.load_options, predictions=both[0], references=both[1])
+            columns = module.prepare_columns(module.load_options, predictions=both[0], references=both[1])
             values = module.row_values(**columns)
-            texts = module.coded_texts(**columns, options=module.load_options)
+            texts = module.number_texts(**columns, options=module.load_options)
             wording = wording_of(texts, is_tested=module.load_options["language_model"] is None)
             phrases = telling_phrases(texts, module.load_options["clusters"])
             rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
@@ -556,7 +556,7 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
     rows_of_system = {}
     for name in rows[0].captions:
         captions = tokenize_rows([row.captions[name] for row in rows], tokenizer)
-        texts = coded_texts(captions, references, clusters, model)
+        texts = number_texts(captions, references, clusters, model)
         wording_rows = wording_of(texts, is_tested=model is None)
         rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), wording_rows, telling_phrases(texts, clusters))
     return rows_of_system, module._signature(module.load_options)

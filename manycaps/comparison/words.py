@@ -20,7 +20,7 @@ from manycaps.comparison.read import SystemRow
 from manycaps.comparison.test import AgainstPeople, ComparedMetric, ComparedPair, Comparison
 from manycaps.kit.base import VERSION, n_sharing_rows
 from manycaps.kit.caption_wording import Phrase
-from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, gap_text, p_value_digits, share_text, shown_p_value
+from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, format_p_value, gap_text, p_value_digits, share_text
 from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, number_cell
 
 # Columns of a terminal.
@@ -144,8 +144,8 @@ def _within(parity: ComparedParity, system: SystemParity) -> str:
 
 
 def system_p_value(system: SystemParity) -> str:
-    """The p-value of a system after Holm's rule, as it is printed; see `shown_p_value`."""
-    return shown_p_value(system.adjusted_p_value, int(system.result["n_rows"]))
+    """The p-value of a system after Holm's rule, as it is printed; see `format_p_value`."""
+    return format_p_value(system.adjusted_p_value, int(system.result["n_rows"]))
 
 
 def _gaps_named(diversity_gap: float) -> str:
@@ -155,7 +155,7 @@ def _gaps_named(diversity_gap: float) -> str:
 
 def pair_line(pair: ParityPair) -> str:
     """Say in one line which of two systems has fewer faults, and which is more like people in what."""
-    names, p_value = f"{pair.first} and {pair.second}", shown_p_value(pair.adjusted_p_value)
+    names, p_value = f"{pair.first} and {pair.second}", format_p_value(pair.adjusted_p_value)
     if pair.kind == "copies":
         return f"{names} are not compared: captions of {' and '.join(pair.copying)} also occur among the references."
     if pair.kind == "alike":
@@ -169,7 +169,7 @@ def pair_line(pair: ParityPair) -> str:
         better = pair.faults.better
         worse = pair.second if better == pair.first else pair.first
         values = _values(pair.faults, better, pair)
-        faults = f"{better} has fewer faults than {worse} ({values}, {shown_p_value(pair.faults.p_value)})"
+        faults = f"{better} has fewer faults than {worse} ({values}, {format_p_value(pair.faults.p_value)})"
         return f"{faults}; {likeness}." if likeness else f"{faults}."
     if pair.faults is not None:
         values = _values(pair.faults, pair.first, pair)
@@ -642,7 +642,7 @@ def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows"
             f"{title}: too few {few} to distinguish {pair.first} and {pair.second}: with so few, p cannot fall below "
             f"{p_value_digits(metric.smallest_p_value)} after Holm."
         )
-    p_value = f"{shown_p_value(pair.adjusted_p_value)} after Holm"
+    p_value = f"{format_p_value(pair.adjusted_p_value)} after Holm"
     size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
     if pair.adjusted_p_value > LEVEL:
         return (
@@ -652,12 +652,12 @@ def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows"
     if pair.better is None:
         return (
             f"{title}: {pair.first} ({mean}) and {pair.second} ({other}) differ {size}, {p_value}; which of them is "
-            f"nearer to people is undecided ({shown_p_value(pair.ranking_p_value)})."
+            f"nearer to people is undecided ({format_p_value(pair.ranking_p_value)})."
         )
     worse = pair.second if pair.better == pair.first else pair.first
     if metric.metric.best == "zero" and metric.means[worse].mean * metric.means[pair.better].mean < 0:
         mean, other = (as_digits(metric.means[name].mean) for name in (pair.better, worse))
-        p_value = f"{shown_p_value(pair.ranking_p_value)} after Holm"
+        p_value = f"{format_p_value(pair.ranking_p_value)} after Holm"
         return (
             f"{title}: {pair.better} ({mean}) is nearer to people than {worse} ({other}), which lies on the other side "
             f"of 0, {p_value}."

@@ -171,7 +171,7 @@ def _reference_split() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise error.replaced("--split", "--reference-split") from error
+        raise error.replace("--split", "--reference-split") from error
 
 
 class Samples:

@@ -5,7 +5,7 @@ import textwrap
 
 from manycaps.comparison.words import SHARES, WIDTH, as_rows_needed
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, SettingsBesidePeople, likeness
-from manycaps.kit.parity_tails import TAIL, p_value_digits, share_text, shown_p_value
+from manycaps.kit.parity_tails import TAIL, format_p_value, p_value_digits, share_text
 from manycaps.tables import align_columns
 
 HEADER = (
@@ -39,7 +39,7 @@ def _line(name: str, nearest: NearestSetting) -> list[str]:
     elif name == nearest.best:
         paired = "best"
     else:
-        paired = shown_p_value(nearest.p_values[name], int(result["n_rows"]))
+        paired = format_p_value(nearest.p_values[name], int(result["n_rows"]))
     shares = [share_text(result, key) for key in ("faulty_share", *SHARES)]
     return [
         *(name, f"{result['n_rows']:,}", p_value_digits(result["human_parity_p_value"], result["n_rows"])),
@@ -66,7 +66,7 @@ def decoding_sentences(compared: SettingsBesidePeople) -> list[str]:
     sentences += [_of_half(half) for half in nearest.halves]
     if len(nearest.halves) > 1:
         chosen = list(dict.fromkeys(half.setting for half in nearest.halves))
-        p_value = shown_p_value(nearest.p_value, min(int(half.result["n_rows"]) for half in nearest.halves))
+        p_value = format_p_value(nearest.p_value, min(int(half.result["n_rows"]) for half in nearest.halves))
         both = f"Both ways round: {p_value}."
         if len(chosen) > 1:
             both = f"The halves choose different settings, {' and '.join(chosen)}: each p is that of its own alone."
@@ -81,7 +81,7 @@ def _of_half(half: Half) -> str:
     result = half.result
     return (
         f"Chosen on {half.n_chosen:,} rows: {half.setting}. On {result['n_rows']:,} others it has "
-        f"{shown_p_value(result['human_parity_p_value'], result['n_rows'])}, distinguished after: "
+        f"{format_p_value(result['human_parity_p_value'], result['n_rows'])}, distinguished after: "
         f"{as_rows_needed(result)}, energy distance {result[ENERGY]:.4f}."
     )
 

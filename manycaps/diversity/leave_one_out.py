@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manycaps import functional
-from manycaps.kit.leave_one_out import METRICS, Sources, draws, iteration_values, scored_texts
+from manycaps.kit.leave_one_out import METRICS, Sources, count_statistics, draws, iteration_values
 from manycaps.kit.tokenization import RowTexts, tokenize_rows
 
 # Rows that are kept of a data set, chosen at random.
@@ -76,7 +76,7 @@ def reference_curves(rows: Sequence[Sequence[str]], seed: int = 0) -> ReferenceC
     numbers = [n for n in N_REFERENCES if n < np.quantile(sizes, 0.5, method="lower")]
     kept = [row for row in rows if len(row) > numbers[-1]]
     texts = RowTexts(map(len, kept))
-    metrics = scored_texts(tokenize_rows(kept, "ptb"), list(CURVES), Sources())
+    metrics = count_statistics(tokenize_rows(kept, "ptb"), list(CURVES), Sources())
     # The references of a number are among those of a larger one: the draws depend on the seed alone.
     iterations = [iteration_values(metrics, texts, draws(kept, texts, N_DRAWS, n, seed)).corpus for n in numbers]
     curves = {
@@ -100,7 +100,7 @@ def variance_curve(rows: Sequence[Sequence[str]], vectors: Sequence[np.ndarray])
     texts = RowTexts(map(len, rows))
     # All captions of a row count, whichever are drawn: one draw is enough.
     drawn = draws(rows, texts, 1, None, 0)
-    scores = iteration_values(scored_texts(tokenize_rows(rows, "ptb"), ["bleu"], Sources()), texts, drawn).rows[
+    scores = iteration_values(count_statistics(tokenize_rows(rows, "ptb"), ["bleu"], Sources()), texts, drawn).rows[
         "bleu_4"
     ]
     groups = np.array_split(np.argsort(variances, kind="stable"), N_POINTS)

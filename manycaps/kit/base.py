@@ -154,7 +154,7 @@ class InputError(ValueError):
         where, expected, got, fix = parts.groups(default="")
         return cls(where, expected, got, fix)
 
-    def replaced(self, old: str, new: str) -> "InputError":
+    def replace(self, old: str, new: str) -> "InputError":
         """Return the same error with another text, e.g. the name of a file as its owner knows it."""
         where, expected, got, fix = (part.replace(old, new, 1) for part in self.args)
         return type(self)(where, expected, got, fix)
@@ -163,7 +163,7 @@ class InputError(ValueError):
         """Return the same error with what its place is in, e.g. a file, before the place."""
         return type(self)(f"{place}: {self.where}", self.expected, self.got, self.fix)
 
-    def advised(self, advice: str) -> "InputError":
+    def with_advice(self, advice: str) -> "InputError":
         """Return the same error with one more remedy."""
         return type(self)(self.where, self.expected, self.got, f"{self.fix} {advice}".strip())
 
@@ -240,14 +240,14 @@ def check_installed(packages: Iterable[str], wanted_by: str, advice: str) -> Non
 # Scores of candidates as a module returns them: means over rows, and lists per row and per candidate.
 
 
-def scored_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], details: bool) -> dict[str, Any]:
+def build_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], details: bool) -> dict[str, Any]:
     """Build the keys of modules that score every candidate by itself.
 
     For each name the mean over rows of the mean over a row's candidates, and n_rows; with `details` also the lists
     under `_per_row` and `_per_candidate`. `scores` are float64 arrays, shape (n_candidates,), by name, one row after
     the other, and `sizes` the number of candidates of each row.
 
-    >>> scored_result({"pac": np.array([1.0, 2.0, 6.0])}, [1, 2], details=True)
+    >>> build_result({"pac": np.array([1.0, 2.0, 6.0])}, [1, 2], details=True)
     {'pac': 2.5, 'n_rows': 2, 'pac_per_row': [1.0, 4.0], 'pac_per_candidate': [[1.0], [2.0, 6.0]]}
     """
     per_row = {name: row_means(values, sizes) for name, values in scores.items()}
@@ -1211,10 +1211,10 @@ CAPTIONS: dict[str, str] = {
 }
 
 
-def listed(heading: str, entries: Iterable[tuple[str, str]]) -> str:
+def docstring_list(heading: str, entries: Iterable[tuple[str, str]]) -> str:
     r"""Return a list of a docstring: a name and what it means in each entry, wrapped.
 
-    >>> listed("Args", [("seed", "Of draws.")])
+    >>> docstring_list("Args", [("seed", "Of draws.")])
     'Args:\n    seed: Of draws.\n'
     """
     wrapper = textwrap.TextWrapper(120, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
@@ -1296,11 +1296,11 @@ class CollectionModule:
         at_call = [(name, option.sentence) for name, option in cls.OPTIONS.items() if not option.at_load]
         at_load = [(name, option.sentence) for name, option in cls.OPTIONS.items() if option.at_load]
         ready = [(names, ready.meaning) for names, ready in cls.READY.items()]
-        arguments = listed("Args", [*cls.COLUMNS.items(), *ready, *at_call])
+        arguments = docstring_list("Args", [*cls.COLUMNS.items(), *ready, *at_call])
         arguments += '    Every option can be given to `evaluate.load` as well; None means "as given there".\n'
         if at_load:
-            arguments += listed("    At load time only", at_load)
-        results = listed("Returns", [(value.keys, f"{value.sentence}.") for value in cls.VALUES])
+            arguments += docstring_list("    At load time only", at_load)
+        results = docstring_list("Returns", [(value.keys, f"{value.sentence}.") for value in cls.VALUES])
         return f"\n{arguments}{results}Examples:\n    {cls.ABOUT.examples.strip()}\n"
 
     @classmethod
@@ -1355,7 +1355,7 @@ class CollectionModule:
         find = type(self).token_finder
         return has_character if find is None else find(options["tokenizer"])
 
-    def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
+    def prepare_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Return columns of captions as lists of lists, and encoded ones, or raise for the first bad row."""
         left_out = {name for name in self.OPTIONAL_COLUMNS if columns.get(name) is None}
         names = [name for name in columns if name not in self.ENCODERS and name not in left_out]
@@ -1377,7 +1377,7 @@ class CollectionModule:
             self._add_rows(columns)
 
     def _add_rows(self, columns: Mapping[str, Any]) -> None:
-        checked = self._checked(columns, self.load_options)
+        checked = self._prepare(columns, self.load_options)
         if self.num_process > 1:
             of_evaluate: Any = super()
             of_evaluate.add_batch(**checked)
@@ -1401,7 +1401,7 @@ class CollectionModule:
             has_rows = any(columns.get(name) is not None for name in names)
             if not has_rows and not len(self):
                 raise InputError(names[0], "at least one row", "none", "Add rows before computing.")
-            checked = [self._checked(columns, options)] if has_rows else []
+            checked = [self._prepare(columns, options)] if has_rows else []
             if self.num_process > 1:
                 # evaluate gathers the rows of all processes in files.
                 of_evaluate: Any = super()
@@ -1494,7 +1494,7 @@ class CollectionModule:
                     f"Leave {name} out.",
                 )
 
-    def _checked(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    def _prepare(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the module's own columns, or raise if a row is wrong or another column is given."""
         unknown, names = sorted(set(columns) - set(COLUMNS)), self._feature_names()
         if unknown:
@@ -1502,7 +1502,7 @@ class CollectionModule:
                 "add_batch", f"columns among {sorted(COLUMNS)}", unknown, spelling_advice(unknown[0], COLUMNS)
             )
         self._check_other_columns({name: column for name, column in columns.items() if name not in names})
-        return self.checked_columns(options, **{name: columns.get(name) for name in names})
+        return self.prepare_columns(options, **{name: columns.get(name) for name in names})
 
     def _check_other_columns(self, columns: Mapping[str, Any]) -> None:
         """Raise if a column is given that the module does not read; None, as of `evaluate.combine`, is no column."""

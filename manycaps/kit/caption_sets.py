@@ -387,7 +387,7 @@ def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, fl
         return math.nan, math.nan
     # Of the lower tail: a level next to 1 leaves it something, where the upper one would be rounded to 1.
     quantile = -float(scipy.special.stdtrit(of.n_clusters - 1, (1 - confidence_level) / 2))
-    low, high = (of.mean - of.standard_error * _untransformed(sign * quantile, of.skewness) for sign in (1, -1))
+    low, high = (of.mean - of.standard_error * _invert_transform(sign * quantile, of.skewness) for sign in (1, -1))
     return low, high
 
 
@@ -508,7 +508,7 @@ def check_clusters(clusters: object, n_rows: int) -> None:
             )
 
 
-def _untransformed(value: float, skewness: float) -> float:
+def _invert_transform(value: float, skewness: float) -> float:
     """The T with g(T) = `value`: 3 / a ((1 + a (value - a / 6))^(1/3) - 1), without its division by a small a."""
     distance = value - skewness / 6
     root = math.copysign(abs(1 + skewness * distance) ** (1 / 3), 1 + skewness * distance)
@@ -931,7 +931,7 @@ class SetMetric(CollectionModule):
     def examine(self, *, predictions: Any, references: Any, row: int = 0, **given: Any) -> ExaminedRow:
         """Return the pair values of one row and its statistic under every split, for drawings and diagnosis."""
         options = self.call_options(given)
-        columns = self.checked_columns(options, predictions=predictions, references=references)
+        columns = self.prepare_columns(options, predictions=predictions, references=references)
         sizes = text_counts(**columns)
         row = as_plain(row)
         check_whole_number("row", row, 0)

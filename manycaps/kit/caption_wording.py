@@ -271,7 +271,7 @@ def wording_rows(
     >>> rows.slor.round(4).tolist(), rows.gaps.tolist()
     ([0.1052, 0.1052, 0.1052, 0.1052], [0.0, 0.0])
     """
-    return wording_of(coded_texts(candidates, references, clusters, model), is_tested=model is None)
+    return wording_of(number_texts(candidates, references, clusters, model), is_tested=model is None)
 
 
 def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
@@ -295,7 +295,7 @@ def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
     return WordingRows(texts.sizes, slor, np.where(is_reference, influence, 0.0), of_splits)
 
 
-def coded_texts(
+def number_texts(
     candidates: TokenRows,
     references: TokenRows,
     clusters: Sequence[Hashable] | None = None,
@@ -332,7 +332,7 @@ def texts_of(
     weight = are_references(sizes)[text].astype(np.float64)
     if model is not None:
         # Trigrams of the model are positions of a unit of their own; those of the rows do not count.
-        codes = [_coded_trigram(trigram, vocabulary) for trigram in model.trigrams]
+        codes = [_number_trigram(trigram, vocabulary) for trigram in model.trigrams]
         of_model = np.array(codes, dtype=np.int64).reshape(-1, 3).T
         two_before, before, word = (
             np.concatenate(pair) for pair in zip((two_before, before, word), of_model, strict=True)
@@ -345,7 +345,7 @@ def texts_of(
     return Texts(sizes, length, text, weight, word, before, two_before, orders, list(vocabulary))
 
 
-def _coded_trigram(trigram: str, vocabulary: dict[str, int]) -> list[int]:
+def _number_trigram(trigram: str, vocabulary: dict[str, int]) -> list[int]:
     """The numbers of three tokens; an empty one is a mark."""
     *history, word = trigram.split(" ")
     codes = [N_MARKS + vocabulary.setdefault(token, len(vocabulary)) if token else BEGIN for token in history]
@@ -354,12 +354,12 @@ def _coded_trigram(trigram: str, vocabulary: dict[str, int]) -> list[int]:
 
 def _orders(word: Ints, before: Ints, two_before: Ints, unit: Ints, n_words: int) -> list[Order]:
     """The orders 1 to 3."""
-    pairs_before = _numbered(two_before * n_words + before)
+    pairs_before = _number_keys(two_before * n_words + before)
     orders = []
     for history in (np.zeros_like(word), before, pairs_before):
-        gram = _numbered(history * n_words + word)
-        unit_gram = _numbered(unit * (gram.max() + 1) + gram)
-        unit_history = _numbered(unit * (history.max() + 1) + history)
+        gram = _number_keys(history * n_words + word)
+        unit_gram = _number_keys(unit * (gram.max() + 1) + gram)
+        unit_history = _number_keys(unit * (history.max() + 1) + history)
         of_gram, gram_of_pair, history_of_pair = (
             np.empty(int(at.max()) + 1, dtype=np.int64) for at in (gram, unit_gram, unit_gram)
         )
@@ -368,7 +368,7 @@ def _orders(word: Ints, before: Ints, two_before: Ints, unit: Ints, n_words: int
     return orders
 
 
-def _numbered(keys: Ints) -> Ints:
+def _number_keys(keys: Ints) -> Ints:
     """Numbers of equal keys, from 0."""
     return np.asarray(np.unique(keys, return_inverse=True)[1], dtype=np.int64)
 
@@ -517,11 +517,11 @@ def _split_variance(rows: WordingRows) -> float:
     """Variance of the sum of gaps under random splits of all rows."""
     n_texts, row = rows.sizes.sum(axis=1), rows.texts.row
 
-    def centred(values: Floats) -> Floats:
+    def centre(values: Floats) -> Floats:
         differences: Floats = values - (np.add.reduceat(values, rows.texts.first[:-1]) / n_texts)[row]
         return differences
 
-    slor, influence = centred(rows.slor), centred(rows.split_influence)
+    slor, influence = centre(rows.slor), centre(rows.split_influence)
     slor[np.abs(slor) <= TIE_TOLERANCE] = 0.0
     of_rows = np.add.reduceat(slor**2, rows.texts.first[:-1]) / (n_texts - 1) * (1 / rows.sizes).sum(axis=1)
     between = np.add.reduceat(slor * influence, rows.texts.first[:-1]) / (n_texts - 1)

@@ -427,7 +427,7 @@ def find_checkpoint(
     """
     name = variant_name(variant)
     if checkpoint is None:
-        return _published(name, progress)
+        return _load_published(name, progress)
     on_disk = local_checkpoint(name, checkpoint, option)
     return on_disk or _from_hub(os.fspath(checkpoint).removeprefix(HUB_PREFIX), "custom", VARIANTS[name], option)
 
@@ -461,7 +461,7 @@ def _local(path: pathlib.Path, name: str) -> Checkpoint:
     return Checkpoint(path, "custom", source, file_sha256(path), treatment, heads)
 
 
-def _published(name: str, progress: Any) -> Checkpoint:
+def _load_published(name: str, progress: Any) -> Checkpoint:
     variant = VARIANTS[name]
     if variant.source.startswith("hub:"):
         return _from_hub(variant.source.removeprefix("hub:"), name, variant)

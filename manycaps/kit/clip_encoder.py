@@ -77,7 +77,7 @@ from .images import (
     as_model_pixels,
     as_numpy,
     as_rgb_image,
-    decoded_values,
+    decode_values,
     is_array,
     is_one_image,
     scaler_name,
@@ -94,10 +94,10 @@ LARGEST_BATCH = 1_000_000
 MOST_WORKERS = 1024
 
 
-def chosen_variant(variant: str | None, config_name: str | None) -> str:
+def choose_variant(variant: str | None, config_name: str | None) -> str:
     """Return the full name of the chosen variant, in either form.
 
-    >>> chosen_variant(None, "openclip-vit-l-14")
+    >>> choose_variant(None, "openclip-vit-l-14")
     'pac-openclip-vit-l-14'
     """
     if config_name in (None, "default"):
@@ -254,10 +254,10 @@ class ReadText(NamedTuple):
     # Of each part.
     tokens: Sequence[ClipTokens]
 
-    def joined_ids(self) -> tuple[int, ...]:
+    def join_ids(self) -> tuple[int, ...]:
         """Return the token numbers as if the parts had been read as a whole.
 
-        >>> ReadText(["a b", "c"], [ClipTokens((8, 1, 2, 9), False), ClipTokens((8, 3, 9), False)]).joined_ids()
+        >>> ReadText(["a b", "c"], [ClipTokens((8, 1, 2, 9), False), ClipTokens((8, 3, 9), False)]).join_ids()
         (8, 1, 2, 3, 9)
         """
         ids = [tokens.ids for tokens in self.tokens]
@@ -272,7 +272,7 @@ class ClipEncoder:
     """
 
     def __init__(self, options: Mapping[str, Any], progress: Any, config_name: str | None = None) -> None:
-        self.variant = chosen_variant(options["variant"], config_name)
+        self.variant = choose_variant(options["variant"], config_name)
         self.options = options
         self.progress = progress
         self._loaded: tuple[SharedModel[ClipModel], Checkpoint] | None = None
@@ -383,7 +383,7 @@ class ClipEncoder:
         try:
             yield
         except FeatureError as error:
-            raise error.named(f"text {shown_value(texts[error.place])}", self.checkpoint.source) from error
+            raise error.with_place(f"text {shown_value(texts[error.place])}", self.checkpoint.source) from error
 
     def signature_parts(self) -> dict[str, str]:
         """Return what identifies the weights and the arithmetic, for a signature."""
@@ -486,8 +486,8 @@ def encode_images(
     work = _ImageWork(encoder, batch_size, place or f"{column}[{{}}]".format, ready)
     bar = encoder.bar(column, "image", total=len(images) if isinstance(images, Sized) else None)
     with bar, ThreadPoolExecutor(n_workers or min(8, os.cpu_count() or 1)) as pool:
-        rows = enumerate(decoded_values(images, column, "an image"))
-        for picture in ordered_results(pool, work.prepare, rows, 2 * batch_size):
+        rows = enumerate(decode_values(images, column, "an image"))
+        for picture in map_in_order(pool, work.prepare, rows, 2 * batch_size):
             work.take(picture)
             bar.update(1)
         work.encode()
@@ -569,7 +569,7 @@ class _ImageWork:
             encoded = self.model.image_features(np.stack(list(self.waiting.values())))
         except FeatureError as error:
             row = self.row_of[list(self.waiting)[error.place]]
-            raise error.named(self.place(row), self.encoder.checkpoint.source) from error
+            raise error.with_place(self.place(row), self.encoder.checkpoint.source) from error
         for key, row in zip(self.waiting, encoded, strict=True):
             self.features[key] = row.tobytes()
             self.remembered.put(("pixels", key), self.features[key], row.nbytes)
@@ -642,10 +642,10 @@ def check_item_count(n_predictions: int, n_items: int, item: str) -> None:
         )
 
 
-def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:
+def as_stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:
     """Return the features of a column of images or videos as evaluate stores them: equal ones once, at the first row.
 
-    >>> [row["features"] for row in stored_features([b"1234", b"5678", b"1234"])]
+    >>> [row["features"] for row in as_stored_features([b"1234", b"5678", b"1234"])]
     [b'1234', b'5678', None]
     """
     stored: list[dict[str, Any]] = []
@@ -659,12 +659,12 @@ def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, An
 
 
 def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> list[np.ndarray]:
-    """Return the features of every row of a column that `stored_features` made, or several, one after the other.
+    """Return the features of every row of a column that `as_stored_features` made, or several, one after the other.
 
     Returns:
         n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
 
-    >>> rows = stored_features(np.array([[[1, 2]], [[1, 2]]], np.float32))
+    >>> rows = as_stored_features(np.array([[[1, 2]], [[1, 2]]], np.float32))
     >>> [row.tolist() for row in features_of_rows(rows, 2)]
     [[[1.0, 2.0]], [[1.0, 2.0]]]
     """
@@ -682,7 +682,7 @@ def as_feature_rows(features: Sequence[bytes]) -> np.ndarray:
     return np.frombuffer(b"".join(features), dtype=np.float32).reshape(len(features), -1)
 
 
-def ordered_results(
+def map_in_order(
     pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any], n_ahead: int
 ) -> Iterator[Any]:
     """Apply a function to items in a pool and yield the results in order, at most `n_ahead` items ahead.
@@ -837,7 +837,7 @@ class _VideoWork:
             try:
                 features = self.model.image_features(np.stack([pixels for _, pixels in self.waiting]))
             except FeatureError as error:
-                raise error.named(self.places[self.waiting[error.place][0]], self.checkpoint) from error
+                raise error.with_place(self.places[self.waiting[error.place][0]], self.checkpoint) from error
             for (key, _), row in zip(self.waiting, features, strict=True):
                 self.begun[key].append(row[None])
             self.waiting.clear()

@@ -385,7 +385,7 @@ class FeatureError(ValueError):
         )
         self.place, self.got = place, got
 
-    def named(self, where: str, checkpoint: str) -> ValueError:
+    def with_place(self, where: str, checkpoint: str) -> ValueError:
         """Return the error with the input and the checkpoint in its message."""
         return InputError(
             where,

@@ -29,6 +29,7 @@ from .base import (
     as_caption_rows,
     as_finite,
     as_list,
+    build_result,
     by_value,
     check_choice,
     check_count_table,
@@ -38,7 +39,6 @@ from .base import (
     or_none,
     plain_arguments,
     read_count_table,
-    scored_result,
     shown_value,
     signature,
 )
@@ -50,6 +50,7 @@ from .clip_encoder import (
     ClipEncoder,
     TextFeatures,
     as_feature_rows,
+    as_stored_features,
     check_checkpoint,
     check_image_column,
     check_item_count,
@@ -59,7 +60,6 @@ from .clip_encoder import (
     features_of_rows,
     long_captions_name,
     ready_features,
-    stored_features,
 )
 from .clip_model import DTYPES
 from .embeddings import (
@@ -76,8 +76,8 @@ from .embeddings import (
     mean_direction,
     unit_vectors,
 )
-from .images import decoded_values, is_one_image
-from .vector_rows import as_embedding_rows, encoded_rows, rows_of_vectors
+from .images import decode_values, is_one_image
+from .vector_rows import as_embedding_rows, encode_rows, rows_of_vectors
 
 # --------------------------------------------------------------------------------------------------------------------
 # PAC-S and RefPAC-S from cosines (Sarto et al., 2023, https://arxiv.org/abs/2303.12112): NumPy only.
@@ -291,7 +291,7 @@ class CaptionsAndImages(NamedTuple):
     settings: Mapping[str, Any]
 
 
-def encoded_images(module: Any, images: Any, options: Mapping[str, Any], n_rows: int) -> list[dict[str, Any]]:
+def encode_image_column(module: Any, images: Any, options: Mapping[str, Any], n_rows: int) -> list[dict[str, Any]]:
     """Encode a column of images when it is added: only their features are kept, in place of the images."""
     if not len(module):  # rows of one call have one model
         module.encoder.renew()
@@ -299,10 +299,10 @@ def encoded_images(module: Any, images: Any, options: Mapping[str, Any], n_rows:
     settings = options["batch_size"], options["n_workers"]
     features = encode_images(module.encoder, images, "images", *settings, ready=True)
     check_item_count(n_rows, len(features), "image")
-    return stored_features(features)
+    return as_stored_features(features)
 
 
-def encoded_captions(
+def encode_caption_columns(
     module: Any,
     sides: Sequence[Sequence[Sequence[str]]],
     images: Sequence[Mapping[str, Any]],
@@ -345,7 +345,7 @@ def pac_result(
     name: str, encoded: CaptionsAndImages, scores: Mapping[str, np.ndarray], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the result for the scores of all candidates: float64 arrays, shape (n_candidates,), by name."""
-    result = scored_result(scores, encoded.sizes[0], options["details"])
+    result = build_result(scores, encoded.sizes[0], options["details"])
     result |= encoded.texts.counts(options["long_captions"])
     if not options["details"]:
         return result
@@ -385,7 +385,7 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
 def as_image_rows(images: Any, d: int, n_rows: int) -> np.ndarray:
     """Return ready features of images, as long as those of captions: float32 array, shape (n_rows, d)."""
     check_image_column(images, "images", ready=True)
-    rows = decoded_values(images, "images", "an image")
+    rows = decode_values(images, "images", "an image")
     whose = f"{ARRAY_COLUMNS[0]} have"
     features = [ready_features(image, f"images[{i}]", d, whose) for i, image in enumerate(rows)]
     check_item_count(n_rows, len(features), "image")
@@ -785,12 +785,12 @@ def check_encoded(module: CollectionModule, options: Mapping[str, Any], what: st
     module.check_unused(options, of_call, where)
 
 
-def encoded_by_clip_or_sentences(
+def encode_by_clip_or_sentences(
     module: Any, predictions: Any, references: Any, options: Mapping[str, Any]
 ) -> ComparableRows:
     """Return rows of captions with the vectors of the module's encoder, ready to be compared."""
     check_encoded(module, options, "captions")
-    return encoded_rows(module, predictions, references, options)
+    return encode_rows(module, predictions, references, options)
 
 
 def sets_result(
@@ -903,7 +903,7 @@ def as_image_sets(images: object, column: str) -> ImageSets:
     if not _is_set(images):
         raise InputTypeError(column, IMAGE_SETS, _kind(images), "Put the image into a list.")
     values: Iterable[Any] = images  # type: ignore[assignment]
-    rows = values if isinstance(values, Iterator) else iter(decoded_values(values, column, "an image"))
+    rows = values if isinstance(values, Iterator) else iter(decode_values(values, column, "an image"))
     first = next(rows, None)
     if first is None:
         nothing = "an empty list" if isinstance(values, Sized) and not len(values) else "None"
@@ -947,7 +947,7 @@ def _is_set(value: object) -> bool:
 def _as_image_set(row: Any, where: str) -> list[Any]:
     if not _is_set(row):
         raise InputTypeError(where, "a list of images as in the first row", _kind(row), "Put the image into a list.")
-    images = list(decoded_values(row, where, "an image"))
+    images = list(decode_values(row, where, "an image"))
     if not images:
         raise InputError(where, "at least one image", "an empty list", "Leave the row out of both columns.")
     return images

@@ -51,12 +51,12 @@ class NumberTable:
         """Return the numbers of keys, uint64, (n,), repetitions allowed, as int64, (n,); new keys are entered."""
         self._make_room(len(keys))
         slots = self._first_slots(keys)
-        claimed = self._claimed(slots, keys)
+        claimed = self._claim(slots, keys)
         pending = np.flatnonzero(self._keys[claimed] != keys)
         slots, keys = slots[pending], keys[pending]
         while pending.size:
             slots = self._next_slots(slots)
-            numbers = self._claimed(slots, keys)
+            numbers = self._claim(slots, keys)
             claimed[pending] = numbers
             other = self._keys[numbers] != keys
             pending, slots, keys = pending[other], slots[other], keys[other]
@@ -82,7 +82,7 @@ class NumberTable:
     def _next_slots(self, slots: np.ndarray) -> np.ndarray:
         return (slots + 1) & (len(self._slots) - 1)
 
-    def _claimed(self, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    def _claim(self, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """Enter keys at empty slots, the last one of several; return the numbers that the slots then hold."""
         numbers = self._slots[slots].astype(np.int64)
         empty = np.flatnonzero(numbers < 0)
@@ -249,13 +249,13 @@ class CodedCaptions(NamedTuple):
         return np.repeat(np.arange(len(self.n_captions)), self.n_captions)
 
 
-def coded_captions(rows: Iterable[Sequence[Sequence[str]]], number_of: Callable[[str], int]) -> CodedCaptions:
+def number_captions(rows: Iterable[Sequence[Sequence[str]]], number_of: Callable[[str], int]) -> CodedCaptions:
     """Number the words of some rows of token lists.
 
     `number_of` gives the number of a word, below 2^32 - 2: `WordNumbers().__getitem__`, which numbers new words, or
     `known_number`, which does not.
 
-    >>> coded = coded_captions([[["a", "dog"], []], [["a"]]], WordNumbers().__getitem__)
+    >>> coded = number_captions([[["a", "dog"], []], [["a"]]], WordNumbers().__getitem__)
     >>> coded.words.tolist(), coded.n_tokens.tolist(), coded.n_captions.tolist()
     ([0, 1, 0], [2, 0, 1], [2, 1])
     """
@@ -839,7 +839,7 @@ class PartOfSpeechCount:
         for part, tags in PARTS.items():
             words = {caption: [word for word, tag in pairs if tag in tags] for caption, pairs in tagged.items()}
             chosen = [[words[caption] for caption in row] for row in rows]
-            self.parts[part].update(coded_captions(chosen, self._word_numbers[part].__getitem__))
+            self.parts[part].update(number_captions(chosen, self._word_numbers[part].__getitem__))
 
 
 # Captions counted at once: about 50 MB of temporary arrays. The figures do not depend on it.
@@ -877,7 +877,7 @@ class CaptionDiversity:
 
     def update(self, rows: Sequence[Sequence[str]]) -> None:
         """Count some rows, each a list of at least one caption."""
-        self.update_coded(coded_captions(tokenize_rows(rows, self._tokenizer), self.word_numbers.__getitem__))
+        self.update_coded(number_captions(tokenize_rows(rows, self._tokenizer), self.word_numbers.__getitem__))
         if self.parts_of_speech:
             self.parts_of_speech.update(rows)
         if self.redundancy:
@@ -926,7 +926,7 @@ class CaptionDiversity:
 
     def _likelihoods_per_row(self, rows: Sequence[Sequence[str]]) -> dict[str, list[float]]:
         """Mean over the captions of each row of their log-likelihoods."""
-        coded = coded_captions(tokenize_rows(rows, self._tokenizer), known_number(self.word_numbers))
+        coded = number_captions(tokenize_rows(rows, self._tokenizer), known_number(self.word_numbers))
         row = coded.row_of_caption
         return {
             f"log_likelihood_{order}_per_row": (

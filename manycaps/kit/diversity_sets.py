@@ -30,7 +30,7 @@ from .ngram_scores import (
     DocumentFrequency,
     NgramIndex,
     corpus_mbleu_4,
-    counted_documents,
+    count_documents,
     document_weights,
     self_bleu_values,
     self_statistics,
@@ -324,7 +324,7 @@ def distinct_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
     >>> distinct_k([np.eye(3, dtype=bool), np.ones((3, 3), dtype=bool)], 2).tolist()
     [2.0, 1.0]
     """
-    sizes = _checked_classes(equivalent, k)
+    sizes = _as_class_sizes(equivalent, k)
     return np.array([answer_values(row, k)[0] for row in sizes])
 
 
@@ -348,11 +348,11 @@ def utility_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
     >>> utility_k([np.eye(3, dtype=bool), np.ones((3, 3), dtype=bool)], 2).round(4).tolist()
     [1.0, 0.5556]
     """
-    sizes = _checked_classes(equivalent, k)
+    sizes = _as_class_sizes(equivalent, k)
     return np.array([answer_values(row, k)[1] for row in sizes])
 
 
-def _checked_classes(equivalent: Sequence[npt.ArrayLike], k: int) -> list[list[int]]:
+def _as_class_sizes(equivalent: Sequence[npt.ArrayLike], k: int) -> list[list[int]]:
     """Sizes of the classes of each set, whose arrays are checked."""
     check_whole_number("k", k, 1)
     arrays = [np.asarray(row) for row in equivalent]
@@ -398,7 +398,7 @@ def pairs_to_judge(sets: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
-def judged_texts(texts: Sequence[str], equivalent: Equivalence) -> np.ndarray:
+def judge_texts(texts: Sequence[str], equivalent: Equivalence) -> np.ndarray:
     """Ask a function about every two different texts, in the order of the alphabet, once. Bool, shape (n, n)."""
     distinct = sorted(set(texts))
     place = {text: i for i, text in enumerate(distinct)}
@@ -422,7 +422,7 @@ def _are_equal(texts: Sequence[str]) -> np.ndarray:
     return np.asarray(array[:, None] == array[None, :])
 
 
-def chosen_k(k: int | None, sides: Mapping[str, Sequence[Sequence[str]]]) -> int:
+def choose_k(k: int | None, sides: Mapping[str, Sequence[Sequence[str]]]) -> int:
     """Return k, or without it the smallest number of texts of any set; raise for the first set that has fewer."""
     if k is None:
         return min(len(row) for rows in sides.values() for row in rows)
@@ -543,7 +543,7 @@ def set_values(
     for self-CIDEr; None counts them in the references, one document per row. `progress` wraps the numbers of the sets.
     """
     n_rows = len(sides[0].texts)
-    sets = [sorted_set(side, i) for side in sides for i in range(n_rows)]
+    sets = [sort_set(side, i) for side in sides for i in range(n_rows)]
     none: TokenRows = [[]] * n_rows
     candidates, references = ([tokens for _, tokens in own] for own in (sets[:n_rows], sets[n_rows:]))
     index = NgramIndex.of_rows([*candidates, *none], [*none, *references], keeps=True)
@@ -555,7 +555,7 @@ def set_values(
         measured = {"self_cider": self_cider_of_features(ngram_features(index, i, weights))}
         measured |= {f"div_{order}": _div_n(tokens, order) for order in DIV_ORDERS}
         measured |= {"unique_share": _unique_share(tokens), "compression_ratio": _compression_ratio(texts)}
-        for kernel, eigenvalues in _decomposed(index, i, texts, kernels, f"{sides[side].name}[{row}]").items():
+        for kernel, eigenvalues in _decompose(index, i, texts, kernels, f"{sides[side].name}[{row}]").items():
             measured |= named_vendi_scores(kernel, eigenvalues, kernels.orders)
         if kernels.embedding is not None:
             measured["pairwise_distance"] = pairwise_distance(np.stack([kernels.embedding[text] for text in texts]))
@@ -581,13 +581,13 @@ def linear_values(side: Sets, kernels: Kernels) -> dict[str, float]:
     return values
 
 
-def sorted_set(side: Sets, i: int) -> tuple[list[str], list[Sequence[str]]]:
+def sort_set(side: Sets, i: int) -> tuple[list[str], list[Sequence[str]]]:
     """Return the captions of a row by the alphabet of their tokens, and the tokens."""
     pairs = sorted(zip(side.texts[i], side.tokens[i], strict=True), key=lambda pair: (list(pair[1]), pair[0]))
     return [text for text, _ in pairs], [tokens for _, tokens in pairs]
 
 
-def _decomposed(index: NgramIndex, i: int, texts: list[str], kernels: Kernels, where: str) -> dict[str, np.ndarray]:
+def _decompose(index: NgramIndex, i: int, texts: list[str], kernels: Kernels, where: str) -> dict[str, np.ndarray]:
     """Eigenvalues of each kernel of a set."""
     eigenvalues = {}
     if kernels.ngram:
@@ -718,14 +718,14 @@ def order_name(order: float) -> str:
     return f"{order:g}"
 
 
-def measured_rows(
+def select_measured_rows(
     predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], sizes: str
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Return the captions of both sides that are measured, n_rows lists each.
 
     `sizes` is "equal" for the first captions of the larger side of a row, as many as the other side has, or "all".
 
-    >>> measured_rows([["a", "b"]], [["c"]], "equal")
+    >>> select_measured_rows([["a", "b"]], [["c"]], "equal")
     ([['a']], [['c']])
     """
     if sizes == "all":
@@ -773,7 +773,7 @@ def self_cider(
     """
     texts = as_token_rows(texts, "texts")
     index = NgramIndex.of_sets(texts, keeps=True)
-    weights = document_weights(index, DocumentFrequency(*counted_documents(texts, document_frequency)))
+    weights = document_weights(index, DocumentFrequency(*count_documents(texts, document_frequency)))
     return np.array([self_cider_of_features(ngram_features(index, i, weights)) for i in range(len(texts))])
 
 

@@ -342,11 +342,11 @@ def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
         ValueError: no rows, a wrong shape, a number that is NaN, too large or too small.
     """
     both = f"{ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, " if column in ARRAY_COLUMNS else ""
-    listed = listed_rows(rows, column, "a list of arrays of shape (n, d)", f"Give {both}one array per row.")
+    listed = as_row_list(rows, column, "a list of arrays of shape (n, d)", f"Give {both}one array per row.")
     return [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]
 
 
-def listed_rows(rows: object, column: str, expected: str, advice: str) -> list[Any]:
+def as_row_list(rows: object, column: str, expected: str, advice: str) -> list[Any]:
     """The rows of a column of arrays, at least one; the arrays are not checked."""
     check_no_table(rows, column, expected)
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
@@ -785,7 +785,7 @@ class SentenceEncoder:
         encoder = options["encoder"]
         if not isinstance(encoder, str | os.PathLike):
             return as_encoder_output(encoder(list(captions)), len(captions))
-        shared = self._loaded(options)
+        shared = self._load(options)
         if is_word_vectors(encoder):
             return shared.model.means(captions)
         if options["long_texts"] == "truncate":
@@ -807,8 +807,8 @@ class SentenceEncoder:
         if not isinstance(options["encoder"], str | os.PathLike):
             return {}
         if is_word_vectors(options["encoder"]):
-            return {"n_unknown_words": self._loaded(options).model.n_unknown(texts)}
-        shared, n_times = self._loaded(options), collections.Counter(texts)
+            return {"n_unknown_words": self._load(options).model.n_unknown(texts)}
+        shared, n_times = self._load(options), collections.Counter(texts)
         with shared.lock:
             long = unread_texts(shared.model, list(n_times))
         if long is None:
@@ -824,7 +824,7 @@ class SentenceEncoder:
         warn_of_unread(options["long_texts"], bool(unread))
         return {"n_truncated": sum(n_times[text] for text in unread)} | windowed
 
-    def _loaded(self, options: Mapping[str, Any]) -> SharedModel[Any]:
+    def _load(self, options: Mapping[str, Any]) -> SharedModel[Any]:
         """The model for these settings; a failed load is not cached."""
         device, dtype, encoder = options["device"], options["dtype"], options["encoder"]
         # A path that is no string is never a name on the hub.
@@ -985,7 +985,7 @@ def model_folder(encoder: str) -> pathlib.Path:
     """
     folder = local_path(encoder)
     if is_folder(folder):
-        return _checked_folder(folder)
+        return _as_model_folder(folder)
     if is_path(encoder):
         raise InputOSError("encoder", "a folder with a sentence-transformers model", *no_such_path(encoder))
     return _default_folder() if encoder == DEFAULT_ENCODER else _hub_folder(encoder.removeprefix(HUB_PREFIX), None)
@@ -1001,7 +1001,7 @@ def _default_folder() -> pathlib.Path:
             raise OSError(f"{error} {HOW_TO_GET_THE_MODEL}") from error
         _check_weights(copy / "model.safetensors")
         logger.warning("The Hub did not return %s; using the copy in the package %s.", DEFAULT_ENCODER, PACKAGE)
-        return _checked_folder(copy)
+        return _as_model_folder(copy)
     _check_weights(folder / "model.safetensors")
     return folder
 
@@ -1028,7 +1028,7 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
             folder = huggingface_hub.snapshot_download(
                 name, revision=revision, allow_patterns=FETCHED_FILES, local_files_only=only_cached
             )
-            return _checked_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
+            return _as_model_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
         except Exception as error:  # the hub's errors are of many kinds, those of httpx are no OSErrors
             cause = error if cause is None or not only_cached else cause
     raise InputOSError(
@@ -1042,7 +1042,7 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
     ) from cause
 
 
-def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib.Path:
+def _as_model_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib.Path:
     """Return the folder if it is a complete sentence-transformers model without pickled weights and foreign classes."""
     missing = [name for name in ("modules.json", *needed) if not is_regular_file(folder / name)]
     if missing:

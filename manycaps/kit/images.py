@@ -42,10 +42,10 @@ SIXTEEN_BIT_STEP = 257
 ImageSource = bytes | PIL.Image.Image | np.ndarray
 
 
-def stored_value(value: Any) -> Any:
+def unwrap_value(value: Any) -> Any:
     """Return the content of a value of an Arrow column, of an undecoded column of `datasets`, or of a file in memory.
 
-    >>> stored_value({"bytes": None, "path": "dog.png"})
+    >>> unwrap_value({"bytes": None, "path": "dog.png"})
     'dog.png'
     """
     if hasattr(value, "as_py"):  # a value of an Arrow column
@@ -60,7 +60,7 @@ def stored_value(value: Any) -> Any:
     return path if isinstance(path, str | os.PathLike) else value
 
 
-def decoded_values(values: Iterable[object], column: str, what: str) -> Iterator[object]:
+def decode_values(values: Iterable[object], column: str, what: str) -> Iterator[object]:
     """Yield a column, and name the row that a library cannot decode."""
     row = 0
     try:
@@ -100,7 +100,7 @@ def as_image_source(image: object, where: str) -> ImageSource:
     >>> as_image_source({"bytes": b"GIF89a", "path": None}, "images[0]")
     b'GIF89a'
     """
-    image = stored_value(image)
+    image = unwrap_value(image)
     inline = inline_bytes(image, where) if isinstance(image, str) else None
     if inline is not None:
         return inline
@@ -130,7 +130,7 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
     >>> as_rgb_image(np.array([[0, 255]], dtype=np.uint8), "images[0]").getpixel((1, 0))
     (255, 255, 255)
     """
-    image = _opened(source, where)
+    image = _open_image(source, where)
     limit = PIL.Image.MAX_IMAGE_PIXELS
     if limit is not None and image.width * image.height > limit:
         raise InputError(
@@ -149,7 +149,7 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
             "Give one frame, for example image.copy() after image.seek(0).",
         )
     if isinstance(source, bytes):
-        image = _opened(source, where)  # as if no other frame had been looked for
+        image = _open_image(source, where)  # as if no other frame had been looked for
     with _damage_named(image, where):
         image = PIL.ImageOps.exif_transpose(image)
         image.load()
@@ -205,7 +205,7 @@ def _file_bytes(path: str | bytes, where: str) -> bytes:
         ) from error
 
 
-def _opened(source: ImageSource, where: str) -> PIL.Image.Image:
+def _open_image(source: ImageSource, where: str) -> PIL.Image.Image:
     if isinstance(source, PIL.Image.Image):
         if 0 in source.size:
             raise InputError(where, "at least one pixel", f"a PIL image of {source.size}", "Leave it out.")

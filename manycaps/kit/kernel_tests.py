@@ -367,7 +367,7 @@ class MedianSearch:
 
     def __init__(self, vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> None:
         self.weights = weights
-        self.low, self.high = _sampled_bracket(vectors, weights, pair_values)
+        self.low, self.high = _sample_bracket(vectors, weights, pair_values)
         # Estimate of the median, before all pairs have been seen.
         self.guess = (self.low + self.high) / 2
         self.below, self.n_inside = _own_pairs(weights), 0
@@ -408,7 +408,7 @@ class MeanSearch:
 
     def __init__(self, vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> None:
         self.weights = weights
-        values, times = _sampled_pairs(vectors, weights, pair_values)
+        values, times = _sample_pairs(vectors, weights, pair_values)
         n_texts = float(weights.sum())
         self.n_pairs = n_texts * (n_texts - 1) / 2
         # Estimate of the mean root, before all pairs have been seen.
@@ -453,7 +453,7 @@ def exact_median(
     2.0
     """
 
-    def weighted(rows: slice, columns: slice, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def weigh(rows: slice, columns: slice, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         times = np.outer(weights[rows], weights[columns])
         return values.ravel(), (times / 2 if rows == columns else times).ravel()
 
@@ -468,7 +468,7 @@ def exact_median(
     )
     low, high = 0.0, 1.01 * 4 * furthest
     while high - low > 1e-12 * high:
-        blocks = map_blocks(weighted, vectors, pair_values, progress, "pooled median", block_size)
+        blocks = map_blocks(weigh, vectors, pair_values, progress, "pooled median", block_size)
         below, histogram, inside, (least, greatest) = _count_values(blocks, low, high)
         if inside:
             return float(_at_rank(inside, rank - below)[0])
@@ -490,7 +490,7 @@ def _median_rank(weights: np.ndarray) -> float:
     return float((n_texts * (n_texts - 1) // 2 - 1) // 2)
 
 
-def _sampled_pairs(vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> tuple[np.ndarray, np.ndarray]:
+def _sample_pairs(vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> tuple[np.ndarray, np.ndarray]:
     """Values and weights of some pairs of different vectors.
 
     The vectors are shuffled into groups, and each group is paired with the next one: every vector occurs equally often,
@@ -508,9 +508,9 @@ def _sampled_pairs(vectors: np.ndarray, weights: np.ndarray, pair_values: PairVa
     return np.concatenate(values), np.concatenate(times)
 
 
-def _sampled_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> tuple[float, float]:
+def _sample_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> tuple[float, float]:
     """Two values between which the median of all pairs almost certainly lies."""
-    values, times = _sampled_pairs(vectors, weights, pair_values)
+    values, times = _sample_pairs(vectors, weights, pair_values)
     n_texts, own = float(weights.sum()), _own_pairs(weights)
     share = (_median_rank(weights) + 0.5 - own) / (n_texts * (n_texts - 1) / 2 - own)
     # A weighted share of independent draws varies like this, at most.
@@ -840,7 +840,7 @@ def _kernel_sums(
             kernel = np.exp(squared / (-2 * bandwidth**2)) if bandwidth > 0 else (squared == 0).astype(np.float64)
         return _block_sums(kernel, rows, columns, counts, weights)
 
-    return sum(map_blocks(of_block, vectors, _squared, progress, "pooled kernel", block_size), np.zeros(()))
+    return sum(map_blocks(of_block, vectors, _distance_matrix, progress, "pooled kernel", block_size), np.zeros(()))
 
 
 def _sums_in_one_visit(
@@ -870,7 +870,7 @@ def _sums_in_one_visit(
         return searched, np.stack(terms)
 
     total = np.zeros(())
-    for searched, terms in map_blocks(of_block, vectors, _squared, progress, f"pooled {rule}", block_size):
+    for searched, terms in map_blocks(of_block, vectors, _distance_matrix, progress, f"pooled {rule}", block_size):
         search.add(searched)
         total = total + terms
     value = search.result()
@@ -904,16 +904,16 @@ def _pooled_bandwidth(
     rule, value = str(sigma), None
     if rule == "mean" or can_sample(vectors, weights):
         search = _search(vectors, weights, rule)
-        for part in map_blocks(search.of_block, vectors, _squared, progress, f"pooled {rule}", block_size):
+        for part in map_blocks(search.of_block, vectors, _distance_matrix, progress, f"pooled {rule}", block_size):
             search.add(part)
         value = search.result()
     return _bandwidth_of(
-        rule, exact_median(vectors, weights, _squared, progress, block_size) if value is None else value
+        rule, exact_median(vectors, weights, _distance_matrix, progress, block_size) if value is None else value
     )
 
 
 def _search(vectors: np.ndarray, weights: np.ndarray, rule: str) -> Any:
-    return (MedianSearch if rule == "median" else MeanSearch)(vectors, weights, _squared)
+    return (MedianSearch if rule == "median" else MeanSearch)(vectors, weights, _distance_matrix)
 
 
 def _bandwidth_of(rule: str, average: float) -> float:
@@ -921,7 +921,7 @@ def _bandwidth_of(rule: str, average: float) -> float:
     return (math.sqrt(average) if rule == "median" else average) / 2
 
 
-def _squared(first: np.ndarray, second: np.ndarray | None) -> np.ndarray:
+def _distance_matrix(first: np.ndarray, second: np.ndarray | None) -> np.ndarray:
     """Squared distances of vectors (n, d) and (m, d): (n, m)."""
     return squared_distances(first[None], None if second is None else second[None])[0]
 

@@ -46,7 +46,7 @@ from .ngram_scores import (
     precisions_and_recalls,
     warn_of_equal_documents,
 )
-from .tokenization import RowTexts, as_tagger, load_pipeline, tagged_documents
+from .tokenization import RowTexts, as_tagger, load_pipeline, tag_documents
 from .triangle_rank import rank_statistic, triangle_rank_counts
 from .vector_rows import cosine_similarities
 
@@ -105,7 +105,7 @@ class RowPairs:
         offset = np.arange(len(candidate)) - np.repeat(np.cumsum(size) - size, size)
         return candidate, self.texts.first[self.texts.row[candidate]] + offset
 
-    def chosen(self, hypotheses: Ints, references: Masks) -> tuple[Ints, Ints]:
+    def select(self, hypotheses: Ints, references: Masks) -> tuple[Ints, Ints]:
         """Numbers of the pairs of each hypothesis with its references, and where each hypothesis begins."""
         row = self.texts.row[hypotheses]
         position, other = self.texts.members(row, references)
@@ -203,14 +203,14 @@ def iteration_values(metrics: Sequence[ScoredTexts], texts: RowTexts, draws: Ite
     scores_of_texts = [functools.cache(functools.partial(_scores_of_texts, metric, texts)) for metric in metrics]
     for draw in draws:
         for metric, of_texts in zip(metrics, scores_of_texts, strict=True):
-            of_corpus, of_rows = _scored(metric, draw, of_texts)
+            of_corpus, of_rows = _score_iteration(metric, draw, of_texts)
             for key, value in of_corpus.items():
                 corpus.setdefault(key, []).append(value)
                 rows[key] = rows[key] + of_rows[key] if key in rows else of_rows[key]
     return IterationValues(corpus, {key: total / len(corpus[key]) for key, total in rows.items()})
 
 
-def _scored(
+def _score_iteration(
     metric: ScoredTexts, draw: Draw, of_texts: Callable[[], tuple[Statistics, dict[str, Floats]]]
 ) -> tuple[dict[str, float], dict[str, Floats]]:
     """Score the hypotheses of an iteration as a corpus, and those of each row by themselves."""
@@ -262,7 +262,7 @@ CONTENT_TAGS = frozenset({"NOUN", "PROPN", "VERB"})
 Span = tuple[int, int]
 
 
-def masked_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str]]:
+def mask_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str]]:
     """Replace every noun, proper noun and verb by a word that occurs nowhere else.
 
     A word is replaced where it stands, so that the captions are tokenized afterwards as all others are. Equal captions
@@ -270,14 +270,14 @@ def masked_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str
     pipeline, or a function from a caption to its (word, tag) pairs, the words in order, spelled as in the caption.
 
     >>> tags = {"a": "DET", "dog": "NOUN"}
-    >>> masked_captions([["A dog!"]], lambda caption: [("A", "DET"), ("dog", "NOUN"), ("!", "PUNCT")])
+    >>> mask_captions([["A dog!"]], lambda caption: [("A", "DET"), ("dog", "NOUN"), ("!", "PUNCT")])
     [['A  unknown0x !']]
     """
     captions = [caption for row in rows for caption in row]
     numbers = itertools.count()
     word = _unused_word(caption.lower() for caption in captions)
     masked = iter(
-        [_replaced(c, spans, word, numbers) for c, spans in zip(captions, _content_spans(captions, pos), strict=True)]
+        [_mask_spans(c, spans, word, numbers) for c, spans in zip(captions, _content_spans(captions, pos), strict=True)]
     )
     return [[next(masked) for _ in row] for row in rows]
 
@@ -308,13 +308,13 @@ def _content_spans(captions: Sequence[str], pos: object) -> Iterator[list[Span]]
     if hasattr(pipeline, "pipe"):
         return (
             [(token.idx, token.idx + len(token.text)) for token in document if token.pos_ in CONTENT_TAGS]
-            for document in tagged_documents(pipeline, captions)
+            for document in tag_documents(pipeline, captions)
         )
     tagger = as_tagger(pipeline)
-    return (_found_spans(caption, tags) for caption, tags in zip(captions, tagger(captions), strict=True))
+    return (_find_spans(caption, tags) for caption, tags in zip(captions, tagger(captions), strict=True))
 
 
-def _found_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
+def _find_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
     """Find the words of a user's function one behind the other."""
     spans, end = [], 0
     for word, tag in tags:
@@ -332,7 +332,7 @@ def _found_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
     return spans
 
 
-def _replaced(caption: str, spans: Sequence[Span], word: str, numbers: Iterator[int]) -> str:
+def _mask_spans(caption: str, spans: Sequence[Span], word: str, numbers: Iterator[int]) -> str:
     parts, end = [], 0
     for begin, after in spans:
         parts += [caption[end:begin], f" {word}{next(numbers)}x "]
@@ -466,7 +466,7 @@ def best_rouge_l(index: NgramIndex) -> ScoredTexts:
     of_pairs = precisions_and_recalls(index, *row_pairs.pairs())
 
     def scores(hypotheses: Ints, references: Masks) -> Floats:
-        pairs, starts = row_pairs.chosen(hypotheses, references)
+        pairs, starts = row_pairs.select(hypotheses, references)
         precision, recall = (np.maximum.reduceat(values[pairs], starts) for values in of_pairs)
         return f_measure(precision, recall)
 
@@ -479,7 +479,7 @@ def best_meteor(texts: RowTexts, matrices: Sequence[Floats]) -> ScoredTexts:
     of_pairs = np.concatenate([matrix.T.ravel() for matrix in matrices])
 
     def scores(hypotheses: Ints, references: Masks) -> Floats:
-        pairs, starts = row_pairs.chosen(hypotheses, references)
+        pairs, starts = row_pairs.select(hypotheses, references)
         return np.maximum.reduceat(of_pairs[pairs], starts)
 
     return mean_scores("meteor", scores)
@@ -498,7 +498,7 @@ def meteor15_of_corpus(texts: RowTexts, rows: TokenRows, lexicon: Meteor15Lexico
 
     def statistics(hypotheses: Ints, references: Masks) -> Statistics:
         """Statistics of each hypothesis with its best reference, the first of equals, shape (n, 23)."""
-        pairs, starts = row_pairs.chosen(hypotheses, references)
+        pairs, starts = row_pairs.select(hypotheses, references)
         pairs = number[pairs]
         n_references = np.diff(np.append(starts, len(pairs)))
         return of_pair[pairs[first_largest(score_of_pair[pairs], n_references)]]
@@ -510,7 +510,7 @@ def meteor15_of_corpus(texts: RowTexts, rows: TokenRows, lexicon: Meteor15Lexico
     )
 
 
-def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> list[ScoredTexts]:
+def count_statistics(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> list[ScoredTexts]:
     """Count the statistics of the metrics once for all iterations."""
     texts = RowTexts(map(len, rows))
     if not {"cider_d", "trm_cider"}.isdisjoint(metrics):

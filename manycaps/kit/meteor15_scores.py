@@ -62,7 +62,7 @@ from .meteor15_search import (
     Starts,
     encode,
     search,
-    taken,
+    take_matches,
 )
 from .tokenization import Tokenizer, check_tokenizer, tokenize_rows
 
@@ -299,7 +299,7 @@ def _matches(texts: EncodedTexts, hypothesis: Ints, reference: Ints) -> tuple[Ma
     which, kind = which[order], np.concatenate(kinds)[order]
     pair, units = pair[which], (reference_unit[which], hypothesis_unit[which])
     spans = [texts.start[units[0]], texts.length[units[0]], texts.start[units[1]], texts.length[units[1]]]
-    is_fixed, coverage = _fixed(pair, spans, lengths[reference], lengths[hypothesis])
+    is_fixed, coverage = _find_fixed(pair, spans, lengths[reference], lengths[hypothesis])
     return Matches(pair, spans[0], spans[1], spans[2], spans[3], kind, is_fixed), coverage
 
 
@@ -327,7 +327,7 @@ def _ranges(first: Ints, size: Ints) -> Ints:
     return np.repeat(first - end + size, size) + np.arange(end[-1] if len(end) else 0)
 
 
-def _fixed(
+def _find_fixed(
     pair: Ints, spans: Sequence[Ints], reference_length: Ints, hypothesis_length: Ints
 ) -> tuple[npt.NDArray[np.bool_], Ints]:
     """Which matches are the only ones that touch their words; and the number of matches on each reference word."""
@@ -357,7 +357,7 @@ def _choose(
         return chosen, chunks
     number = np.cumsum(is_open) - 1
     of_open = np.flatnonzero(is_open[matches.pair])
-    own = taken(matches, of_open)
+    own = take_matches(matches, of_open)
     own = own._replace(pair=number[own.pair])
     places = _ranges((np.cumsum(reference_length) - reference_length)[opened], reference_length[opened])
     best, chunks[opened] = search(own, _starts(own, coverage[places], reference_length[opened]), len(opened))
@@ -486,7 +486,7 @@ def compile_table(source: pathlib.Path, progress: Callable[..., Any]) -> PhraseT
     size = source.stat().st_size
     with source.open("rb") as packed, progress(total=size, unit="B", unit_scale=True, desc="paraphrases") as bar:
         try:
-            words, numbers, n_words, is_source = _numbered_phrases(_entries(packed, bar))
+            words, numbers, n_words, is_source = _number_phrases(_entries(packed, bar))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             got = f"{source.name} ({error})"
             raise InputError("meteor15_data", "a whole gzip file", got, "Get it again.") from error
@@ -502,7 +502,7 @@ def compile_table(source: pathlib.Path, progress: Callable[..., Any]) -> PhraseT
     keys, node = _as_tree(numbers, n_words)
     # Every paraphrase has the source that was named last before it.
     sources = node[is_source][np.cumsum(is_source)[~is_source] - 1]
-    return _grouped(words, keys, sources, node[~is_source])
+    return _group_paraphrases(words, keys, sources, node[~is_source])
 
 
 def _entries(packed: BinaryIO, bar: Any) -> Iterator[tuple[str, str]]:
@@ -519,7 +519,7 @@ def _entries(packed: BinaryIO, bar: Any) -> Iterator[tuple[str, str]]:
         raise ValueError(f"{phrase + paraphrase!r:.40} at its end")
 
 
-def _numbered_phrases(
+def _number_phrases(
     entries: Iterator[tuple[str, str]],
 ) -> tuple[dict[str, int], npt.NDArray[np.int32], npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
     """Number the words, and list the phrases, each source once before its paraphrases.
@@ -551,14 +551,14 @@ def _as_tree(words: npt.NDArray[np.int32], n_words: npt.NDArray[np.int8]) -> tup
     for level in range(int(n_words.max())):
         longer = np.flatnonzero(n_words > level)
         pairs = node[longer].astype(np.int64) << WORD_BITS | words[first[longer] + level]
-        level_keys, number = _numbered(pairs)
+        level_keys, number = _number_keys(pairs)
         node[longer] = number + n_nodes + 1
         n_nodes += len(level_keys)
         keys.append(level_keys)
     return np.concatenate(keys), node
 
 
-def _numbered(keys: Ints) -> tuple[Ints, Ints]:
+def _number_keys(keys: Ints) -> tuple[Ints, Ints]:
     """The distinct keys in ascending order, and the index of each key among them; small keys need no sorting."""
     if keys.max() >= len(keys):
         distinct, number = np.unique(keys, return_inverse=True)
@@ -567,7 +567,7 @@ def _numbered(keys: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[keys]
 
 
-def _grouped(
+def _group_paraphrases(
     words: dict[str, int], keys: Ints, sources: npt.NDArray[np.int32], targets: npt.NDArray[np.int32]
 ) -> PhraseTable:
     """Sort the paraphrases by the node of their source; their order under a source is that of the file."""
@@ -666,7 +666,7 @@ def load_lexicon(
     """Load the data, as `load_meteor15_data`, cached for this process until their files change."""
     paths = (None if path is None else os.fspath(path) for path in (source, paraphrases))
     state = _data_state(find_data(source, language, paraphrases))
-    return _remembered_lexicon(*paths, progress, language, function_words, state)
+    return _load_lexicon(*paths, progress, language, function_words, state)
 
 
 def _data_state(files: DataFiles) -> tuple[Hashable, ...]:
@@ -677,7 +677,7 @@ def _data_state(files: DataFiles) -> tuple[Hashable, ...]:
 
 
 @functools.lru_cache(maxsize=1)
-def _remembered_lexicon(
+def _load_lexicon(
     source: str | None,
     paraphrases: str | None,
     progress: Callable[..., Any],
@@ -749,7 +749,7 @@ def load_meteor15_data(
         prefixes=prefixes,
         synsets=synsets,
         base_forms=base_forms,
-        paraphrases=_mapped_table(files.paraphrases, version, progress) if files.paraphrases else NO_PARAPHRASES,
+        paraphrases=_map_table(files.paraphrases, version, progress) if files.paraphrases else NO_PARAPHRASES,
         version=version,
         code=language,
         language=settings,
@@ -815,7 +815,7 @@ def _program_lines(program: pathlib.Path) -> Callable[[str], list[str]]:
     return lines
 
 
-def _mapped_table(source: pathlib.Path, version: str, progress: Callable[..., Any]) -> PhraseTable:
+def _map_table(source: pathlib.Path, version: str, progress: Callable[..., Any]) -> PhraseTable:
     """The compiled table, memory-mapped; compiled first if needed, by one process at a time."""
     folder = table_folder(version)
     if not folder.is_dir():

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import InputError, Ints, check_installed
-from .tokenization import numbered
+from .tokenization import number_words
 
 # --------------------------------------------------------------------------------------------------------------------
 # Stemmers of METEOR 1.5: Snowball's as they were in 2006, whatever release of a stemming library is installed.
@@ -537,7 +537,7 @@ def base_form(word: str, known: Container[str]) -> str:
 def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedTexts:
     """Turn the words of some texts into arrays; the largest grows with the square of the number of distinct words."""
     numbers: dict[str, int] = {}
-    flat = numbered(list(itertools.chain.from_iterable(texts)), numbers)
+    flat = number_words(list(itertools.chain.from_iterable(texts)), numbers)
     first_word = np.cumsum([0, *map(len, texts)])
     forms = [lexicon.form(word) for word in numbers]
     hashes = np.array([form.hash for form in forms], np.int64)
@@ -694,7 +694,7 @@ class Matches(NamedTuple):
     is_fixed: npt.NDArray[np.bool_]
 
 
-def taken(matches: Matches, numbers: Ints) -> Matches:
+def take_matches(matches: Matches, numbers: Ints) -> Matches:
     """Return some of the matches."""
     return Matches._make(column[numbers] for column in matches)
 
@@ -817,10 +817,10 @@ class _Beam:
             n_going_on = int(np.searchsorted(-self.n_steps, -step))
             split = int(np.searchsorted(paths.rank, n_going_on << self.layout.pair))
             if split < len(order):
-                best = self._ended(paths, split)
+                best = self._end_pairs(paths, split)
                 pairs = paths.rank[best] >> self.layout.pair
                 ended[pairs] = order[best]
-                chunks[pairs] = self._closed(paths)[best] >> self.layout.chunks & self.chunks_mask
+                chunks[pairs] = self._close(paths)[best] >> self.layout.chunks & self.chunks_mask
             if n_going_on:
                 paths = _Paths(
                     paths.rank[:split], paths.used[:, :split], paths.last_end[:split], paths.next_place[:split]
@@ -855,13 +855,13 @@ class _Beam:
             used[np.minimum(mask + 1, self.n_masks - 1), path] |= self.next_bits.take(match)
         return used
 
-    def _closed(self, paths: _Paths) -> Ints:
+    def _close(self, paths: _Paths) -> Ints:
         """The numbers of the paths when their last chunk has ended."""
         return paths.rank + self._chunk(paths.last_end != -1)
 
-    def _ended(self, paths: _Paths, split: int) -> Ints:
+    def _end_pairs(self, paths: _Paths, split: int) -> Ints:
         """The best path of each pair that has no start left; these pairs' paths begin at `split`."""
-        closed = self._closed(paths)[split:]
+        closed = self._close(paths)[split:]
         order = _stable_order(closed, self.layout.width)
         pair = closed[order] >> self.layout.pair
         is_first = np.append(True, pair[1:] != pair[:-1])
@@ -875,7 +875,7 @@ class _Beam:
         is_inside = paths.next_place > position
         n_matches[is_inside] = 0
         has_to = self.is_forced.take(start) & ~is_inside
-        tried = self._tried(paths, first_match, n_matches)
+        tried = self._try_matches(paths, first_match, n_matches)
 
         # Children in order: the matches, then the path itself unless it had to take a fixed match.
         n_children = tried.n_free + ~has_to
@@ -883,11 +883,11 @@ class _Beam:
         itself = np.flatnonzero(~has_to)
         first_child = behind - n_children - np.cumsum(tried.n_free) + tried.n_free
         places = behind.take(itself) - 1, first_child.take(tried.path) + np.arange(len(tried.path))
-        passed = self._passed(paths, ~(is_inside | has_to), tried.distance, itself)
-        extended = self._extended(paths, tried, has_to)
-        return _Children(*(_interleaved(*both, *places) for both in zip(passed, extended, strict=True)))
+        passed = self._pass_over(paths, ~(is_inside | has_to), tried.distance, itself)
+        extended = self._extend(paths, tried, has_to)
+        return _Children(*(_interleave(*both, *places) for both in zip(passed, extended, strict=True)))
 
-    def _passed(self, paths: _Paths, skips: npt.NDArray[np.bool_], distance: Ints, which: Ints) -> _Children:
+    def _pass_over(self, paths: _Paths, skips: npt.NDArray[np.bool_], distance: Ints, which: Ints) -> _Children:
         """Some of the paths without a match: those that skip the word end their chunk."""
         ended = distance + self._chunk(paths.last_end != -1)
         return _Children(
@@ -898,7 +898,7 @@ class _Beam:
             np.full(len(which), -1),
         )
 
-    def _extended(self, paths: _Paths, tried: _Tried, has_to: npt.NDArray[np.bool_]) -> _Children:
+    def _extend(self, paths: _Paths, tried: _Tried, has_to: npt.NDArray[np.bool_]) -> _Children:
         """The paths with the matches that they can take; a fixed match counts its own distance."""
         end = paths.last_end.take(tried.path)
         is_new = (end != -1) & (end != self.matches.hypothesis_start.take(tried.match))
@@ -911,7 +911,7 @@ class _Beam:
             tried.match,
         )
 
-    def _tried(self, paths: _Paths, first_match: Ints, n_matches: Ints) -> _Tried:
+    def _try_matches(self, paths: _Paths, first_match: Ints, n_matches: Ints) -> _Tried:
         """The matches that paths can take: those whose hypothesis words are free."""
         behind = np.cumsum(n_matches)
         path = np.repeat(np.arange(len(n_matches)), n_matches)
@@ -954,7 +954,7 @@ class _Beam:
         return np.concatenate(chosen)
 
 
-def _interleaved(first: Ints, second: Ints, first_places: Ints, second_places: Ints) -> Ints:
+def _interleave(first: Ints, second: Ints, first_places: Ints, second_places: Ints) -> Ints:
     """Merge both arrays, each item at its index."""
     both = np.empty(len(first) + len(second), first.dtype)
     both[first_places] = first

@@ -203,8 +203,8 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     # Words are stored from the end of each text, the order of alignment: position p counts from the end.
     position = np.arange(len(text)) - first_word[text]
     bits = np.left_shift(np.ones(len(text), dtype), position.astype(dtype))
-    words, forms = _numbered(itertools.chain.from_iterable(map(reversed, itertools.chain.from_iterable(rows))))
-    stem_of_form, stems = _numbered(map(lexicon.stem, forms))
+    words, forms = _number_words(itertools.chain.from_iterable(map(reversed, itertools.chain.from_iterable(rows))))
+    stem_of_form, stems = _number_words(map(lexicon.stem, forms))
     number_of_stem = {stem: number for number, stem in enumerate(stems)}
     related = [[number_of_stem[word] for word in lexicon.synonyms(stem) if word in number_of_stem] for stem in stems]
 
@@ -224,7 +224,7 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     return [cells.reshape(n, n) for cells, n in zip(cells_of_row, n_texts, strict=True)]
 
 
-def _numbered(words: Iterable[str]) -> tuple[np.ndarray, list[str]]:
+def _number_words(words: Iterable[str]) -> tuple[np.ndarray, list[str]]:
     words = list(words)
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words)), list(numbers)
@@ -298,7 +298,7 @@ def meteor_scorer(version: str, meteor15_data: Any, progress: Callable[..., Any]
         score: PairScores = functools.partial(meteor15_scores, lexicon=load_lexicon(meteor15_data, progress))
     else:
         score = functools.partial(meteor_scores, lexicon=wordnet_lexicon())
-    return functools.partial(_remembered, score, settings)
+    return functools.partial(_recall_or_score, score, settings)
 
 
 def meteor_settings(version: str, meteor15_data: Any, progress: Callable[..., Any]) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def meteor_settings(version: str, meteor15_data: Any, progress: Callable[..., An
     return {"meteor": f"nltk-{importlib.metadata.version('nltk')}", "wordnet": WORDNET_VERSION}
 
 
-def _remembered(
+def _recall_or_score(
     score: PairScores, settings: tuple[Any, ...], rows: Sequence[Sequence[Sequence[str]]]
 ) -> list[np.ndarray]:
     keys = [(settings, tuple(map(tuple, row))) for row in rows]

@@ -473,7 +473,7 @@ class FrequencyTable:
             self._last = state, source, load_document_frequency(source)
         return self._last[2]
 
-    def counted(self, references: Sequence[Sequence[str]], options: Mapping[str, Any]) -> DocumentFrequency:
+    def count(self, references: Sequence[Sequence[str]], options: Mapping[str, Any]) -> DocumentFrequency:
         """Return the frequencies that the options ask for, by default those of n_rows lists of references."""
         if options["document_frequency"] is not None:
             return self.load(options["document_frequency"])
@@ -546,7 +546,7 @@ def cider_scores(
     >>> cider_scores(NgramIndex.of_rows(rows, rows)).round(4).tolist()
     [7.5, 5.0]
     """
-    documents = _counted if frequency is None else _in_table(index, frequency)
+    documents = _own_documents if frequency is None else _in_table(index, frequency)
     n_documents = len(index.texts.sizes) if frequency is None else n_documents
     pairs = index.pairs()
     orders = _pair_scores(index, pairs, documents, n_documents, max_order, sigma, is_clipped=is_clipped)
@@ -665,7 +665,7 @@ def document_weights(index: NgramIndex, documents: DocumentFrequency | int) -> l
     return [ngram_weights(of_order(n, order), documents.n_documents) for n, order in enumerate(index.orders(), 1)]
 
 
-def weighted_ngrams(index: NgramIndex, order: NgramOrder, weights: Floats) -> tuple[Floats, Floats]:
+def weigh_ngrams(index: NgramIndex, order: NgramOrder, weights: Floats) -> tuple[Floats, Floats]:
     """Weighted frequency of each entry, and the length of each text's vector of them.
 
     A text of n-grams that are in every document, which weigh 0, has the length 0; it scores 0.
@@ -676,7 +676,7 @@ def weighted_ngrams(index: NgramIndex, order: NgramOrder, weights: Floats) -> tu
     return values, np.sqrt(_sums(index.text_of_word, squares, len(index.lengths)))
 
 
-def _counted(_n: int, order: NgramOrder) -> Ints:
+def _own_documents(_n: int, order: NgramOrder) -> Ints:
     """Documents counted in the references, each row of them one."""
     return order.documents
 
@@ -700,7 +700,7 @@ def _pair_scores(
     factor = _penalties(index, pairs, sigma) if is_clipped and max_order > 1 else 1.0
     for n, order in enumerate(index.orders(max_order), start=1):
         weights = ngram_weights(documents(n, order), n_documents)
-        norms = weighted_ngrams(index, order, weights)[1]
+        norms = weigh_ngrams(index, order, weights)[1]
         yield _cosines(index, order, weights, norms, pairs, is_clipped=is_clipped) * factor
 
 
@@ -981,7 +981,7 @@ class CrossCider:
         index, n = _cross_index(candidates, rows), len(candidates)
         sides = []
         for order in index.orders():
-            values, norms = weighted_ngrams(index, order, ngram_weights(order.documents, len(rows)))
+            values, norms = weigh_ngrams(index, order, ngram_weights(order.documents, len(rows)))
             units = np.divide(values, norms[order.text], out=np.zeros(len(values)), where=norms[order.text] > 0)
             # Of a candidate once for each k, of a reference with all of its frequency.
             units[order.text < n] /= order.frequency[order.text < n]
@@ -1219,7 +1219,7 @@ def candidate_scores(
     return scores | {"rouge_l": rouge_l_scores(texts)}, statistics
 
 
-def counted_documents(
+def count_documents(
     documents: TokenRows, source: str | os.PathLike[str] | Mapping[str, Any] | None
 ) -> tuple[Mapping[str, int], int]:
     """Document frequencies of a table, or counted in the documents, and the number of documents."""
@@ -1269,7 +1269,7 @@ def cider_d(
     [7.5, 5.0]
     """
     candidates, references = as_both_rows(candidates, references)
-    counts, n_documents = counted_documents(references, document_frequency)
+    counts, n_documents = count_documents(references, document_frequency)
     scores = cider_d_scores(
         [[*texts, *others] for texts, others in zip(candidates, references, strict=True)], counts, n_documents
     )
@@ -1366,6 +1366,6 @@ def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[st
     [[0.0, 10.0], [10.0, 0.0]]
     """
     texts = as_token_rows(texts, "texts")
-    counts, n_documents = counted_documents(texts, document_frequency)
+    counts, n_documents = count_documents(texts, document_frequency)
     distances: list[Floats] = cider_distances(texts, cider_d_scores(texts, counts, n_documents))
     return distances

@@ -428,7 +428,7 @@ def object_sums(rows: Iterable[RowObjects]) -> ObjectSums:
     return ObjectSums(np.array(counts), np.array(shares))
 
 
-def compared_rows(
+def compare_rows(
     predictions: CaptionRows, references: CaptionRows, objects: Sequence[frozenset[str]] | None, vocabulary: Vocabulary
 ) -> Iterator[RowObjects]:
     """Compare the captions of every row, one row after the other; without references, their lists are empty."""
@@ -500,7 +500,7 @@ def _ratio(part: float, whole: float) -> float:
     return float(part / whole) if whole else math.nan
 
 
-def checked_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozenset[str]]:
+def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozenset[str]]:
     """Return the labels of every row by the names of the vocabulary, or name the first that it does not know."""
     if isinstance(objects, str | Mapping) or not isinstance(objects, Collection):
         raise InputTypeError("objects", "a list of names for each row", shown_value(objects), "Give lists.")
@@ -563,5 +563,5 @@ def chair(
         raise InputError("references", "human captions, or objects", "neither", "Give one of them.")
     people = [[] for _ in rows] if references is None else as_caption_rows(references, "references")
     check_row_counts(len(rows), len(people))
-    labels = None if objects is None else checked_objects(objects, len(rows), known)
-    return object_values(object_sums(compared_rows(rows, people, labels, known)))
+    labels = None if objects is None else as_objects(objects, len(rows), known)
+    return object_values(object_sums(compare_rows(rows, people, labels, known)))

@@ -95,27 +95,27 @@ class KeptDistances:
 
     def add(self, distances: np.ndarray, n_candidates: int, rows: Sequence[int]) -> None:
         """Take in rows of equal sizes: distances as in `DistanceBlock`, and the indices of the rows."""
-        self._parts.append((np.asarray(rows), n_candidates, packed_rows(distances)))
+        self._parts.append((np.asarray(rows), n_candidates, pack_rows(distances)))
 
     def blocks(self) -> Iterator[DistanceBlock]:
         """Yield all rows, in blocks."""
         for rows, n_candidates, packed in self._parts:
-            yield from unpacked_blocks(rows, n_candidates, packed)
+            yield from unpack_blocks(rows, n_candidates, packed)
 
-    def packed(self) -> list[np.ndarray]:
+    def pack(self) -> list[np.ndarray]:
         """Return one triangle of every row's distances, in the order of the rows: n_rows arrays, shape (n_pairs,)."""
         of_rows = {row: triangle for rows, _, packed in self._parts for row, triangle in zip(rows, packed, strict=True)}
         return [of_rows[row] for row in range(self.n_rows)]
 
 
-def packed_rows(distances: np.ndarray) -> np.ndarray:
+def pack_rows(distances: np.ndarray) -> np.ndarray:
     """Return one triangle of symmetric distances: (n_rows, n_texts, n_texts) to (n_rows, n_pairs)."""
     first, second = np.triu_indices(distances.shape[1], 1)
     packed: np.ndarray = distances[:, first, second]
     return packed
 
 
-def unpacked_blocks(rows: np.ndarray, n_candidates: int, packed: np.ndarray) -> Iterator[DistanceBlock]:
+def unpack_blocks(rows: np.ndarray, n_candidates: int, packed: np.ndarray) -> Iterator[DistanceBlock]:
     """Yield rows of equal sizes with their distances, a bounded number of them at once."""
     n_texts = (1 + math.isqrt(1 + 8 * packed.shape[1])) // 2
     first, second = np.triu_indices(n_texts, 1)
@@ -208,7 +208,7 @@ class PeopleDistances:
         if not share:
             return Threshold(sign, math.inf, 0.0, self._tolerance)
 
-        def reached(value: float) -> float:
+        def share_at(value: float) -> float:
             """The share of people's distances that, times the sign, lie at `value` or beyond."""
             return math.fsum(
                 _n_beyond(values, sign, value) / (count * self._n_rows) for count, values in self._sorted.items()
@@ -216,11 +216,11 @@ class PeopleDistances:
 
         # The farthest value that enough distances reach; 1e-12 is the rounding of a sum of shares.
         farthest = (
-            _last_true(values[::sign], lambda at: reached(sign * at) >= share - 1e-12)
+            _last_true(values[::sign], lambda at: share_at(sign * at) >= share - 1e-12)
             for values in self._sorted.values()
         )
         value = max(sign * distance for distance in farthest if distance is not None)
-        at_least, above = reached(value - self._tolerance), reached(math.nextafter(value + self._tolerance, math.inf))
+        at_least, above = share_at(value - self._tolerance), share_at(math.nextafter(value + self._tolerance, math.inf))
         return Threshold(sign, value, min(1.0, (share - above) / (at_least - above)), self._tolerance)
 
 
@@ -378,7 +378,7 @@ class SplitTails:
         ordered = []
         for (m, _), blocks in sorted(by_size.items()):
             values, rows = np.concatenate([b.distances for b in blocks]), np.concatenate([b.rows for b in blocks])
-            packed = packed_rows(values)
+            packed = pack_rows(values)
             order = np.lexsort((*packed.T[::-1], packed.sum(axis=1)))
             ordered.append((values[order], m, rows[order].tolist()))
         labels = [row if clusters is None else clusters[row] for _, _, rows in ordered for row in rows]
@@ -1009,7 +1009,7 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
     names = {word.name for word in words}
     is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL
     if names <= {"copies"} or (is_nearer_or_farther and names.isdisjoint({"unlike", "copies", "ordinary"})):
-        p_text = shown_p_value(p_value, int(result["n_rows"]))
+        p_text = format_p_value(p_value, int(result["n_rows"]))
         chosen = DIRECTIONS if names <= {"copies"} else ("fidelity_gap",)
         sentence = f"Distinguished from human captions ({p_text}): {_of_gaps(result, chosen)}."
         words.append(ParityWord("different", sentence))
@@ -1136,10 +1136,10 @@ def p_value_digits(p_value: float, n_rows: int = MANY_ROWS) -> str:
     return f"< {least:g}" if p_value < least else f"{p_value:.2g}"
 
 
-def shown_p_value(p_value: float, n_rows: int = MANY_ROWS) -> str:
+def format_p_value(p_value: float, n_rows: int = MANY_ROWS) -> str:
     """A p-value as sentences print it.
 
-    >>> shown_p_value(0.0312), shown_p_value(1e-9), shown_p_value(1e-9, n_rows=20), shown_p_value(math.nan)
+    >>> format_p_value(0.0312), format_p_value(1e-9), format_p_value(1e-9, n_rows=20), format_p_value(math.nan)
     ('p = 0.031', 'p < 0.0001', 'p < 0.001', 'p not defined')
     """
     digits = p_value_digits(p_value, n_rows)

@@ -441,12 +441,12 @@ def parity_result(
         low = tails.shares["unlike_people_share"].low
         result["wrong_share_ci_low"] = max(0.0, (low - TAIL) / (1 - TAIL)) if low == low else math.nan
     for name in MEANS:
-        values, labels = _known(columns[name], clusters)
+        values, labels = _drop_missing(columns[name], clusters)
         ends = (math.nan, math.nan)
         if level is not None and len(values) > 1:
             ends = _mean_interval(name, values, level, labels)
         result |= with_interval(name, (_mean(values), *ends), level)
-    result |= {name: _mean(_known(columns[name], None)[0]) for name in PEOPLES_COPIES}
+    result |= {name: _mean(_drop_missing(columns[name], None)[0]) for name in PEOPLES_COPIES}
     if options["p_value"] != "none":
         result["fidelity_gap_p_value"] = test.fidelity_p_value
         result["diversity_gap_p_value"] = test.diversity_p_value
@@ -515,7 +515,7 @@ def _faulty_rows(rows: WordingRows, distances: Distances, thresholds: Sequence[T
     return FaultyRows(shares[0], shares[1], degrees)
 
 
-def reported_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def trim_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the module reports of a result: `FURTHER_KEYS` with `details` or `confidence_level` alone."""
     is_whole = options["details"] or options["confidence_level"] is not None
     return {key: value for key, value in result.items() if is_whole or key not in FURTHER_KEYS}
@@ -542,7 +542,7 @@ def _mean(values: np.ndarray) -> float:
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
-def _known(
+def _drop_missing(
     column: Collection[float], clusters: Sequence[Hashable] | None
 ) -> tuple[np.ndarray, Sequence[Hashable] | None]:
     """The values of the rows that have one, and their clusters."""
@@ -611,19 +611,19 @@ def _blocks(columns: ParityColumns, size: int) -> Iterator[tuple[np.ndarray, np.
         yield np.nan_to_num(values[:2].T), values[2:][[[0, 1], [1, 2]]].transpose(2, 0, 1)
 
 
-def _stacked(columns: ParityColumns, names: Iterable[str]) -> np.ndarray:
+def _stack(columns: ParityColumns, names: Iterable[str]) -> np.ndarray:
     """Columns as a float64 array, shape (len(names), n_rows)."""
     return np.stack([np.fromiter(columns[name], dtype=np.float64, count=len(columns[name])) for name in names])
 
 
 def covariances_of(columns: ParityColumns) -> np.ndarray:
     """Return the covariance of every row's gaps: float64 array, shape (n_rows, 2, 2)."""
-    return _stacked(columns, COVARIANCES)[[[0, 1], [1, 2]]].transpose(2, 0, 1)
+    return _stack(columns, COVARIANCES)[[[0, 1], [1, 2]]].transpose(2, 0, 1)
 
 
 def warn_of_copies(columns: ParityColumns, clusters: Sequence[Hashable] | None) -> None:
     """Warn where candidates also occur among the references of their row more often than people's would."""
-    copied, of_people, expected = _stacked(columns, ("copied_share", *PEOPLES_COPIES))
+    copied, of_people, expected = _stack(columns, ("copied_share", *PEOPLES_COPIES))
     excess = mean_of_rows(copied - expected, clusters)
     p_value = one_sided_p_value(excess)
     are_alike = len(copied) > 1 and excess.standard_error == 0  # p is not defined where all rows say the same
@@ -731,7 +731,7 @@ def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
 N_BINS = 20
 
 
-def listed_captions(distances: Distances, people: PeopleDistances) -> dict[str, Any]:
+def list_captions(distances: Distances, people: PeopleDistances) -> dict[str, Any]:
     """List the candidates at the ends of people's distances: Python lists, by the keys of a module's result."""
     p_values: list[list[float]] = [[] for _ in range(distances.n_rows)]
     means: list[list[float]] = [[] for _ in range(distances.n_rows)]

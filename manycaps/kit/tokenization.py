@@ -317,13 +317,13 @@ def ptb_tokens(caption: str) -> list[str]:
     return _tokens_of_caption(caption)
 
 
-def tokenized_line(caption: str) -> str:
+def tokenize_line(caption: str) -> str:
     r"""Write the tokens of a caption as the COCO caption code does: one line, with a blank between tokens.
 
     It splits lines by blanks for ROUGE-L, by any white space for BLEU and CIDEr-D: a token that Java prints with
     no-break spaces inside is one word there and several here, so that it is kept as it is printed.
 
-    >>> tokenized_line("Add 3 1/2 cups.")
+    >>> tokenize_line("Add 3 1/2 cups.")
     'add 3\xa01/2 cups'
     """
     return " ".join(_tokens_of_caption(caption, is_apart=False))
@@ -395,7 +395,7 @@ def _scan(text: str, *, is_apart: bool = True) -> list[str]:
         if shape is None:
             position += 1
             continue
-        pieces = _printed(text, position, end, shape)
+        pieces = _write_token(text, position, end, shape)
         is_one = not is_apart and isinstance(pieces, list) and pieces
         tokens.extend([NO_BREAK_SPACE.join(pieces)] if is_one else pieces)
         position = end
@@ -419,7 +419,7 @@ def _shape_at(text: str, start: int) -> tuple[Shape | None, int]:
     return best, end
 
 
-def _printed(text: str, start: int, end: int, shape: Shape) -> tuple[str, ...] | list[str]:
+def _write_token(text: str, start: int, end: int, shape: Shape) -> tuple[str, ...] | list[str]:
     token = text[start:end].lower()
     for written, printed in shape.printed.items():
         token = token.replace(written, printed)
@@ -551,10 +551,10 @@ def check_named(name: str) -> None:
     check_installed(source.packages, f"tokenizer={name!r}", f"Run `pip install '{source.requirement}'`.")
 
 
-def named_tokenizer(name: str) -> Callable[[str], list[str]]:
+def load_tokenizer(name: str) -> Callable[[str], list[str]]:
     """Load a tokenizer: tokens of sacrebleu under its names; else lower-case, without punctuation and blanks.
 
-    >>> named_tokenizer("char")("Ein Ａ!"), named_tokenizer("char-caption")("Ein Ａ!")
+    >>> load_tokenizer("char")("Ein Ａ!"), load_tokenizer("char-caption")("Ein Ａ!")
     (['E', 'i', 'n', 'Ａ', '!'], ['e', 'i', 'n', 'a'])
     """
     check_named(name)
@@ -564,17 +564,17 @@ def named_tokenizer(name: str) -> Callable[[str], list[str]]:
         return lambda caption: list(split(_NOT_TEXT.sub("", caption).rstrip()))
 
     def tokenize(caption: str) -> list[str]:
-        line = normalized_line(caption)
+        line = normalize_line(caption)
         words = [word for token in split(line) for word in token.lower().split()] if line else []
         return [word for word in words if word.isalnum() or not _is_punctuation(word)]
 
     return tokenize
 
 
-def normalized_line(caption: str) -> str:
+def normalize_line(caption: str) -> str:
     r"""Bring a caption to NFKC, on one line with single blanks; vowels of Thai and Lao stay whole.
 
-    >>> normalized_line("Ａ  dog，\nfi"), normalized_line("น้ำ") == "น้ำ"
+    >>> normalize_line("Ａ  dog，\nfi"), normalize_line("น้ำ") == "น้ำ"
     ('A dog, fi', True)
     """
     pieces = _WHOLE_VOWELS.split(_NOT_TEXT.sub("", caption))
@@ -704,9 +704,9 @@ def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[l
     if isinstance(tokenizer, str):
         if tokenizer in SPACED:
             warn_of_unspaced(distinct, tokenizer)
-        tokens = map(_named_tokens(tokenizer), distinct)
+        tokens = map(_token_cache(tokenizer), distinct)
     else:
-        tokens = (_checked_tokens(tokenizer(caption), caption) for caption in distinct)
+        tokens = (_as_tokens(tokenizer(caption), caption) for caption in distinct)
     tokens_of = dict(zip(distinct, tokens, strict=True))
     return [[tokens_of[caption] for caption in row] for row in rows]
 
@@ -718,17 +718,17 @@ def token_finder(tokenizer: Tokenizer) -> Callable[[str], bool]:
     ([True, False, False], True)
     """
     if not isinstance(tokenizer, str):
-        return lambda caption: len(_checked_tokens(tokenizer(caption), caption)) > 0
+        return lambda caption: len(_as_tokens(tokenizer(caption), caption)) > 0
     if tokenizer not in BUILT_IN:  # "raw" and "spacy" of single modules drop nothing that is seen
-        return (lambda caption: len(_named_tokens(tokenizer)(caption)) > 0) if is_named(tokenizer) else has_character
+        return (lambda caption: len(_token_cache(tokenizer)(caption)) > 0) if is_named(tokenizer) else has_character
     # Of a letter or a digit of ASCII they always leave one.
-    return lambda caption: _PLAIN.search(caption) is not None or len(_named_tokens(tokenizer)(caption)) > 0
+    return lambda caption: _PLAIN.search(caption) is not None or len(_token_cache(tokenizer)(caption)) > 0
 
 
 @functools.cache
-def _named_tokens(tokenizer: str) -> Callable[[str], Sequence[str]]:
+def _token_cache(tokenizer: str) -> Callable[[str], Sequence[str]]:
     """A tokenizer that remembers: several metrics read the same captions, and systems have the same references."""
-    split = BUILT_IN.get(tokenizer) or named_tokenizer(tokenizer)
+    split = BUILT_IN.get(tokenizer) or load_tokenizer(tokenizer)
     remembered = functools.lru_cache(N_REMEMBERED_CAPTIONS)(split)
     return lambda caption: remembered(caption) if len(caption) <= LONGEST_REMEMBERED_CAPTION else split(caption)
 
@@ -786,7 +786,7 @@ def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
     return number[:, None] == number[None, :]
 
 
-def _checked_tokens(tokens: object, caption: str) -> Sequence[str]:
+def _as_tokens(tokens: object, caption: str) -> Sequence[str]:
     if not isinstance(tokens, list | tuple) or not all(isinstance(token, str) for token in tokens):
         raise InputTypeError(
             "tokenizer",
@@ -870,13 +870,13 @@ def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> t
     """
     captions = list(captions)
     words = list(itertools.chain.from_iterable(captions))
-    return numbered(words, vocabulary), np.array([len(tokens) for tokens in captions], dtype=np.int64)
+    return number_words(words, vocabulary), np.array([len(tokens) for tokens in captions], dtype=np.int64)
 
 
-def numbered(words: Sequence[str], vocabulary: dict[str, int]) -> np.ndarray:
+def number_words(words: Sequence[str], vocabulary: dict[str, int]) -> np.ndarray:
     """Number words; new ones are added to `vocabulary`.
 
-    >>> numbered(["a", "dog", "a"], {}).tolist()
+    >>> number_words(["a", "dog", "a"], {}).tolist()
     [0, 1, 0]
     """
     for word in dict.fromkeys(words):
@@ -953,8 +953,8 @@ def as_tagger(pos: object) -> Tagger:
     check_pos(pos)
     tag: Any = load_pipeline(pos) if isinstance(pos, str) else pos
     if hasattr(tag, "pipe"):
-        return lambda captions: map(_lemmas, tagged_documents(tag, captions))
-    return lambda captions: (_checked_tags(tag(caption), caption) for caption in captions)
+        return lambda captions: map(_lemmas, tag_documents(tag, captions))
+    return lambda captions: (_as_tags(tag(caption), caption) for caption in captions)
 
 
 def load_pipeline(name: str) -> Any:
@@ -971,7 +971,7 @@ def load_pipeline(name: str) -> Any:
         ) from error
 
 
-def tagged_documents(pipeline: Any, captions: Iterable[str]) -> Iterator[Any]:
+def tag_documents(pipeline: Any, captions: Iterable[str]) -> Iterator[Any]:
     """Yield what a pipeline makes of captions, or raise if it sets no parts of speech."""
     for document in pipeline.pipe(captions):
         if len(document) and not any(token.pos_ for token in document):
@@ -989,7 +989,7 @@ def _lemmas(document: Any) -> list[TaggedWord]:
     return [(token.lemma_ or token.text.lower(), token.pos_) for token in document]
 
 
-def _checked_tags(tags: object, caption: str) -> list[TaggedWord]:
+def _as_tags(tags: object, caption: str) -> list[TaggedWord]:
     if not isinstance(tags, list | tuple) or not all(_is_tagged_word(word) for word in tags):
         raise InputTypeError(
             "pos",

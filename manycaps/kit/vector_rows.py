@@ -24,7 +24,7 @@ from .base import (
     without_torch,
 )
 from .caption_sets import CAPTION_COLUMNS, ComparableRows, Comparison, RowGenerators, pairs_batch, row_keys, text_counts
-from .embeddings import ARRAY_COLUMNS, OF_CAPTIONS, as_embedding_arrays, check_no_captions, listed_rows
+from .embeddings import ARRAY_COLUMNS, OF_CAPTIONS, as_embedding_arrays, as_row_list, check_no_captions
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rows of embedded texts, and the contract of modules that compare them: captions, or ready arrays in their place.
@@ -73,7 +73,7 @@ class Vectors(NamedTuple):
     settings: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _options: {}
 
 
-def encoded_rows(module: Any, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
+def encode_rows(module: Any, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
     """Return rows of captions with the vectors of the module's encoder, ready to be compared."""
     embedded = embed_caption_rows(
         predictions, references, lambda captions: module.encoder.embed(captions, options, module.progress)
@@ -220,19 +220,19 @@ def pooled_values(
 ) -> dict[str, float]:
     """Return the value of the whole corpus, and its p-value by exchanges within rows, where they are asked for.
 
-    `value` takes the vectors and the counts of `EmbeddingRows.counts`, and `p_value` also those of `drawn_counts`.
+    `value` takes the vectors and the counts of `EmbeddingRows.counts`, and `p_value` also those of `draw_counts`.
     """
     if not options["pooled"]:
         return {}
     of_corpus = rows.vectors, *rows.counts()
     values = {f"{name}_pooled": float(value(*of_corpus))}
     if options["p_value"] != "none":
-        drawn = drawn_counts(rows, options["n_resamples"], options["seed"])
+        drawn = draw_counts(rows, options["n_resamples"], options["seed"])
         values[f"{name}_pooled_p_value"] = p_value(*of_corpus, drawn)
     return values
 
 
-def drawn_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+def draw_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Exchange candidates and references within every row, at random and independently, n_resamples times.
 
     A row's draws depend on the seed, its content and how many equal rows came before, so the order of the rows changes
@@ -298,7 +298,7 @@ def ready_matrices(
         check_matrices_alone(given, column, len(module))
         module.check_unused(given, (*OF_CAPTIONS, *unused), f"beside ready {column}")
         options = module.call_options(given)
-        listed = listed_rows(arrays[column], column, EXPECTED, "Give one array per row.")
+        listed = as_row_list(arrays[column], column, EXPECTED, "Give one array per row.")
         matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(listed)]
         counts = _as_counts(arrays["n_candidates"], [len(matrix) for matrix in matrices], column)
         check(matrices, options)
@@ -641,7 +641,7 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
 
 
 def _scores(metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str]) -> list[Any]:
-    ask = functools.partial(_asked, metric, key, options, as_lists=takes_lists(metric))
+    ask = functools.partial(_ask, metric, key, options, as_lists=takes_lists(metric))
     # The first two pairs show whether the metric scores pairs or means over them.
     n_tried = min(2, len(references))
     tried = ask(references[:n_tried], predictions[:n_tried])
@@ -660,7 +660,7 @@ def takes_lists(metric: Any) -> bool:
     return all(hasattr((form or {}).get("references"), "feature") for form in alternatives)
 
 
-def _asked(
+def _ask(
     metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str], *, as_lists: bool
 ) -> Any:
     sides = {"references": [[text] for text in references] if as_lists else references, "predictions": predictions}

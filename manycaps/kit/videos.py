@@ -28,9 +28,9 @@ from .images import (
     as_numpy,
     as_rgb_image,
     check_no_address,
-    decoded_values,
+    decode_values,
     is_array,
-    stored_value,
+    unwrap_value,
 )
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -74,20 +74,20 @@ def as_video_source(video: object, where: str) -> VideoSource:
     EncodedVideo(content=b'RIFF')
     """
     # Of a decoded `datasets.Video` the file that it was made from.
-    video = stored_value(getattr(video, "_hf_encoded", video))
+    video = unwrap_value(getattr(video, "_hf_encoded", video))
     inline = inline_bytes(video, where) if isinstance(video, str) else None
     if inline is not None:
         return EncodedVideo(inline)
     if isinstance(video, str | os.PathLike):
-        return EncodedVideo(_checked_path(os.fsdecode(video), where))
+        return EncodedVideo(_as_path(os.fsdecode(video), where))
     if isinstance(video, bytes | bytearray | memoryview):
         return EncodedVideo(bytes(video))
     if hasattr(video, "get_frame_at") and hasattr(video, "__len__"):
-        return _checked_frames(video, where)
+        return _as_frames(video, where)
     if is_array(video):
-        return _checked_array(as_numpy(video, where), where)
+        return _as_array_source(as_numpy(video, where), where)
     if isinstance(video, Iterable) and not isinstance(video, Mapping | PIL.Image.Image):
-        return _checked_frames(list(video), where)
+        return _as_frames(list(video), where)
     raise InputTypeError(
         where,
         "a video (path, bytes, list of images or array of features)",
@@ -100,7 +100,7 @@ def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
     """Yield a column, and say what is missing if `datasets` cannot decode its videos."""
     row = 0
     try:
-        for video in decoded_values(videos, column, "a video"):
+        for video in decode_values(videos, column, "a video"):
             yield video
             row += 1
     except ImportError as error:
@@ -121,7 +121,7 @@ def video_key(source: VideoSource, where: str) -> bytes:
     """
     digest = hashlib.blake2b(type(source).__name__.encode(), digest_size=16)
     if isinstance(source, EncodedVideo):
-        with opened_file(source, where) as file:
+        with open_video_file(source, where) as file:
             while chunk := file.read(CHUNK_SIZE):
                 digest.update(chunk)
     elif isinstance(source, FrameList):
@@ -156,7 +156,7 @@ def check_frames(frames: object) -> None:
         )
 
 
-def _checked_path(name: str, where: str) -> str:
+def _as_path(name: str, where: str) -> str:
     """Return the path of an existing file; a web address is refused, as it is for images."""
     check_no_address(name, where)
     if is_folder(name):
@@ -164,7 +164,7 @@ def _checked_path(name: str, where: str) -> str:
     return name
 
 
-def _checked_frames(images: Any, where: str) -> FrameList:
+def _as_frames(images: Any, where: str) -> FrameList:
     if len(images) == 0:
         raise InputError(where, "at least one frame", "none", "Leave the row out of all columns.")
     return FrameList(images)
@@ -183,11 +183,11 @@ def frame_at(source: FrameList, j: int, where: str) -> object:
         ) from error
 
 
-def _checked_array(array: np.ndarray, where: str) -> VideoSource:
+def _as_array_source(array: np.ndarray, where: str) -> VideoSource:
     if isinstance(array, np.ma.MaskedArray):
         raise InputTypeError(where, "an array without a mask", type(array).__name__, "Fill it, or leave frames out.")
     if array.ndim == 4:
-        return _checked_frames(list(array), where)
+        return _as_frames(list(array), where)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
         raise InputError(
             where,
@@ -214,7 +214,7 @@ def _image_key(image: object, where: str) -> bytes:
 
 
 @contextlib.contextmanager
-def opened_file(source: EncodedVideo, where: str) -> Iterator[Any]:
+def open_video_file(source: EncodedVideo, where: str) -> Iterator[Any]:
     """Open a video as a binary file."""
     if isinstance(source.content, bytes):
         yield io.BytesIO(source.content)
@@ -294,14 +294,14 @@ def read_pixels(
         return
     as_pixels = _FrameReader(size)
     if frames == "all":
-        for frame in _decoded(source, where, n_threads):
+        for frame in _decode_frames(source, where, n_threads):
             yield as_pixels(frame)
         return
     n_expected, n_frames = _count_packets(source, where), None
     while n_expected != n_frames:  # a packet need not be a frame: then once more, with the number of frames
         wanted = set(frame_places(n_frames or n_expected, frames).tolist())
         n_expected, chosen, n_frames = n_frames or n_expected, [], 0
-        for frame in _decoded(source, where, n_threads):
+        for frame in _decode_frames(source, where, n_threads):
             if n_frames in wanted:
                 chosen.append(as_pixels(frame))
             n_frames += 1
@@ -357,13 +357,13 @@ def video_size(source: VideoSource, where: str) -> VideoSize:
             "Take their number and their shape from the frames themselves.",
         )
     n_frames = _count_packets(source, where)
-    with _opened(source, where) as (container, stream):
+    with _open_container(source, where) as (container, stream):
         seconds = container.duration / load_pyav().time_base if container.duration else 0.0
         return VideoSize(float(seconds), n_frames, stream.width, stream.height)
 
 
 @contextlib.contextmanager
-def _opened(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
+def _open_container(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
     """Open a container and find its video stream; FFmpeg sees a file object only, and no name or address."""
     av = load_pyav()
     options = {"format_whitelist": ",".join(CONTAINER_FORMATS), "protocol_whitelist": "none"}
@@ -371,12 +371,12 @@ def _opened(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
     # it, and Python waits for the threads to close the decoder: a damaged video would take forever.
     if av.logging.get_level() is not None:
         av.logging.set_level(None)
-    with opened_file(source, where) as file:
+    with open_video_file(source, where) as file:
         try:
             container = av.open(file, options=options)
         except Exception as error:  # FFmpeg's own, and what PyAV raises at a container without a name or a stream
             if is_cut_off(file):
-                raise _damaged(where, 0, "the end of a truncated file") from error
+                raise _damage_error(where, 0, "the end of a truncated file") from error
             raise InputError(
                 where,
                 "a video",
@@ -395,7 +395,7 @@ def _video_stream(container: Any, where: str) -> Any:
         is_picture = stream is not None and bool(stream.disposition & load_pyav().stream.Disposition.attached_pic)
         can_be_decoded = stream is not None and stream.codec_context is not None
     except Exception as error:
-        raise _damaged(where, 0, f"{type(error).__name__} ({reason_of(error)})") from error
+        raise _damage_error(where, 0, f"{type(error).__name__} ({reason_of(error)})") from error
     if stream is None or is_picture:
         raise InputError(
             where, "a file with moving pictures", f"one with {kinds} only", "Leave the row out of all columns."
@@ -405,23 +405,23 @@ def _video_stream(container: Any, where: str) -> Any:
     return stream
 
 
-def _decoded(source: EncodedVideo, where: str, n_threads: int) -> Iterator[Any]:
+def _decode_frames(source: EncodedVideo, where: str, n_threads: int) -> Iterator[Any]:
     """Decode all frames in the order in which they are shown; raise at the first that is damaged or missing."""
     n_frames = 0
-    with _opened(source, where) as (container, stream):
+    with _open_container(source, where) as (container, stream):
         frames = _stream_frames(container, stream, n_threads)
         while True:
             try:
                 frame = next(frames, None)
             except Exception as error:  # FFmpeg's own, what PyAV raises at frames without a format, and those below
-                raise _damaged(where, n_frames, reason_of(error)) from error
+                raise _damage_error(where, n_frames, reason_of(error)) from error
             if frame is None:
                 break
             yield frame
             n_frames += 1
-    with opened_file(source, where) as file:
+    with open_video_file(source, where) as file:
         if is_cut_off(file):
-            raise _damaged(where, n_frames, "the end of a truncated file")
+            raise _damage_error(where, n_frames, "the end of a truncated file")
     if n_frames == 0:
         raise InputError(where, "at least one frame", "none", "Leave the row out of all columns.")
 
@@ -444,7 +444,7 @@ def _stream_frames(container: Any, stream: Any, n_threads: int) -> Iterator[Any]
 
 def _count_packets(source: EncodedVideo, where: str) -> int:
     """Count the packets of a video without decoding them: nearly always the number of frames."""
-    with _opened(source, where) as (container, stream):
+    with _open_container(source, where) as (container, stream):
         try:
             return sum(1 for packet in container.demux(stream) if packet.size and not packet.is_discard)
         except Exception:  # whatever it is, decoding will say at which frame
@@ -486,7 +486,7 @@ def _upright(pixels: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return pixels[:: round(d), :: round(a)]
 
 
-def _damaged(where: str, n_frames: int, got: str) -> ValueError:
+def _damage_error(where: str, n_frames: int, got: str) -> ValueError:
     """Build the error for a video that does not decode to its end."""
     return InputError(
         where,

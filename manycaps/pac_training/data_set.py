@@ -11,7 +11,7 @@ import numpy as np
 
 from manycaps.caption_tables import table_records
 from manycaps.kit.base import InputError, errors_of_others, shown_value
-from manycaps.kit.clip_encoder import ordered_results, with_prompt
+from manycaps.kit.clip_encoder import map_in_order, with_prompt
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 
@@ -194,9 +194,9 @@ def image_hashes(column: ImageColumn, n_threads: int, progress: Callable[..., An
     hashes: list[bytes] = []
     bad: list[InputError] = []
     with bar, ThreadPoolExecutor(n_threads) as pool:
-        for checked in ordered_results(pool, check, items, READ_AHEAD):
+        for checked in map_in_order(pool, check, items, READ_AHEAD):
             (bad if isinstance(checked, InputError) else hashes).append(checked)
             bar.update(1)
     if bad:
-        raise bad[0].advised(f"In all {len(bad)} of {len(column)} images of this column cannot be used.")
+        raise bad[0].with_advice(f"In all {len(bad)} of {len(column)} images of this column cannot be used.")
     return hashes

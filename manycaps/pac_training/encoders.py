@@ -13,7 +13,7 @@ import PIL.Image
 import torch
 
 from manycaps.kit.clip_checkpoints import Treatment
-from manycaps.kit.clip_encoder import ordered_results
+from manycaps.kit.clip_encoder import map_in_order
 from manycaps.kit.clip_model import ClipModel, Weights
 from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, TupleRows
@@ -180,7 +180,7 @@ class FeatureCache:
             batches = []
             with ThreadPoolExecutor(self._n_threads) as pool:
                 items = ((column[i], column.where(i)) for i in rows[some].tolist())
-                pixels = ordered_results(pool, lambda x: self.encoders.pixels(*x), items, 2 * self._batch_size)
+                pixels = map_in_order(pool, lambda x: self.encoders.pixels(*x), items, 2 * self._batch_size)
                 while batch := list(itertools.islice(pixels, self._batch_size)):
                     batches.append(self.encoders.model.image_features(np.stack(batch)))
             return np.concatenate(batches)

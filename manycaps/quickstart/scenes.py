@@ -103,7 +103,7 @@ def _checked_captions(captions: Any, where: str) -> list[str]:
     try:
         return as_caption_rows([captions], where)[0]
     except InputError as error:
-        raise error.replaced(f"{where}[0]", where) from None
+        raise error.replace(f"{where}[0]", where) from None
 
 
 def _name(scene: Any, i: int) -> str:

@@ -14,7 +14,7 @@ from manycaps.catalog import SET_MODULES
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.test import ComparedMetric, Comparison
 from manycaps.comparison.words import CaptionExample, Words, as_percent
-from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, shown_p_value
+from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, format_p_value
 from manycaps.report.inline_svg import INK, LINE_STYLES, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_plot_section, caption_cell, id_cell, picture_of
 from manycaps.tables import Cell, Table, as_digits, page_table
@@ -346,7 +346,7 @@ def metric_plot(compared: ComparedMetric) -> Plot:
             for i, pair in enumerate(pairs):
                 _draw_interval(right, i, i + 1, pair.test.difference, pair.test.ci_low, pair.test.ci_high)
             right.axvline(0, color=MUTED, lw=1)
-            labels = [f"{pair.first}\n{shown_p_value(pair.adjusted_p_value)}" for pair in pairs]
+            labels = [f"{pair.first}\n{format_p_value(pair.adjusted_p_value)}" for pair in pairs]
             right.set(yticks=range(len(pairs)), yticklabels=labels, xlabel="difference, same unit")
             right.set(title=f"difference to {names[0]}", ylim=(len(pairs) - 0.5, -0.5))
             caption += f" Right: differences to {names[0]}, row by row; p after Holm's method over all pairs."
@@ -404,7 +404,7 @@ def people_plot(comparison: Comparison, module: str) -> Plot | None:
             axes.plot(points, density, color=MUTED, lw=1)
             axes.axvline(system.statistic, lw=2.5, **line_of(series))
             axes.set_title(
-                f"{system.system}: z {as_digits(system.z)}, {shown_p_value(system.p_value)}", loc="left", fontsize=11
+                f"{system.system}: z {as_digits(system.z)}, {format_p_value(system.p_value)}", loc="left", fontsize=11
             )
             axes.grid(visible=False)
             axes.set_yticks([])

@@ -16,8 +16,8 @@ from ..kit.base import Floats, InputError, InputTypeError, as_caption_rows, as_l
 from ..kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     LanguageModel,
-    coded_texts,
     load_language_model,
+    number_texts,
     wording_of,
     wording_shares,
 )
@@ -405,7 +405,7 @@ def watched_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageMod
     if len(merged) < (LEAST_ROWS_OF_WORDING if model is None else 1):
         return {}
     candidates, people = [*merged.values()], [list(key) for key in merged]
-    coded = coded_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
+    coded = number_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
     wording = wording_of(coded, is_tested=False)
     odd = wording_shares(wording).shares["odd_wording_share"]
     return logged({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})

@@ -11,7 +11,7 @@ from ..installed_modules import load
 from ..kit.base import Floats, TokenRows, check_choice, check_whole_number
 from ..kit.meteor_nltk import METEORS, meteor_scorer
 from ..kit.ngram_scores import MAX_ORDER, NgramIndex, bleu_scores, bleu_statistics, cider_scores
-from ..kit.object_words import coco_vocabulary, compared_rows, own_vocabulary, shares_in_image
+from ..kit.object_words import coco_vocabulary, compare_rows, own_vocabulary, shares_in_image
 from ..kit.tokenization import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
 from .caption_reward import CaptionReward, RewardedRows, different_share
 from .distances import Documents, as_documents, has_word
@@ -178,7 +178,7 @@ class ChairReward(SingleCaptionReward):
 
     def scores_of(self, rows: RewardedRows) -> Floats:
         """Return the shares of all candidates."""
-        return shares_in_image(compared_rows(rows.candidates, rows.references, None, self._vocabulary))
+        return shares_in_image(compare_rows(rows.candidates, rows.references, None, self._vocabulary))
 
 
 class PacReward(SingleCaptionReward):

@@ -17,7 +17,7 @@ from manycaps.caption_tables import CaptionRow
 from manycaps.kit.base import InputError, TokenRows
 from manycaps.kit.caption_wording import wording_rows
 from manycaps.kit.ngram_scores import cider_d_scores, shared_document_frequencies
-from manycaps.kit.object_words import coco_vocabulary, compared_rows, shares_in_image
+from manycaps.kit.object_words import coco_vocabulary, compare_rows, shares_in_image
 from manycaps.kit.tokenization import Tokenizer, tokenize_rows
 
 # Rows whose captions are compared at once where all rows are: what they need in between is freed.
@@ -174,7 +174,7 @@ def _against_others(
 def _shares_in_image(captions: TokenRows, others: TokenRows) -> np.ndarray:
     """Share of the objects that the caption of each row names which the others name, too."""
     texts, people = ([[" ".join(text) for text in row] for row in side] for side in (captions, others))
-    return shares_in_image(compared_rows(texts, people, None, coco_vocabulary()))
+    return shares_in_image(compare_rows(texts, people, None, coco_vocabulary()))
 
 
 def _cider_d(rows: TokenRows, n_people: Sequence[int], counts: Mapping[str, int], n_documents: int) -> list[np.ndarray]:

@@ -22,7 +22,7 @@ from manycaps.kit.base import (
     shown_path,
     shown_value,
 )
-from manycaps.kit.clip_encoder import ordered_results
+from manycaps.kit.clip_encoder import map_in_order
 from manycaps.kit.clip_model import as_device
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
@@ -159,7 +159,7 @@ class LocalModel:
         batches = [batch for batch in batches if not all(item.id in finished for item in batch)]
         read = functools.partial(self._read, wanted=setting.max_new_tokens)
         with concurrent.futures.ThreadPoolExecutor(1) as reader:
-            for batch, (parts, errors) in zip(batches, ordered_results(reader, read, batches, 1), strict=True):
+            for batch, (parts, errors) in zip(batches, map_in_order(reader, read, batches, 1), strict=True):
                 sampled: dict[str, list[str] | RowError] = dict(errors)
                 for part in parts:
                     sampled |= zip((item.id for item in part[0]), self._texts(part, setting, n, seed), strict=True)

@@ -96,7 +96,7 @@ def write_samples(
                 n_empty += file.add([(name, texts) for name, texts in rows if not isinstance(texts, RowError)])
                 if errors:
                     if options.on_error == "stop":
-                        raise next(iter(errors.values())).advised("--on-error skip leaves out such rows.")
+                        raise next(iter(errors.values())).with_advice("--on-error skip leaves out such rows.")
                     file.add_errors(errors)
                     n_failed += len(errors)
                 bar.update(len(rows))

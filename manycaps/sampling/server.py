@@ -139,7 +139,7 @@ class Server:
         except RowError as error:
             self._n_failures += 1
             if self._n_failures >= MOST_FAILURES:
-                raise InputError(*error.advised(f"{MOST_FAILURES} rows in succession have failed.").args) from None
+                raise InputError(*error.with_advice(f"{MOST_FAILURES} rows in succession have failed.").args) from None
             return item.id, error
         self._n_failures = 0
         return item.id, texts

@@ -22,7 +22,7 @@ import aiohttp
 import yarl
 
 from manycaps.kit.base import InputError, reason_of
-from manycaps.kit.clip_encoder import ordered_results
+from manycaps.kit.clip_encoder import map_in_order
 from manycaps.sampling.items import RowError
 from manycaps.sampling.sample_options import SampleOptions
 
@@ -110,7 +110,7 @@ class Requests:
         """Yield what `ask` returns of items, in order, with requests of several at a time."""
         with self, concurrent.futures.ThreadPoolExecutor(n_workers) as workers:
             try:
-                yield from ordered_results(workers, ask, items, 2 * n_workers)
+                yield from map_in_order(workers, ask, items, 2 * n_workers)
             finally:  # after an error no worker waits for an answer
                 self.cancel()
 

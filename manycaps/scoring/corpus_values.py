@@ -79,7 +79,7 @@ class StoredDistances:
 
 def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"]:
     """Yield the distances of rows in a table without missing values, in blocks of rows of equal sizes."""
-    from manycaps.kit.parity_tails import unpacked_blocks
+    from manycaps.kit.parity_tails import unpack_blocks
 
     lists = table.column(DISTANCE_COLUMN).combine_chunks()
     starts = lists.offsets.to_numpy()
@@ -88,7 +88,7 @@ def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"
     for m, size in sorted(set(zip(n_candidates.tolist(), n_pairs.tolist(), strict=True))):
         chosen = np.flatnonzero((n_candidates == m) & (n_pairs == size))
         packed = values[starts[chosen][:, None] + np.arange(size)]
-        yield from unpacked_blocks(rows[chosen], m, packed)
+        yield from unpack_blocks(rows[chosen], m, packed)
 
 
 def metric_corpus_result(folder: RunFolder, scorer: Scorer, n_parts: int) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _parity_result(
 ) -> dict[str, Any]:
     """Result of human parity: its tests are made of sums over rows, and of the distances of all rows."""
     from manycaps.kit.parity_tails import corpus_tails
-    from manycaps.kit.parity_tests import parity_result, parity_wording, reported_result
+    from manycaps.kit.parity_tests import parity_result, parity_wording, trim_result
 
     n_rows, level = len(columns["fidelity_gap"]), scorer.options["confidence_level"]
     check_interval_rows(scorer.options, n_rows)
@@ -178,7 +178,7 @@ def _parity_result(
     if (rows := _gathered_wording(folder, scorer, parts, n_rows)) is not None:
         wording = parity_wording(rows, distances, tails, scorer.options)
         wording.warn_of_few_rows()
-    return reported_result(parity_result(columns, tails, scorer.options, wording=wording), scorer.options)
+    return trim_result(parity_result(columns, tails, scorer.options, wording=wording), scorer.options)
 
 
 def _wording_result(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int) -> dict[str, Any]:

@@ -255,7 +255,7 @@ class CodedData:
         from manycaps.kit.tokenization import tokenize_rows
 
         rows = tokenize_rows(list(part), self._tokenizer)
-        self._kept.append(self._codes.coded_captions(rows, self._words.__getitem__))
+        self._kept.append(self._codes.number_captions(rows, self._words.__getitem__))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the words, and the rows as their numbers."""
@@ -321,9 +321,9 @@ class GatheredWording:
         """Take in the rows of another part."""
         kept = dict(arrays)
         if "names" in kept:
-            from manycaps.kit.tokenization import numbered
+            from manycaps.kit.tokenization import number_words
 
-            kept["words"] = numbered(json.loads(kept.pop("names").tobytes()), self._vocabulary)[kept["words"]]
+            kept["words"] = number_words(json.loads(kept.pop("names").tobytes()), self._vocabulary)[kept["words"]]
         for name, array in kept.items():
             self._kept.setdefault(name, []).append(array)
 

@@ -210,7 +210,7 @@ class Scorer:
             return Scores({}, {}, self.module._signature(self.options), reduced=columns["data"])
         options["details"] = True
         if self.record.reduction in (BLEU_SUMS, COCO_SUMS, CHAIR_SUMS):
-            result, reduced = self.module.scored(**columns, options=options)
+            result, reduced = self.module.score_with_sums(**columns, options=options)
         else:
             with without_warning_of_unread():
                 result = self.module._compute(**columns, options=options)
@@ -230,7 +230,7 @@ class Scorer:
         given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
         if "data" in given:
             given["data"] = [row.people if row.predictions is None else row.predictions for row in rows]
-        checked: dict[str, Any] = self.module.checked_columns(self.options, **given)
+        checked: dict[str, Any] = self.module.prepare_columns(self.options, **given)
         if self.is_distribution and not self.is_wording_alone:
             # An interval needs two rows of the corpus, not of a part.
             options = {**self.options, "confidence_level": None}
@@ -261,7 +261,7 @@ class Scorer:
             from manycaps.kit.parity_tests import values_of_rows
 
             values = values_of_rows(rows, options, lambda steps, **_: steps)
-            columns_of_rows: dict[str, Collection[Any]] = {**values.columns, DISTANCE_COLUMN: values.distances.packed()}
+            columns_of_rows: dict[str, Collection[Any]] = {**values.columns, DISTANCE_COLUMN: values.distances.pack()}
             return Scores(columns_of_rows, counts, signature, reduced=columns)
         has_excess = self.module.SETS.has_excess(rows.sizes, options)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier, has_excess)

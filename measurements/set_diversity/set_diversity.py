@@ -31,16 +31,16 @@ from .diversity_sets import (
     check_kernels,
     check_orders,
     check_set_sizes,
-    chosen_k,
+    choose_k,
     class_sizes,
-    judged_texts,
+    judge_texts,
     kernel_names,
     linear_values,
-    measured_rows,
     near_texts,
     order_name,
     pairs_to_judge,
     row_result,
+    select_measured_rows,
     set_result,
     set_values,
     unit_rows,
@@ -194,7 +194,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         """Measure the sets of both sides, and return the result."""
         source = options["document_frequency"]
         table = None if source is None else self.frequencies.load(source)
-        rows = measured_rows(predictions, references, options["sizes"])
+        rows = select_measured_rows(predictions, references, options["sizes"])
         sides = [
             Sets(name, texts, ngram_tokens(texts, options["tokenizer"]))
             for name, texts in zip(("predictions", "references"), rows, strict=True)
@@ -217,7 +217,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
     def _answers(self, predictions, references, options):
         """Values of different answers, of all captions of both sides."""
         sides, equivalent = {"predictions": predictions, "references": references}, options["equivalent"]
-        k, vectors = chosen_k(options["k"], sides), {}
+        k, vectors = choose_k(options["k"], sides), {}
         if not callable(equivalent):
             vectors = self._vectors(sides.values(), options)
         elif hasattr(equivalent, "of_pairs"):  # it answers many pairs at once, and keeps the answers
@@ -225,7 +225,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         values = []
         for rows in sides.values():
             judged = (
-                judged_texts(row, equivalent) if callable(equivalent) else near_texts(row, vectors, equivalent)
+                judge_texts(row, equivalent) if callable(equivalent) else near_texts(row, vectors, equivalent)
                 for row in rows
             )
             of_rows = [answer_values(class_sizes(are_equivalent), k) for are_equivalent in judged]

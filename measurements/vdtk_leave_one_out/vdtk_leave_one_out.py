@@ -36,10 +36,10 @@ from .leave_one_out import (
     check_metrics,
     check_row_sizes,
     check_together,
+    count_statistics,
     draws,
     iteration_values,
-    masked_captions,
-    scored_texts,
+    mask_captions,
     summary,
     without_tail,
 )
@@ -86,7 +86,7 @@ def result_of_vectors(module, arrays, given):
             ", ".join(options["metrics"]),
             "Name one, or leave the embeddings out.",
         )
-    rows = module.checked_columns(options, data=captions)["data"]
+    rows = module.prepare_columns(options, data=captions)["data"]
     return module._result(rows, as_row_vectors(arrays["data_embeddings"], rows), options)
 
 
@@ -244,7 +244,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
             options["estimator"],
         )
         texts, n_iterations = RowTexts(map(len, rows)), options["n_iterations"]
-        metrics = scored_texts(self._tokens(rows, options), options["metrics"], sources)
+        metrics = count_statistics(self._tokens(rows, options), options["metrics"], sources)
         drawn = draws(rows, texts, n_iterations, options["n_references"], options["seed"], options["n_hypotheses"])
         shown = self.progress(drawn, total=n_iterations, desc="leave one out", unit="draw", delay=1)
         values = iteration_values(metrics, texts, shown)
@@ -258,9 +258,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
             result |= self.encoder.count_unread([text for row in rows for text in row], options)
         if options["details"]:
             result |= {f"{key}_per_iteration": values_of_key for key, values_of_key in values.corpus.items()}
-            result |= {
-                f"{key}_per_row": placed(values_of_key, used, len(data)) for key, values_of_key in values.rows.items()
-            }
+            result |= {f"{key}_per_row": place_values(of_rows, used, len(data)) for key, of_rows in values.rows.items()}
             result["signature"] = self._signature(options, vectors is not None)
         return result
 
@@ -269,7 +267,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         if set(options["metrics"]) <= set(EMBEDDING_METRICS):
             return [[()] * len(row) for row in rows]
         if options["pos"] is not None:
-            rows = masked_captions(rows, options["pos"])
+            rows = mask_captions(rows, options["pos"])
         tokens = tokenize_rows(rows, options["tokenizer"])
         return tokens if math.isclose(options["head_share"], 1.0) else without_tail(tokens, options["head_share"])
 
@@ -304,7 +302,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         )
 
 
-def placed(values, places, n_rows):
+def place_values(values, places, n_rows):
     """Return the values of some rows as a list with NaN for the others."""
     result = [math.nan] * n_rows
     for number, value in zip(places, values.tolist(), strict=True):

@@ -2,7 +2,7 @@
 
 import evaluate
 
-from .base import CAPTIONS, COCO_CITATION, DETAILS, About, CollectionModule, scored_result, signature, value_table
+from .base import CAPTIONS, COCO_CITATION, DETAILS, About, CollectionModule, build_result, signature, value_table
 from .ngram_scores import bleu_of_sums, candidate_scores
 from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
@@ -48,14 +48,14 @@ class BleuRouge(CollectionModule, evaluate.Metric):
 
     def result(self, predictions, references, options):
         """Score the captions, and return the result."""
-        return self.scored(predictions, references, options)[0]
+        return self.score_with_sums(predictions, references, options)[0]
 
-    def scored(self, predictions, references, options):
+    def score_with_sums(self, predictions, references, options):
         """Return the result, and the statistics of every candidate, whose sums give BLEU of a larger corpus."""
         tokens = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
         scores, statistics = candidate_scores(*tokens)
         result = {f"bleu_{n}_corpus": value for n, value in enumerate(bleu_of_sums(statistics).tolist(), start=1)}
-        result |= scored_result(scores, [len(row) for row in predictions], options["details"])
+        result |= build_result(scores, [len(row) for row in predictions], options["details"])
         if options["details"]:
             result["signature"] = signature("bleu_rouge", tokenizer=tokenizer_name(options["tokenizer"]))
         return result, statistics

@@ -18,7 +18,7 @@ from .base import (
     value_table,
 )
 from .caption_sets import check_clusters
-from .object_words import checked_objects, coco_vocabulary, compared_rows, object_sums, object_values, own_vocabulary
+from .object_words import as_objects, coco_vocabulary, compare_rows, object_sums, object_values, own_vocabulary
 from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
@@ -117,9 +117,9 @@ class Chair(CollectionModule, evaluate.Metric):
 
     def result(self, predictions, references, options):
         """Find the objects that captions name, and return the result."""
-        return self.scored(predictions, references, options)[0]
+        return self.score_with_sums(predictions, references, options)[0]
 
-    def scored(self, predictions, references, options):
+    def score_with_sums(self, predictions, references, options):
         """Return the result, and what the values of a larger corpus are made of."""
         n_rows = len(predictions)
         if options["objects"] is None and not all(references):
@@ -134,8 +134,8 @@ class Chair(CollectionModule, evaluate.Metric):
         vocabulary = vocabulary_of(options)
         known = None
         if options["objects"] is not None:
-            known = checked_objects(options["objects"], n_rows, vocabulary)
-        rows = compared_rows(predictions, references, known, vocabulary)
+            known = as_objects(options["objects"], n_rows, vocabulary)
+        rows = compare_rows(predictions, references, known, vocabulary)
         if options["details"]:
             rows = list(rows)
         sums = object_sums(rows)

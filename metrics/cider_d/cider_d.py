@@ -2,7 +2,7 @@
 
 import evaluate
 
-from .base import CAPTIONS, DETAILS, About, CollectionModule, scored_result, signature, value_table
+from .base import CAPTIONS, DETAILS, About, CollectionModule, build_result, signature, value_table
 from .ngram_scores import (
     DOCUMENT_FREQUENCY,
     FREQUENCIES,
@@ -58,10 +58,10 @@ class CiderD(CollectionModule, evaluate.Metric):
 
     def result(self, predictions, references, options):
         """Score the captions, and return the result."""
-        frequency = self.frequencies.counted(references, options)
+        frequency = self.frequencies.count(references, options)
         index = NgramIndex.of_rows(*(ngram_tokens(rows, options["tokenizer"]) for rows in (predictions, references)))
         scores = cider_scores(index, frequency=joined_frequency(frequency.counts), n_documents=frequency.n_documents)
-        result = scored_result({"cider_d": scores}, [len(row) for row in predictions], options["details"])
+        result = build_result({"cider_d": scores}, [len(row) for row in predictions], options["details"])
         if options["details"]:
             settings = {"tokenizer": tokenizer_name(options["tokenizer"]), **frequency_settings(frequency, options)}
             result["signature"] = signature("cider_d", **settings)

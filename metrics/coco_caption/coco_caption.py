@@ -9,9 +9,9 @@ from .base import (
     About,
     CollectionModule,
     Option,
+    build_result,
     check_flag,
     one_of,
-    scored_result,
     signature,
     value_table,
 )
@@ -88,9 +88,9 @@ class CocoCaption(CollectionModule, evaluate.Metric):
 
     def result(self, predictions, references, options):
         """Score the captions, and return the result."""
-        return self.scored(predictions, references, options)[0]
+        return self.score_with_sums(predictions, references, options)[0]
 
-    def scored(self, predictions, references, options):
+    def score_with_sums(self, predictions, references, options):
         """Return the result, and the sums that give the numbers of a larger corpus."""
         progress, source = self.progress, options["document_frequency"]
         table = None if source is None else self.frequencies.load(source)
@@ -100,9 +100,9 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         sizes = [len(row) for row in predictions]
         best = best_candidates(scored, sizes) if options["best_of"] else {}
         sums = corpus_sums(scored, best)
-        result = scored_result(scored.scores, sizes, options["details"])
+        result = build_result(scored.scores, sizes, options["details"])
         chosen = {f"{name}{BEST_OF}": scored.scores[name][these] for name, these in best.items()}
-        result |= scored_result(chosen, [1] * len(sizes), details=False)
+        result |= build_result(chosen, [1] * len(sizes), details=False)
         for name in (BLEUS[-1], METEOR):
             result |= {f"{key}_mean": result[key] for key in (name, f"{name}{BEST_OF}") if key in result}
         result |= corpus_numbers(sums, lexicon.data.language)

@@ -10,9 +10,9 @@ from .base import (
     CollectionModule,
     InputError,
     Option,
+    build_result,
     by_value,
     one_of,
-    scored_result,
     signature,
     value_table,
 )
@@ -21,13 +21,13 @@ from .clip_encoder import (
     CLIP_LOAD_OPTIONS,
     LONG_CAPTION_VALUES,
     ClipEncoder,
+    as_stored_features,
     check_item_count,
     check_video_column,
     count_unread,
     encode_videos,
     features_of_rows,
     long_captions_name,
-    stored_features,
 )
 from .clip_scores import (
     EQUAL_WEIGHTS,
@@ -51,7 +51,7 @@ from .caption_sets import exact_splits as exact_splits
 from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
 from .embeddings import paired_cosines as paired_cosines
-from .images import stored_value as stored_value
+from .images import unwrap_value as unwrap_value
 from .tokenization import Shape as Shape
 from .vector_rows import EmbeddingRows as EmbeddingRows
 
@@ -84,7 +84,7 @@ Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666
 """
 
 
-def encoded_videos(module, videos, options, n_rows):
+def encode_video_column(module, videos, options, n_rows):
     """Encode a column of videos when it is added: only their features are kept, in place of the videos."""
     if not len(module):  # rows of one call have one model
         module.encoder.renew()
@@ -95,7 +95,7 @@ def encoded_videos(module, videos, options, n_rows):
     settings = (options[name] for name in ("frames", "batch_size", "n_workers"))
     features = encode_videos(module.encoder, videos, "videos", *settings)
     check_item_count(n_rows, len(features), "video")
-    return stored_features(features)
+    return as_stored_features(features)
 
 
 def check_frames_of_added(module, n_added, options):
@@ -182,7 +182,7 @@ class EmscorePac(CollectionModule, evaluate.Metric):
     CONFIG_NAMES = ("references",)
 
     PARTS = {"encoder": lambda module: ClipEncoder(module.load_options, module.progress)}
-    ENCODERS = {"videos": encoded_videos}
+    ENCODERS = {"videos": encode_video_column}
 
     def examine_video(self, video):
         """Return the seconds, frames, width and height of a video file, a path or bytes, without decoding it."""
@@ -221,7 +221,7 @@ class EmscorePac(CollectionModule, evaluate.Metric):
             ]
             both = [combined_match(*pair) for pair in zip(on_video, on_references, strict=True)]
             values |= match_columns(on_references, "reference_") | match_columns(both, "combined_")
-        result = scored_result(values, sizes, options["details"])
+        result = build_result(values, sizes, options["details"])
         result |= count_unread([read[text] for text in captions + others], options["long_captions"])
         return result | ({"signature": self._signature(options, n_documents)} if options["details"] else {})
 
@@ -234,7 +234,7 @@ class EmscorePac(CollectionModule, evaluate.Metric):
             return EQUAL_WEIGHTS, None
         tokenizer = self.encoder.model.tokenizer
         if options["idf"] is True:
-            frequency = count_tokens(read[text].joined_ids() for text in references or captions)
+            frequency = count_tokens(read[text].join_ids() for text in references or captions)
         else:
             frequency = load_token_frequency(options["idf"], tokenizer.encoder)
         ends = tokenizer.sot_token_id, tokenizer.eot_token_id

@@ -9,7 +9,7 @@ from .base import CAPTIONS, CHAN_CITATION, About, Option, check_flag, value_tabl
 from .caption_sets import SET_OPTIONS, SetMetric, Sets, set_values
 from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .kernel_tests import frechet_comparison, pooled_frechet_p_value, pooled_frechet_squared
-from .vector_rows import READY_VECTORS, Vectors, check_side_sizes, encoded_rows, pooled_values
+from .vector_rows import READY_VECTORS, Vectors, check_side_sizes, encode_rows, pooled_values
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -78,4 +78,4 @@ class FidBert(SetMetric, evaluate.Metric):
     ROW_CHECKS = (lambda sizes, columns: check_side_sizes(sizes, columns, NO_COVARIANCE),)
     SETS = Sets(value_range=lambda _options: (0.0, np.inf), of_corpus=whole_corpus)
     VECTORS = Vectors(lambda vectors, n_candidates, _options: frechet_comparison(vectors, n_candidates))
-    rows_of = encoded_rows
+    rows_of = encode_rows

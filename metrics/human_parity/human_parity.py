@@ -33,9 +33,9 @@ from .caption_sets import (
 from .caption_wording import (
     LANGUAGE_MODEL,
     WORDING_ALONE,
-    coded_texts,
     corpus_wording,
     load_language_model,
+    number_texts,
     telling_phrases,
     wording_of,
 )
@@ -48,13 +48,13 @@ from .parity_tests import (
     MEANS,
     PARITY_P_VALUES,
     check_two_references,
-    listed_captions,
+    list_captions,
     lists_of_rows,
     parity_comparison,
     parity_result,
     parity_wording,
-    reported_result,
     symmetric,
+    trim_result,
     values_of_rows,
     warn_of_copies,
     warn_of_few_rows,
@@ -69,7 +69,7 @@ from .vector_rows import (
     cosine_similarities,
     distance_name,
     distances_from_cosines,
-    encoded_rows,
+    encode_rows,
     ready_matrices,
     text_distances,
 )
@@ -313,7 +313,7 @@ class HumanParity(SetMetric, evaluate.Metric):
     def rows_of(self, predictions, references, options):
         """Return the rows of captions, whose wording is that of their tokens whatever their distances are."""
         if options["distance"] == "bert":
-            rows = encoded_rows(self, predictions, references, options)
+            rows = encode_rows(self, predictions, references, options)
         else:
             distances, settings = self.text_distances(references, options)
 
@@ -330,7 +330,7 @@ class HumanParity(SetMetric, evaluate.Metric):
             return (lambda rows: text_distances(rows, distance)), {}
         settings = {"tokenizer": tokenizer_name(tokenizer)}
         if distance == "cider":
-            frequency = self.frequencies.counted(references, options)
+            frequency = self.frequencies.count(references, options)
 
             def by_cider(rows):
                 tokens = ngram_tokens(rows, tokenizer)
@@ -352,7 +352,7 @@ class HumanParity(SetMetric, evaluate.Metric):
             return self.wording_result(predictions, references, options)
         self.check_captions(predictions, references, options)
         rows = self.rows_of(predictions, references, options)
-        return self.summary(rows, options, self.coded_texts(predictions, references, options))
+        return self.summary(rows, options, self.number_texts(predictions, references, options))
 
     def wording_result(self, predictions, references, options):
         """Return the result of rows with one reference each: of their wording alone, NaN for what needs two."""
@@ -360,7 +360,7 @@ class HumanParity(SetMetric, evaluate.Metric):
         level, clusters = options["confidence_level"], options["clusters"]
         if clusters is not None:
             check_clusters(clusters, len(predictions))
-        texts = self.coded_texts(predictions, references, options)
+        texts = self.number_texts(predictions, references, options)
         measured = corpus_wording(wording_of(texts, is_tested=options["language_model"] is None), clusters, level)
         result = self.without_meaning(measured, options)
         if not options["details"]:
@@ -384,10 +384,10 @@ class HumanParity(SetMetric, evaluate.Metric):
         return {"tokenizer": tokenizer_name(options["tokenizer"]), "language_model": model}
 
     @staticmethod
-    def coded_texts(predictions, references, options):
+    def number_texts(predictions, references, options):
         """Return the words of all captions as numbers, and those of the language model."""
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
-        return coded_texts(candidates, people, options["clusters"], load_language_model(options["language_model"]))
+        return number_texts(candidates, people, options["clusters"], load_language_model(options["language_model"]))
 
     def row_values(self, predictions, references):
         """Return what the corpus needs of every row, with the options of load time; see `values_of_rows`."""
@@ -406,11 +406,11 @@ class HumanParity(SetMetric, evaluate.Metric):
         if wording is not None:
             wording.warn_of_few_rows()
         warn_of_copies(values.columns, options["clusters"])
-        result = reported_result(parity_result(values.columns, tails, options, values.drawn, wording), options)
+        result = trim_result(parity_result(values.columns, tails, options, values.drawn, wording), options)
         result |= rows.n_unread()
         if not options["details"]:
             return result
-        lists = lists_of_rows(values, tails) | listed_captions(values.distances, tails.people[False])
+        lists = lists_of_rows(values, tails) | list_captions(values.distances, tails.people[False])
         if wording is not None:
             phrases = telling_phrases(texts, options["clusters"]) if wording.is_measured else []
             lists |= {**wording.lists(), "phrases": [phrase._asdict() for phrase in phrases]}

@@ -21,7 +21,7 @@ from .base import (
     whole_number,
 )
 from .caption_sets import IS_TESTED, SET_OPTIONS, SetMetric, Sets, set_values
-from .clip_scores import CLIP_SET_OPTIONS, PRESETS, SET_ENCODER, encoded_by_clip_or_sentences, sets_of_images
+from .clip_scores import CLIP_SET_OPTIONS, PRESETS, SET_ENCODER, encode_by_clip_or_sentences, sets_of_images
 from .embeddings import LONG_TEXT_VALUES
 from .kernel_tests import (
     ESTIMATORS,
@@ -44,9 +44,9 @@ from .vector_rows import READY_VECTORS, Vectors, check_estimator_sizes, pooled_v
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .clip_checkpoints import Treatment as Treatment
-from .clip_encoder import chosen_variant as chosen_variant
+from .clip_encoder import choose_variant as choose_variant
 from .clip_model import read_weights as read_weights
-from .images import stored_value as stored_value
+from .images import unwrap_value as unwrap_value
 from .tokenization import Shape as Shape
 from .videos import EncodedVideo as EncodedVideo
 
@@ -307,4 +307,4 @@ class Mmd(SetMetric, evaluate.Metric):
         of_corpus=whole_corpus,
     )
     VECTORS = Vectors(compare_vectors, settings=vector_settings)
-    rows_of = encoded_by_clip_or_sentences
+    rows_of = encode_by_clip_or_sentences

@@ -15,7 +15,7 @@ from .kernel_tests import (
     pooled_mmd_p_value,
     pooled_mmd_squared,
 )
-from .vector_rows import READY_VECTORS, Vectors, check_estimator_sizes, encoded_rows, pooled_values
+from .vector_rows import READY_VECTORS, Vectors, check_estimator_sizes, encode_rows, pooled_values
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -101,4 +101,4 @@ class MmdBert(SetMetric, evaluate.Metric):
         of_corpus=whole_corpus,
     )
     VECTORS = Vectors(compare_by_kernel)
-    rows_of = encoded_rows
+    rows_of = encode_rows

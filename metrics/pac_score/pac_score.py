@@ -3,15 +3,15 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, PAC_CITATION, About, CollectionModule, Option, Ready, check_flag, scored_result, value_table
+from .base import CAPTIONS, PAC_CITATION, About, CollectionModule, Option, Ready, build_result, check_flag, value_table
 from .clip_encoder import LONG_CAPTION_VALUES
 from .clip_scores import (
     IMAGES,
     PAC_CONFIG_NAMES,
     PAC_ENCODER,
     PAC_OPTIONS,
-    encoded_captions,
-    encoded_images,
+    encode_caption_columns,
+    encode_image_column,
     features_result,
     pac_result,
     pac_s,
@@ -24,7 +24,7 @@ from .embeddings import paired_cosines
 from .caption_sets import exact_splits as exact_splits
 from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
-from .images import stored_value as stored_value
+from .images import unwrap_value as unwrap_value
 from .tokenization import Shape as Shape
 from .vector_rows import EmbeddingRows as EmbeddingRows
 from .videos import EncodedVideo as EncodedVideo
@@ -85,11 +85,11 @@ class PacScore(CollectionModule, evaluate.Metric):
     )
     CONFIG_NAMES = PAC_CONFIG_NAMES
     PARTS = PAC_ENCODER
-    ENCODERS = {"images": encoded_images}
+    ENCODERS = {"images": encode_image_column}
 
     def result(self, predictions, images, options):
         """Encode the captions, score them, and return the result."""
-        return self.summary(encoded_captions(self, [predictions], images, options), options)
+        return self.summary(encode_caption_columns(self, [predictions], images, options), options)
 
     def summary(self, encoded, options):
         """Return the result for encoded captions and images."""
@@ -102,4 +102,4 @@ class PacScore(CollectionModule, evaluate.Metric):
         found = retrieval_ranks(texts.distinct[texts.rows], pictures, rows)
         ranks = {"retrieval_rank": found.ranks()} | {f"recall_at_{k}": found.recalls(k) for k in RECALLS}
         of_all = {"median_rank": float(np.median(found.ranks())), "n_images": found.n_images}
-        return result | scored_result(ranks, sizes[0], options["details"]) | of_all
+        return result | build_result(ranks, sizes[0], options["details"]) | of_all

@@ -9,8 +9,8 @@ from .clip_scores import (
     PAC_CONFIG_NAMES,
     PAC_ENCODER,
     PAC_OPTIONS,
-    encoded_captions,
-    encoded_images,
+    encode_caption_columns,
+    encode_image_column,
     features_result,
     largest_by_caption,
     pac_result,
@@ -25,7 +25,7 @@ from .embeddings import paired_cosines
 from .caption_sets import exact_splits as exact_splits
 from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
-from .images import stored_value as stored_value
+from .images import unwrap_value as unwrap_value
 from .tokenization import Shape as Shape
 from .vector_rows import EmbeddingRows as EmbeddingRows
 from .videos import EncodedVideo as EncodedVideo
@@ -75,11 +75,11 @@ class RefPacScore(CollectionModule, evaluate.Metric):
     )
     CONFIG_NAMES = PAC_CONFIG_NAMES
     PARTS = PAC_ENCODER
-    ENCODERS = {"images": encoded_images}
+    ENCODERS = {"images": encode_image_column}
 
     def result(self, predictions, images, references, options):
         """Encode the captions, score the candidates, and return the result."""
-        return self.summary(encoded_captions(self, [predictions, references], images, options), options)
+        return self.summary(encode_caption_columns(self, [predictions, references], images, options), options)
 
     def summary(self, encoded, options):
         """Return the result for encoded captions and images: RefPAC-S and PAC-S of all candidates."""

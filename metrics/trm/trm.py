@@ -18,7 +18,7 @@ from .base import (
     value_table,
 )
 from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
-from .clip_scores import CLIP_SET_OPTIONS, SET_ENCODER, encoded_by_clip_or_sentences, sets_of_images
+from .clip_scores import CLIP_SET_OPTIONS, SET_ENCODER, encode_by_clip_or_sentences, sets_of_images
 from .embeddings import LONG_TEXT_VALUES
 from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
 from .vector_rows import (
@@ -42,9 +42,9 @@ from .vector_rows import (
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .clip_checkpoints import Treatment as Treatment
-from .clip_encoder import chosen_variant as chosen_variant
+from .clip_encoder import choose_variant as choose_variant
 from .clip_model import read_weights as read_weights
-from .images import stored_value as stored_value
+from .images import unwrap_value as unwrap_value
 from .tokenization import Shape as Shape
 from .videos import EncodedVideo as EncodedVideo
 
@@ -209,7 +209,7 @@ class Trm(SetMetric, evaluate.Metric):
         """Return the rows of captions, which are compared by the ranks of distances of texts, or of their vectors."""
         distance, scores = options["distance"], None
         if not is_of_texts(distance):
-            return encoded_by_clip_or_sentences(self, predictions, references, options)
+            return encode_by_clip_or_sentences(self, predictions, references, options)
         if isinstance(distance, str):
             scores = options["evaluate_scores"]
             distance = evaluate_distance(distance, scores, evaluate.load)

@@ -12,7 +12,7 @@ from .vector_rows import (
     check_nonzero,
     cosine_similarities,
     distances_from_cosines,
-    encoded_rows,
+    encode_rows,
     multi_reference_cosine,
 )
 
@@ -72,4 +72,4 @@ class TrmBert(SetMetric, evaluate.Metric):
     ROW_CHECKS = (check_three_texts,)
     SETS = TRIANGLES._replace(plain="cosine")
     VECTORS = Vectors(compare_by_cosines, check_nonzero)
-    rows_of = encoded_rows
+    rows_of = encode_rows

@@ -60,7 +60,7 @@ class TrmCider(SetMetric, evaluate.Metric):
     def rows_of(self, predictions, references, options):
         """Return the rows, and how a batch of them is tokenized and compared by the ranks of CIDEr-D distances."""
         # A row is a document, in which an n-gram counts once: `ngram_scores.document_ngrams`.
-        frequency = self.frequencies.counted(references, options)
+        frequency = self.frequencies.count(references, options)
 
         def compare(rows, n_candidates):
             tokens = ngram_tokens(rows, options["tokenizer"])

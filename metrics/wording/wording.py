@@ -6,9 +6,9 @@ from .base import CAPTIONS, INTERVALS, About, CollectionModule, Option, check_fl
 from .caption_sets import check_clusters
 from .caption_wording import (
     LANGUAGE_MODEL,
-    coded_texts,
     corpus_wording,
     load_language_model,
+    number_texts,
     telling_phrases,
     wording_of,
 )
@@ -92,7 +92,7 @@ class Wording(CollectionModule, evaluate.Metric):
         if clusters is not None:
             check_clusters(clusters, len(predictions))
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
-        texts = coded_texts(candidates, people, clusters, load_language_model(source))
+        texts = number_texts(candidates, people, clusters, load_language_model(source))
         measured = corpus_wording(wording_of(texts, is_tested=source is None), clusters, level)
         measured.warn_of_few_rows()
         result = {**measured.result(level), "n_rows": len(predictions)}

@@ -23,8 +23,8 @@ from manycaps.kit.diversity_measures import (
     NgramModel,
     VocabularyCount,
     WordNumbers,
-    coded_captions,
     ngram_figures,
+    number_captions,
     row_chunks,
     vocabulary_figures,
 )
@@ -105,7 +105,7 @@ def ngram_level(chunks: Iterable[TokenRows]) -> dict[str, float]:
     """Number the words, count the n-grams of each chunk, and read the figures off."""
     numbers, model = WordNumbers(), NgramModel()
     for chunk in chunks:
-        model.update(coded_captions(chunk, numbers.__getitem__))
+        model.update(number_captions(chunk, numbers.__getitem__))
     return ngram_figures(model, LENGTHS)
 
 
@@ -114,7 +114,7 @@ def token_level(rows: Rows) -> dict[str, float]:
     tokenization._remembered.clear()
     numbers, count = WordNumbers(), VocabularyCount()
     for chunk in row_chunks(rows, CHUNK_CAPTIONS):
-        count.update(coded_captions(tokenize_rows(chunk, "ptb"), numbers.__getitem__))
+        count.update(number_captions(tokenize_rows(chunk, "ptb"), numbers.__getitem__))
     return vocabulary_figures(count, (0.9,))
 
 

@@ -185,7 +185,7 @@ def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iter
 def forget_texts() -> None:
     """Clear what METEOR and the tokenizers remember."""
     meteor_nltk.REMEMBERED.clear()
-    tokenization._named_tokens.cache_clear()
+    tokenization._token_cache.cache_clear()
     tokenization._remembered.clear()
 
 

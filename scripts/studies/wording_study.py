@@ -23,7 +23,7 @@ import numpy as np
 import scipy.stats
 
 from manycaps.kit.base import TokenList
-from manycaps.kit.caption_wording import coded_texts, telling_phrases, wording_of, wording_test
+from manycaps.kit.caption_wording import number_texts, telling_phrases, wording_of, wording_test
 from manycaps.kit.tokenization import tokenize_rows
 from scripts.studies.caption_rows import read_images
 from scripts.studies.study_frame import Line, StudyTable
@@ -108,7 +108,7 @@ def main(options: Options) -> int:
         for trial in range(n_trials):
             rng = np.random.default_rng((m, k, n_rows, percent, trial))
             *sides, clusters = drawn_rows(images(corpus), m, k, n_rows, damage, percent / 100, rng)
-            texts = coded_texts(*sides, clusters)
+            texts = number_texts(*sides, clusters)
             test = wording_test(wording_of(texts, is_tested=True), clusters, 0.95)
             z = np.sign(test.gap) * scipy.stats.norm.isf(max(test.p_value, 1e-300) / 2)
             is_named = bool(telling_phrases(texts, clusters)) if not percent else False

@@ -360,7 +360,7 @@ def test_a_stopped_compute_loses_no_row(folder):
 def test_ctrl_c_before_any_line_of_add_batch_adds_no_row():
     folder = next(folder for folder in FOLDERS if folder.name == "bleu_rouge")
     module, n_lines = load_module(folder), 0
-    own_lines = {getattr(type(module), name).__code__ for name in ("_add_rows", "checked_columns", "_checked")}
+    own_lines = {getattr(type(module), name).__code__ for name in ("_add_rows", "prepare_columns", "_prepare")}
     while True:
         lines = iter(range(n_lines))
 

@@ -16,10 +16,10 @@ from manycaps.kit.diversity_measures import (
     CaptionDiversity,
     NgramModel,
     WordNumbers,
-    coded_captions,
     expected_decisions,
     expected_decisions_as_printed,
     known_number,
+    number_captions,
     row_chunks,
     vocabulary_head,
 )
@@ -106,7 +106,7 @@ def test_likelihood_of_single_captions(golden, caption_samples, tokenizer):
         rows = tokenize_rows(
             [sample[kind] for sample in caption_samples], load_spacy_tokenizer() if tokenizer == "spacy" else "ptb"
         )
-        coded = coded_captions(rows, WordNumbers().__getitem__)
+        coded = number_captions(rows, WordNumbers().__getitem__)
         model = NgramModel()
         model.update(coded)
         name = {"ptb": "ptb", "spacy": "spacy_blank"}[tokenizer]
@@ -139,9 +139,9 @@ def test_edge_cases(golden):
     edge = golden["edge"]
     numbers = WordNumbers()
     model = NgramModel()
-    model.update(coded_captions([[["a", "b"], ["a", "c"], []]], numbers.__getitem__))
-    seen = coded_captions([[["a", "b"]]], known_number(numbers))
-    unseen = coded_captions([[["z", "b"]]], known_number(numbers))
+    model.update(number_captions([[["a", "b"], ["a", "c"], []]], numbers.__getitem__))
+    seen = number_captions([[["a", "b"]]], known_number(numbers))
+    unseen = number_captions([[["z", "b"]]], known_number(numbers))
     for order in ORDERS:
         expected = edge[f"lm{order}"]
         assert model.effective_vocabulary(order) == pytest.approx(expected["evs"], **EXACT)

@@ -229,7 +229,7 @@ def test_a_part_is_what_its_rows_alone_would_be():
     assert {name: values.tolist() for name, values in part.columns.items()} == {
         name: values.tolist() for name, values in alone.columns.items()
     }
-    packed = zip(part.distances.packed(), alone.distances.packed(), strict=True)
+    packed = zip(part.distances.pack(), alone.distances.pack(), strict=True)
     assert all((mine == other).all() for mine, other in packed)
 
 

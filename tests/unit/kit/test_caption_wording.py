@@ -12,8 +12,8 @@ from manycaps.frequency_tables import write_ngram_counts
 from manycaps.kit import caption_wording
 from manycaps.kit.caption_wording import (
     caption_trigrams,
-    coded_texts,
     load_language_model,
+    number_texts,
     side_sums,
     telling_phrases,
     wording_rows,
@@ -197,7 +197,7 @@ def bounds_of(rows, monkeypatch, clusters=None):
     monkeypatch.setattr(caption_wording, "LEAST_TEXTS", 1)
     monkeypatch.setattr(caption_wording, "DISCOVERY_RATE", 1.0)
     texts = [(m, [["a", *(["x"] if x else [])] for x in has]) for m, has in rows]
-    phrases = telling_phrases(coded_texts([t[:m] for m, t in texts], [t[m:] for m, t in texts]), clusters)
+    phrases = telling_phrases(number_texts([t[:m] for m, t in texts], [t[m:] for m, t in texts]), clusters)
     return next(phrase for phrase in phrases if phrase.phrase == "x" or "x" in phrase.phrase.split())
 
 
@@ -216,12 +216,12 @@ def test_phrases_that_give_away_are_named():
     candidates = [
         [["close", "up", "of", *text] if rng.random() < 0.4 else [*text, '"'] for text in row] for row in candidates
     ]
-    first, second = telling_phrases(coded_texts(candidates, people))[:2]
+    first, second = telling_phrases(number_texts(candidates, people))[:2]
     assert (first.phrase, first.ends, second.phrase, second.begins) == ('"', True, "close up", True)
     assert (first.share_of_people, second.share_of_people) == (0, 0)
     assert first.share + second.share == pytest.approx(1)
     # The same with rows in clusters of four, where fewer are named.
-    named = telling_phrases(coded_texts(candidates, people), [i // 4 for i in range(80)])
+    named = telling_phrases(number_texts(candidates, people), [i // 4 for i in range(80)])
     assert named[0].phrase == '"'
 
 
@@ -229,7 +229,7 @@ def test_people_have_no_phrases():
     """In 40 draws of exchangeable rows, none is named: the bound is valid however rare the phrase."""
     for seed in range(40):
         candidates, people = exchangeable(np.random.default_rng(seed), 60, 1, 4, n_words=400)
-        assert telling_phrases(coded_texts(candidates, people)) == []
+        assert telling_phrases(number_texts(candidates, people)) == []
 
 
 @pytest.mark.realdata

@@ -125,7 +125,7 @@ def test_a_poor_sample_costs_a_second_visit_and_no_accuracy(monkeypatch):
 @pytest.mark.parametrize("bracket", [(0.0, 1e-6), (1e6, 1e7), (1e-6, 1e6)])
 def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, bracket):
     vectors, *counts = corpus()
-    monkeypatch.setattr(pair_averages, "_sampled_bracket", lambda *_: bracket)
+    monkeypatch.setattr(pair_averages, "_sample_bracket", lambda *_: bracket)
     monkeypatch.setattr(pair_averages, "MAX_BRACKETED", 1000)
     value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)

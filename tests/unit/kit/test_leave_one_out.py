@@ -18,10 +18,10 @@ from manycaps.kit.leave_one_out import (
     Sources,
     check_interval,
     check_metrics,
+    count_statistics,
     draws,
     iteration_values,
-    masked_captions,
-    scored_texts,
+    mask_captions,
     summary,
     without_tail,
 )
@@ -57,7 +57,7 @@ def rows_of(sizes, seed=0):
 
 def scored(tokens, vectors, metrics, drawn, estimator="unbiased", meteor15=None):
     sources = Sources(SuffixLexicon, lambda: meteor15, lambda: vectors, estimator)
-    return iteration_values(scored_texts(tokens, metrics, sources), RowTexts(map(len, tokens)), drawn)
+    return iteration_values(count_statistics(tokens, metrics, sources), RowTexts(map(len, tokens)), drawn)
 
 
 def scored_once(tokens, draw, metrics, meteor15=None):
@@ -239,7 +239,7 @@ def tagged(caption):
 
 def test_nouns_proper_nouns_and_verbs_are_masked_and_nothing_else():
     rows = [["A dog runs.", "the red dog"], ["Rex runs"]]
-    masked = masked_captions(rows, tagged)
+    masked = mask_captions(rows, tagged)
     tokens = functional.ptb_tokenize([caption for row in masked for caption in row])
     assert [["unknown" if t.startswith("unknown") else t for t in row] for row in tokens] == [
         ["a", "unknown", "unknown"],
@@ -249,14 +249,14 @@ def test_nouns_proper_nouns_and_verbs_are_masked_and_nothing_else():
     unknown = [token for row in tokens for token in row if token.startswith("unknown")]
     assert len(set(unknown)) == len(unknown) == 5
     # No unknown is a word of the captions.
-    words = masked_captions([["unknown0x dog"]], lambda c: [("unknown0x", "ADJ"), ("dog", "NOUN")])
+    words = mask_captions([["unknown0x dog"]], lambda c: [("unknown0x", "ADJ"), ("dog", "NOUN")])
     assert words == [["unknown0x  unknownq0x "]]
     spacy = pytest.importorskip("spacy")
     pipeline = spacy.blank("en")
     ruler = pipeline.add_pipe("attribute_ruler")
     for word, tag in TAGS.items():
         ruler.add(patterns=[[{"LOWER": word}]], attrs={"POS": tag})
-    assert masked_captions(rows, pipeline) == masked
+    assert mask_captions(rows, pipeline) == masked
 
 
 def test_the_tail_becomes_unknown():
@@ -363,7 +363,7 @@ REFUSED = {
         (lambda: check_metrics("bleu"), "metrics: expected a list or tuple of names, got str. Give for"),
         (lambda: check_interval(None), "confidence_level: expected a number, got None. Give a float such"),
         (
-            lambda: masked_captions([["a dog"]], lambda c: "NOUN"),
+            lambda: mask_captions([["a dog"]], lambda c: "NOUN"),
             "pos: expected a list of (word, tag) pairs for the caption 'a dog', got str",
         ),
     ],
@@ -372,7 +372,7 @@ REFUSED = {
         (lambda: check_metrics(["spice"]), "metrics[0]: expected one of 'bleu', 'rouge_l', 'cider_d', "),
         (lambda: check_metrics(["bleu", "bleu"]), "metrics[1]: expected each metric once, got 'bleu' aga"),
         (
-            lambda: masked_captions([["a dog"]], lambda c: [("cat", "NOUN")]),
+            lambda: mask_captions([["a dog"]], lambda c: [("cat", "NOUN")]),
             "pos: expected the words of the caption 'a dog' in their order, got 'cat'. Return them as they are",
         ),
     ],

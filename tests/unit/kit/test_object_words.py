@@ -11,7 +11,7 @@ from manycaps import functional
 from manycaps.kit.object_words import (
     Mention,
     ObjectSums,
-    checked_objects,
+    as_objects,
     coco_vocabulary,
     object_values,
     own_vocabulary,
@@ -137,7 +137,7 @@ def test_refuses_a_vocabulary(vocabulary, message):
 )
 def test_refuses_objects(objects, message):
     with pytest.raises((TypeError, ValueError)) as caught:
-        checked_objects(objects, 2, coco_vocabulary())
+        as_objects(objects, 2, coco_vocabulary())
     assert message in str(caught.value)
 
 

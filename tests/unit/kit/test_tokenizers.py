@@ -25,7 +25,7 @@ from manycaps.kit.tokenization import (
     TokenizerSource,
     check_named,
     is_named,
-    named_tokenizer,
+    load_tokenizer,
     ngram_ids,
     ptb_tokenize,
     ptb_tokens,
@@ -197,8 +197,8 @@ def test_the_model_of_spm_is_read_from_where_sacrebleu_keeps_it(tmp_path, monkey
     (tmp_path / "models" / "sacrebleu_tokenizer_spm.model").write_bytes(model.getvalue())
     own = spm.TokenizerSPM("flores101")("ein hund, schläft.").split()
     assert {",", "."} < set(own)
-    assert named_tokenizer("spm")("ein hund, schläft.") == own
-    for_captions = named_tokenizer("spm-caption")("ein hund, schläft.")
+    assert load_tokenizer("spm")("ein hund, schläft.") == own
+    for_captions = load_tokenizer("spm-caption")("ein hund, schläft.")
     assert for_captions == [piece for piece in own if piece not in (",", ".", "▁")]
 
 
@@ -229,10 +229,10 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch):
 
 def test_spacy_says_what_it_lacks():
     message = "tokenizer: expected a language or an installed pipeline of spaCy, got 'qq'"
-    assert_refused(ValueError, message, named_tokenizer, "spacy:qq")
+    assert_refused(ValueError, message, load_tokenizer, "spacy:qq")
     if importlib.util.find_spec("sudachipy") is None:
         message = "tokenizer: expected what spaCy needs for 'ja', got none (Japanese"
-        assert_refused(ImportError, message, named_tokenizer, "spacy:ja")
+        assert_refused(ImportError, message, load_tokenizer, "spacy:ja")
 
 
 def test_what_is_no_name():
@@ -258,11 +258,11 @@ def test_each_distinct_caption_is_tokenized_once_and_tokens_by_name_are_remember
     assert tokenize_rows([["ab"], ["ab", "c"]], split) == [[["a", "b"]], [["a", "b"], ["c"]]]
     assert asked == ["ab", "c"]
     monkeypatch.setitem(tokenization.SOURCES, "char", TokenizerSource((), "", (), lambda: split))
-    tokenization._named_tokens.cache_clear()
+    tokenization._token_cache.cache_clear()
     for _ in range(2):
         assert tokenize_rows([["ab"], ["ab", "c"]], "char") == [[["a", "b"]], [["a", "b"], ["c"]]]
     assert asked == ["ab", "c"] * 2
-    tokenization._named_tokens.cache_clear()
+    tokenization._token_cache.cache_clear()
 
 
 UNSPACED = [*(SENTENCES[name][0] for name in ("zh", "ja", "th")), "狗在奔跑", "一只名叫 Rex 的狗在沙滩上奔跑"]

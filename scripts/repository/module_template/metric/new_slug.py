@@ -3,7 +3,7 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, DETAILS, About, CollectionModule, scored_result, signature, value_table
+from .base import CAPTIONS, DETAILS, About, CollectionModule, build_result, signature, value_table
 from .text_new_slug import word_overlap
 from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
@@ -47,7 +47,7 @@ class NewSlug(CollectionModule, evaluate.Metric):
         rows = zip(*(tokenize_rows(side, options["tokenizer"]) for side in (predictions, references)), strict=True)
         overlaps = [max(word_overlap([text, other]) for other in human) for texts, human in rows for text in texts]
         sizes = [len(row) for row in predictions]
-        result = scored_result({"new_slug": np.array(overlaps)}, sizes, options["details"])
+        result = build_result({"new_slug": np.array(overlaps)}, sizes, options["details"])
         if options["details"]:
             result["signature"] = signature("new_slug", tokenizer=tokenizer_name(options["tokenizer"]))
         return result
