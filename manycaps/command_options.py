@@ -7,11 +7,11 @@ import math
 import pathlib
 import types
 import typing
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from .catalog import ENCODER_OPTIONS
-from .kit.base import InputError, check_choice, check_whole_number
+from .kit.base import InputError, InputTypeError, check_choice, check_number, check_whole_number, shown_value
 
 T = TypeVar("T")
 
@@ -37,9 +37,10 @@ class Option:
     # Long spelling, where it is not that of the field; "" for none.
     name: str | None = None
     choices: Collection[str] | None = None
-    # Limits of a number, both allowed.
+    # Limits of a number, both allowed; and one that is not.
     least: float | None = None
     most: float | None = None
+    above: float | None = None
 
 
 # What an encoder does with texts that are longer than it reads.
@@ -54,9 +55,21 @@ SplitName = Annotated[str | None, Option("of Karpathy's or MSR-VTT's file: test,
 TokenizerName = Annotated[str, Option("such as zh-jieba")]
 EncoderName = Annotated[str | None, Option("sentence-transformers model for distances, or vectors:FILE")]
 DeviceName = Annotated[str, Option("device of the networks, such as cuda")]
-LongTexts = Annotated[str, Option("of texts longer than the encoder reads", choices=TREATMENTS)]
 Limit = Annotated[int | None, Option("read the first N rows", least=1)]
 Seed = Annotated[int, Option("of what is random", least=0)]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EncoderOptions:
+    """Options of the commands that embed texts; checked as soon as they are given."""
+
+    long_texts: Annotated[
+        str | None, Option("of texts longer than the encoder reads; default: truncate", choices=TREATMENTS)
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a file."""
+        check_options(self)
 
 
 def encoder_options(options: Any) -> dict[str, str]:
@@ -94,6 +107,10 @@ def check_options(options: Any) -> None:
         value, name = getattr(options, field.name), names_of(field.name, option)[-1]
         if value is None and field.default is None:
             continue
+        if kinds == [Sequence[str]] and not _are_strings(value):
+            raise InputTypeError(field.name, "a list of strings", shown_value(value), 'Give ["a", "b"].')
+        if option.above is not None:
+            check_number(name, value, option.above, math.inf)
         if option.choices is not None:
             check_choice(name, value, option.choices)
         if option.least is not None and int in kinds:
@@ -104,9 +121,13 @@ def check_options(options: Any) -> None:
                 raise InputError(name, f"{option.least:g} or more{most}", value, "See --help.")
 
 
+def _are_strings(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
+
+
 def declared(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[Any], Option]]:
-    """Yield the fields that are options, and the types that a value may have."""
-    for field in dataclasses.fields(options):
+    """Yield the fields that are options, those of a base last, and the types that a value may have."""
+    for field in sorted(dataclasses.fields(options), key=lambda field: field.kw_only is True):
         for option in getattr(field.type, "__metadata__", ()):
             kind = field.type.__origin__  # type: ignore[union-attr]
             kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else [kind]
@@ -119,6 +140,11 @@ def names_of(field: str, option: Option) -> list[str]:
         return [field]
     name = field.replace("_", "-") if option.name is None else option.name
     return [*([option.flag] if option.flag else []), *([f"--{name}"] if name else [])]
+
+
+def option_flag(field: str) -> str:
+    """Return the long spelling of an option."""
+    return f"--{field.replace('_', '-')}"
 
 
 def _how(field: dataclasses.Field[Any], kinds: Sequence[Any], option: Option) -> dict[str, Any]:

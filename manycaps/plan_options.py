@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from .catalog import PARITY_DISTANCES
-from .command_options import TREATMENTS, Columns, Limit, Option, SplitName, check_options
+from .command_options import Columns, EncoderOptions, Limit, Option, SplitName
 
 
 @dataclasses.dataclass(frozen=True)
-class PlanOptions:
+class PlanOptions(EncoderOptions):
     """What `manycaps plan` is asked for."""
 
     pilot: Annotated[Sequence[str], Option("files of captions", "PILOT", "")]
@@ -20,13 +20,6 @@ class PlanOptions:
     rows: Annotated[int | None, Option("rows to be tested; default: as many as the pilot has", least=1)] = None
     distance: Annotated[str, Option("as in human_parity", choices=PARITY_DISTANCES)] = "bert"
     encoder: Annotated[str | None, Option("sentence encoder of the distance bert")] = None
-    long_texts: Annotated[
-        str | None, Option("of texts longer than the encoder reads; default: truncate", choices=TREATMENTS)
-    ] = None
     columns: Columns = None
     split: SplitName = None
     limit: Limit = None
-
-    def __post_init__(self) -> None:
-        """Check what can be checked without a file."""
-        check_options(self)

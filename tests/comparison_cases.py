@@ -5,7 +5,8 @@ import json
 import numpy as np
 
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow
-from manycaps.comparison.test import compared_systems
+from manycaps.comparison.score import SystemScores
+from manycaps.comparison.test import compare_scores
 from manycaps.comparison.words import say
 from manycaps.report.comparison_page import comparison_page
 
@@ -65,6 +66,11 @@ def scored(n_rows=40, shifts=(0.0, 0.3, 0.0), names=NAMES, seed=0):
         values["trm_meteor"] = values["trm_meteor_excess"] + 0.4
         systems.append(ScoredSystem(name, values, {"trm_meteor": result}))
     return systems
+
+
+def compared_systems(systems, rows, clusters=None, exchanges=(), **options):
+    """The result of values of rows, without people."""
+    return compare_scores(SystemScores(systems, rows, clusters, exchanges), **options)
 
 
 def comparison(n_rows=40, clusters=None, **options):

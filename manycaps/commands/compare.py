@@ -50,7 +50,7 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of, print_json
+from manycaps.command_options import add_format, add_options, options_of
 from manycaps.comparison import CompareOptions
 from manycaps.kit.base import InputError
 
@@ -65,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the report of an earlier comparison")
     parser.add_argument("-m", "--metrics", metavar="NAME,...", help="modules of the tables, separated by commas")
-    parser.add_argument("--sort", choices=("faults", "likeness"), help="order of the systems (as they were given)")
     add_format(parser, "md", "latex")
     add_options(parser, CompareOptions, without=("metrics",))
 
@@ -103,12 +102,10 @@ def run(arguments: argparse.Namespace) -> None:
                 )
         if arguments.figures is not None and not arguments.overwrite:
             check_no_figures(arguments.figures)
-        comparison = compare(options).sorted_by(arguments.sort or "")
+        comparison = compare(options)
+        answer = comparison.write(arguments.format, full=arguments.full)
         comparison.save(arguments.output)
         if arguments.figures is not None:
             comparison.save_figures(arguments.figures)
-    if arguments.format == "json":
-        print_json(comparison.to_dict())
-    else:
-        print(comparison.write(arguments.format, full=arguments.full))
+    print(answer)
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

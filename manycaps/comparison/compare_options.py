@@ -1,17 +1,24 @@
-"""Options of a comparison. Light: packages are imported when options are checked."""
+"""Options of a comparison. Light: it imports no package."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Annotated
 
-from manycaps.catalog import modules_with
-from manycaps.command_options import TREATMENTS, Columns, Option, SplitName, check_options
-from manycaps.kit.base import InputTypeError
+from manycaps.catalog import ENCODER_OPTIONS, PARITY_DISTANCES, modules_with
+from manycaps.command_options import Columns, EncoderOptions, Option, SplitName
+
+# Orders in which systems are printed: by their faults, or by the rows after which they are distinguished from people.
+ORDERS = ("faults", "likeness")
+
+# Options that modules are loaded with.
+MODULE_OPTIONS = (
+    *("tokenizer", "language_model", "language", *ENCODER_OPTIONS),
+    *("checkpoint", "variant", "meteor15_data", "best_of"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
-class CompareOptions:
+class CompareOptions(EncoderOptions):
     """Options of `manycaps compare`, with their defaults; see `manycaps compare --help`.
 
     Raises:
@@ -20,8 +27,8 @@ class CompareOptions:
 
     systems: Annotated[Sequence[str], Option("captions of a system, or folder of its scores", "SYSTEM", "")]
     references: Annotated[Sequence[str], Option("human captions", "FILE", "-r")] = ()
-    # Modules to compare by; None: those for which the rows have references, images or videos.
-    metrics: Sequence[str] | None = None
+    # None: those for which the rows have references, images or videos.
+    metrics: Annotated[Sequence[str] | None, Option("modules of the tables", "NAME", "-m")] = None
     names: Annotated[Sequence[str] | None, Option("names of the systems; default: those of the files")] = None
     baseline: Annotated[
         str | None, Option("name of the system that the others are compared with; default: the first")
@@ -43,11 +50,10 @@ class CompareOptions:
     full: Annotated[bool, Option("print all pairs and tables, also of systems as sets and of what they share")] = False
     distance: Annotated[
         str | None,
-        Option(
-            "how human_parity compares captions: bert, meteor, meteor15 or cider; default: bert where it is installed"
-        ),
+        Option("how human_parity compares captions; default: bert where it is installed", choices=PARITY_DISTANCES),
     ] = None
-    margin: Annotated[float | None, Option("gap that counts as none; adds equivalence tests", "GAP")] = None
+    margin: Annotated[float | None, Option("gap that counts as none; adds equivalence tests", "GAP", above=0)] = None
+    sort: Annotated[str | None, Option("order of the systems (as they were given)", choices=ORDERS)] = None
     # Of the modules that have them.
     tokenizer: Annotated[
         str | None, Option(f"of {modules_with('tokenizer')}, such as zh-jieba or spacy:de; default: ptb, for English")
@@ -61,9 +67,6 @@ class CompareOptions:
     ] = None
     language: Annotated[str | None, Option(f"of {modules_with('language')}: en, de, fr, es, cs, ru", "CODE")] = None
     encoder: Annotated[str | None, Option(f"sentence encoder of {modules_with('encoder')}")] = None
-    long_texts: Annotated[
-        str | None, Option("of texts longer than the encoder reads; default: truncate", choices=TREATMENTS)
-    ] = None
     checkpoint: Annotated[str | None, Option(f"weights of {modules_with('checkpoint')}", "PATH")] = None
     variant: Annotated[str | None, Option("published weights of the same networks")] = None
     meteor15_data: Annotated[
@@ -74,19 +77,3 @@ class CompareOptions:
     device: Annotated[str | None, Option("of all networks, such as cuda; default: the best available")] = None
     n_resamples: Annotated[int, Option("random splits and sign flips of the tests", least=1)] = 9_999
     seed: Annotated[int, Option("of tests and intervals", least=0)] = 0
-
-    def __post_init__(self) -> None:
-        """Check what can be checked without a file."""
-        from manycaps.comparison.read import named_systems
-        from manycaps.comparison.score import check_distance_name
-        from manycaps.kit.base import check_number, shown_value
-
-        for name in ("systems", "references", "metrics", "names"):
-            given = getattr(self, name)
-            if isinstance(given, str) or not all(isinstance(text, str) for text in given or ()):
-                raise InputTypeError(name, "a list of strings", shown_value(given), 'Give ["a", "b"].')
-        check_options(self)
-        check_distance_name(self.distance)
-        if self.margin is not None:
-            check_number("--margin", self.margin, 0, math.inf)
-        named_systems(self.systems, self.names, self.baseline)

@@ -23,7 +23,14 @@ from manycaps.kit.base import (
     check_whole_number,
     plain_arguments,
 )
-from manycaps.kit.caption_sets import TIE_TOLERANCE, as_p_values, check_clusters, cluster_numbers, clustered_mean
+from manycaps.kit.caption_sets import (
+    TIE_TOLERANCE,
+    as_p_values,
+    check_clusters,
+    cluster_numbers,
+    clustered_mean,
+    mean_of_rows,
+)
 from manycaps.kit.ngram_scores import bleu_rows, bleu_scores
 from manycaps.kit.parity_tails import LEVEL as LEVEL
 from manycaps.kit.parity_tails import POWER as POWER
@@ -31,6 +38,9 @@ from manycaps.kit.parity_tests import sums_of_clusters
 
 # Clusters whose sign patterns are all enumerated, about a million: it takes some milliseconds.
 MOST_EXACT_CLUSTERS = 20
+
+# Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
+MOST_ENUMERATED = 14
 
 # Beyond these degrees of freedom Student's distribution is the normal one to six digits.
 MOST_DEGREES = 1_000_000
@@ -392,6 +402,64 @@ def nearer_p_values(
     return np.maximum(p_values, sign_flip_tests(sums, n_resamples, seed, None).p_values)
 
 
+class MeanTest(NamedTuple):
+    """p-values of a difference of means: by random signs, by Student's distribution, and the one that counts."""
+
+    by_draws: float
+    by_formula: float
+    p_value: float
+
+
+def mean_test(
+    first: Floats, second: Floats, clusters: Sequence[Hashable] | None, *, n_resamples: int, seed: int
+) -> MeanTest:
+    """Do the means of two systems differ? Arrays of shape (n_rows,); the rest as for `paired_tests`.
+
+    Where no random signs reach the observed mean, the p-value is Student's if that is smaller: Holm's rule over many
+    systems needs smaller ones than draws can give.
+
+    >>> mean_test(np.arange(6.0), np.zeros(6), None, n_resamples=99, seed=0).p_value
+    0.0625
+    """
+    columns = first[:, None], second[:, None]
+    tests = paired_tests(*columns, clusters, confidence_level=None, n_resamples=n_resamples, seed=seed)
+    by_draws, by_formula = tests[0].p_value, _students(first - second, clusters)
+    return MeanTest(by_draws, by_formula, _resolved(by_draws, by_formula, len(first), clusters, n_resamples))
+
+
+def nearer_test(
+    difference: MeanTest,
+    first: Floats,
+    second: Floats,
+    clusters: Sequence[Hashable] | None,
+    *,
+    n_resamples: int,
+    seed: int,
+) -> float:
+    """Is the mean of one of them nearer to 0? See `nearer_p_values`; `difference` is the test of their difference."""
+    columns = first[:, None], second[:, None]
+    drawn = nearer_p_values(np.array([difference.by_draws]), *columns, clusters, n_resamples, seed)
+    by_formula = max(difference.by_formula, _students(first + second, clusters))
+    return _resolved(float(drawn[0]), by_formula, len(first), clusters, n_resamples)
+
+
+def _students(rows: Floats, labels: Sequence[Hashable] | None) -> float:
+    """Two-sided p-value of a mean over rows by Student's distribution; 1 where the rows do not vary."""
+    mean = mean_of_rows(rows, labels)
+    if not mean.standard_error > 0:
+        return 1.0
+    return 2 * float(scipy.special.stdtr(mean.n_clusters - 1, -abs(mean.mean) / mean.standard_error))
+
+
+def _resolved(
+    by_draws: float, by_formula: float, n_rows: int, clusters: Sequence[Hashable] | None, n_resamples: int
+) -> float:
+    """The p-value by random signs; where none of them reaches the observed mean, Student's if it is smaller."""
+    n_clusters = n_rows if clusters is None else len(set(clusters))
+    is_least = n_clusters > MOST_EXACT_CLUSTERS and by_draws <= 1 / (n_resamples + 1)
+    return min(by_draws, by_formula) if is_least else by_draws
+
+
 def smallest_sign_p_value(n_clusters: int, n_resamples: int) -> float:
     """Return the smallest possible p-value: that where all clusters differ, with the same sign.
 
@@ -531,6 +599,45 @@ def _interval_ends(sums: np.ndarray, rows: np.ndarray, flips: _Flips, outside: i
     high = np.where(is_whole, np.inf, np.maximum(*means))
     last = len(high) - 1 - outside
     return float(np.partition(low, outside)[outside]), float(np.partition(high, last)[last])
+
+
+def joint_sign_flip_tests(sums: Sequence[np.ndarray], n_resamples: int, seed: int) -> list[float]:
+    """Test whether the mean differences of both gaps are 0, by one statistic and random signs of clusters.
+
+    T = s' M^-1 s of the sums s of the clusters' differences and M = sum d d', which no change of signs alters, so that
+    T orders the patterns as Hotelling's T2 does (Hotelling 1931, https://doi.org/10.1214/aoms/1177732979). If the two
+    systems are exchangeable in every cluster, all sign patterns are equally likely, so that the level is exact.
+
+    `sums` has for each pair of systems a float64 array of shape (n_clusters, 2). With few clusters all patterns are
+    enumerated, else `n_resamples` are drawn with `seed`, once for all pairs. One p-value for each pair; ties count, so
+    that systems with equal gaps have 1.
+
+    >>> joint_sign_flip_tests([np.ones((5, 2)), np.zeros((5, 2))], 99, seed=0)
+    [0.0625, 1.0]
+    """
+    columns = np.stack(sums, axis=1)  # (n_clusters, n_pairs, 2)
+    moments = np.einsum("cki,ckj->kij", columns, columns)
+    inverses = np.linalg.pinv(moments, rcond=1e-9, hermitian=True)
+    total = columns.sum(axis=0)
+    observed = np.einsum("ki,kij,kj->k", total, inverses, total)
+    reached, n_patterns = np.zeros(len(sums)), 0
+    for signs in _sign_patterns(len(columns), n_resamples, seed):
+        n_patterns += len(signs)
+        flipped = (signs @ columns.reshape(len(columns), -1)).reshape(len(signs), -1, 2)
+        statistics = ((flipped[:, :, None] @ inverses)[:, :, 0] * flipped).sum(axis=2)  # (n_patterns, n_pairs)
+        reached += np.count_nonzero(statistics >= observed * (1 - 1e-9) - 1e-12, axis=0)
+    return (reached / n_patterns).tolist()
+
+
+def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks of signs, float64 arrays of shape (n_patterns, n_clusters), the observed pattern among them."""
+    if n_clusters <= MOST_ENUMERATED:
+        # The pattern with all signs exchanged has the same statistic: the first sign can stay.
+        patterns = np.arange(2 ** (n_clusters - 1))[:, None] >> np.arange(n_clusters - 1) & 1
+        yield np.concatenate([np.ones((len(patterns), 1)), 1.0 - 2.0 * patterns], axis=1)
+        return
+    yield np.ones((1, n_clusters))
+    yield from (1.0 - 2.0 * negative for negative in drawn_patterns(n_clusters, n_resamples, seed))
 
 
 # Counts that are drawn at once, 8 bytes each.

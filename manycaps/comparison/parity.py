@@ -25,15 +25,16 @@ import numpy as np
 import scipy.optimize
 import scipy.special
 
+from manycaps.comparison.compare_options import ORDERS
 from manycaps.comparison.paired_tests import (
     CONFIDENCE_LEVEL,
-    MOST_EXACT_CLUSTERS,
+    MOST_ENUMERATED,
     POWER,
-    drawn_patterns,
     enough_resamples,
     holm_p_values,
-    nearer_p_values,
-    paired_tests,
+    joint_sign_flip_tests,
+    mean_test,
+    nearer_test,
 )
 from manycaps.comparison.read import NoDistances, ParityRows
 from manycaps.comparison.score import SharedAnswers, WrongCaptions
@@ -69,9 +70,6 @@ from manycaps.kit.parity_tests import (
     parity_wording,
     sums_of_clusters,
 )
-
-# Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
-MOST_ENUMERATED = 14
 
 # Quantiles of a normal distribution that stand for it.
 N_POINTS = 32
@@ -368,70 +366,187 @@ def compared_pairs(
 
     `wrong` says what wrong captions are like, for the share of them that would be detected.
     """
-    chosen = [(later, earlier) for later in range(len(systems)) for earlier in range(later)]
+    chosen = [(systems[later], systems[earlier]) for later in range(len(systems)) for earlier in range(later)]
     if not chosen:
         return []
-    differences = [_gap_differences(systems[i].rows.columns, systems[j].rows.columns, rounding) for i, j in chosen]
-    labels = list(range(len(differences[0]))) if clusters is None else clusters
     n_draws = enough_resamples(n_resamples, len(chosen))
-    has_meaning = systems[0].has_meaning
+    resampling: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
+    given: dict[str, Any] = {"rounding": rounding, "margin": margin, "wrong": wrong}
+    untested = [_untested_pair(*pair, clusters, n_pairs=len(chosen), n_draws=n_draws, **given) for pair in chosen]
     gap_p_values = [math.nan] * len(chosen)
-    if has_meaning:
-        gap_p_values = joint_sign_flip_tests(
-            [sums_of_clusters(pair_values, labels) for pair_values in differences], n_draws, seed
-        )
-    resampling = {"n_resamples": n_resamples, "seed": seed}
-    are_tested = [not has_meaning or bool(systems[i].tails.tested and systems[j].tails.tested) for i, j in chosen]
-    shares = [
-        _compared_shares(systems[i], systems[j], clusters, resampling) if is_tested else []
-        for (i, j), is_tested in zip(chosen, are_tested, strict=True)
+    if systems[0].has_meaning:
+        labels = list(range(len(untested[0].differences))) if clusters is None else clusters
+        sums = [sums_of_clusters(pair.differences, labels) for pair in untested]
+        gap_p_values = joint_sign_flip_tests(sums, n_draws, seed)
+    # From here on nothing but the tests draws.
+    tests = [[mean_test(*share.rows, share.labels, **resampling) for share in pair.shares] for pair in untested]
+    wording_p_values = [
+        math.nan if pair.wording_gaps is None else mean_test(*pair.wording_gaps, clusters, **resampling).p_value
+        for pair in untested
     ]
-    wording_p_values = [_wording_p_value(systems[i], systems[j], clusters, resampling) for i, j in chosen]
-    share_p_values = [_share_p_value(pair_values) for pair_values in shares]
-    tests_of_pairs = zip(gap_p_values, share_p_values, wording_p_values, strict=True)
-    p_values = [joint_p_value(*p) if has_meaning else min(1.0, 2 * min(p[1:])) for p in tests_of_pairs]
+    p_values = [
+        _joint_p_value(gap, [test.p_value for test in of_shares], wording)
+        for gap, of_shares, wording in zip(gap_p_values, tests, wording_p_values, strict=True)
+    ]
     adjusted = holm_p_values(np.array(p_values)).tolist()
-    results = _adjusted_tests(
-        [share for pair_values, p in zip(shares, adjusted, strict=True) if p <= LEVEL for share in pair_values]
-    )
-    pairs = []
-    for k, (i, j) in enumerate(chosen):
-        first, second = systems[i], systems[j]
-        share_tests = _credited([results[share] for share in shares[k] if share in results], (first, second))
-        detectable = Detectable(math.nan, 0)
-        if has_meaning:
-            tests = _tests_of_pair(shares[k], not math.isnan(wording_p_values[k]), len(chosen), n_draws)
-            detectable = detectable_differences(differences[k], clusters, tests, (first, second), wrong)
-        pairs.append(
-            ParityPair(
-                first.name,
-                second.name,
-                p_values[k],
-                adjusted[k],
-                share_tests,
-                _differences(first, second, clusters),
-                detectable,
-                [side.name for side in (first, second) if side.copies],
-                _pair_within(first, second, differences[k], share_tests, clusters, margin),
-            )
+    # The shares of the pairs that differ, by Holm's rule over all of them.
+    places = [(k, i) for k, pair in enumerate(untested) for i in range(len(pair.shares)) if adjusted[k] <= LEVEL]
+    differ = holm_p_values(np.array([tests[k][i].p_value for k, i in places])).tolist()
+    ranked = [
+        tests[k][i].p_value
+        if untested[k].shares[i].key in FAULTS
+        else nearer_test(tests[k][i], *untested[k].shares[i].excesses, untested[k].shares[i].labels, **resampling)
+        for k, i in places
+    ]
+    results: list[list[ShareTest]] = [[] for _ in chosen]
+    for (k, i), p_value, better in zip(places, differ, holm_p_values(np.array(ranked)).tolist(), strict=True):
+        results[k].append(untested[k].shares[i].result(p_value, better))
+    return [
+        pair.result(p_value, after_holm, _credited(shares, pair.names))
+        for pair, p_value, after_holm, shares in zip(untested, p_values, adjusted, results, strict=True)
+    ]
+
+
+class _PairShare(NamedTuple):
+    """A share of two systems, over the rows that both have it in."""
+
+    key: str
+    names: tuple[str, str]
+    shares: tuple[TailShare, TailShare]
+    # bool array of shape (n_rows,), and the clusters of these rows.
+    known: np.ndarray
+    labels: Sequence[Hashable] | None
+
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of either system."""
+        first, second = (share.rows[self.known] for share in self.shares)
+        return first, second
+
+    @property
+    def excesses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Those minus the shares of the rows' own references."""
+        first, second = ((share.rows - share.people_rows)[self.known] for share in self.shares)
+        return first, second
+
+    def result(self, p_value: float, better_p_value: float) -> ShareTest:
+        """Return the test of the share with p-values that are adjusted."""
+        first, second = (share.value for share in self.shares)
+        mine, other = first, second
+        if self.key not in FAULTS:
+            mine, other = (abs(float(np.nanmean(share.rows - share.people_rows))) for share in self.shares)
+        better = self.names[0 if mine < other else 1] if max(p_value, better_p_value) <= LEVEL else None
+        return ShareTest(self.key, first, second, p_value, better_p_value, better)
+
+
+class _UntestedPair(NamedTuple):
+    """What is known of two systems before they are tested."""
+
+    names: tuple[str, str]
+    # Of the rows' gaps, shape (n_rows, 2), and the wording gaps of either system; None where they are not measured.
+    differences: np.ndarray
+    wording_gaps: tuple[np.ndarray, np.ndarray] | None
+    shares: Sequence[_PairShare]
+    gaps: Sequence[GapDifference]
+    detectable: Detectable
+    copying: Sequence[str]
+    # As in `ParityPair`, whatever the shares are.
+    within_margin: bool | None
+
+    def result(self, p_value: float, adjusted_p_value: float, shares: Sequence[ShareTest]) -> ParityPair:
+        """Return the pair with its tests; systems that differ in a share are not equivalent, whatever their gaps."""
+        within = None if any(share.better or share.p_value <= LEVEL for share in shares) else self.within_margin
+        return ParityPair(
+            *self.names, p_value, adjusted_p_value, shares, self.gaps, self.detectable, self.copying, within
         )
-    return pairs
 
 
-def _tests_of_pair(shares: "Sequence[_ComparedShare]", with_wording: bool, n_pairs: int, n_resamples: int) -> PairTests:
-    """The levels of the tests of a pair, the first of all by Holm's rule."""
-    gap_level = level_of_gaps(bool(shares), with_wording) / n_pairs
-    share_level = level_of_distances(with_wording) * WEIGHT_OF_TAILS / n_pairs / max(1, len(shares))
-    return PairTests(gap_level, share_level, shares[0].key if shares else None, n_resamples)
+def _untested_pair(
+    first: "SystemParity",
+    second: "SystemParity",
+    clusters: Sequence[Hashable] | None,
+    *,
+    rounding: float,
+    margin: float | None,
+    wrong: WrongCaptions | None,
+    n_pairs: int,
+    n_draws: int,
+) -> _UntestedPair:
+    """Gather what is tested of two systems, and compute all that needs no test."""
+    both = first, second
+    differences = _gap_differences(first.rows.columns, second.rows.columns, rounding)
+    is_tested = not first.has_meaning or bool(first.tails.tested and second.tails.tested)
+    shares = _pair_shares(first, second, clusters) if is_tested else []
+    gaps = [system.gaps.get("wording_gap") for system in both]
+    wording_gaps = None if gaps[0] is None or gaps[1] is None else (gaps[0], gaps[1])
+    detectable = Detectable(math.nan, 0)
+    if first.has_meaning:
+        # The levels of the tests, the first of all by Holm's rule.
+        has_wording = wording_gaps is not None
+        gap_level = level_of_gaps(bool(shares), has_wording) / n_pairs
+        share_level = level_of_distances(has_wording) * WEIGHT_OF_TAILS / n_pairs / max(1, len(shares))
+        tests = PairTests(gap_level, share_level, shares[0].key if shares else None, n_draws)
+        detectable = detectable_differences(differences, clusters, tests, both, wrong)
+    return _UntestedPair(
+        (first.name, second.name),
+        differences,
+        wording_gaps,
+        shares,
+        _differences(first, second, clusters),
+        detectable,
+        [system.name for system in both if system.copies],
+        _gaps_within(first, second, differences, clusters, margin),
+    )
 
 
-def _credited(tests: list[ShareTest], systems: "tuple[SystemParity, SystemParity]") -> list[ShareTest]:
+def _pair_shares(
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None
+) -> list[_PairShare]:
+    """Return the shares that both systems have in two rows or more."""
+    pair_shares = []
+    for key in (faults_of([first.shares, second.shares]), *LIKENESS):
+        if key in first.shares and key in second.shares:
+            both = first.shares[key], second.shares[key]
+            known: np.ndarray = ~(np.isnan(both[0].rows) | np.isnan(both[1].rows))
+            if np.count_nonzero(known) > 1:
+                labels = _chosen_labels(clusters, known)
+                pair_shares.append(_PairShare(key, (first.name, second.name), both, known, labels))
+    return pair_shares
+
+
+def _gaps_within(
+    first: "SystemParity",
+    second: "SystemParity",
+    differences: np.ndarray,
+    clusters: Sequence[Hashable] | None,
+    margin: float | None,
+) -> bool | None:
+    """Whether both gaps differ by less than the margin; None where that is no equivalence."""
+    sizes = first.tails.sizes
+    if margin is None or not first.has_meaning or sizes != second.tails.sizes:
+        return None
+    # With the same references, the variance of a difference is n / (m + n) of the sum of both.
+    kept = max(n / (m + n) for m, n in sizes)
+    other = second.rows.null_variances()
+    gaps = [
+        (differences[:, GAPS.index(gap)], kept * (variance + other[gap]))
+        for gap, variance in first.rows.null_variances().items()
+    ]
+    return are_within(gaps, clusters, margin)
+
+
+def _joint_p_value(gaps: float, shares: Sequence[float], wording: float) -> float:
+    """The p-value of a pair; NaN stands for gaps or a wording that are not tested. Bonferroni over the shares."""
+    of_shares = min(1.0, len(shares) * min(shares)) if shares else math.nan
+    return min(1.0, 2 * min(of_shares, wording)) if math.isnan(gaps) else joint_p_value(gaps, of_shares, wording)
+
+
+def _credited(tests: Sequence[ShareTest], names: Sequence[str]) -> list[ShareTest]:
     """Give a system with more faults no credit for fewer ordinary captions that its faults explain.
 
     Wrong captions are seldom ordinary. Half of its captions or more must be no faults, and at least half of the
     difference must remain if ordinary captions are counted among these alone.
     """
-    names = [system.name for system in systems]
     faults = next((test for test in tests if test.key in FAULTS and test.better), None)
     credited = []
     for test in tests:
@@ -473,183 +588,11 @@ def _gap_differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.nd
     return differences
 
 
-def joint_sign_flip_tests(sums: Sequence[np.ndarray], n_resamples: int, seed: int) -> list[float]:
-    """Test whether the mean differences of both gaps are 0, by one statistic and random signs of clusters.
-
-    T = s' M^-1 s of the sums s of the clusters' differences and M = sum d d', which no change of signs alters, so that
-    T orders the patterns as Hotelling's T2 does (Hotelling 1931, https://doi.org/10.1214/aoms/1177732979). If the two
-    systems are exchangeable in every cluster, all sign patterns are equally likely, so that the level is exact.
-
-    `sums` has for each pair of systems a float64 array of shape (n_clusters, 2). With few clusters all patterns are
-    enumerated, else `n_resamples` are drawn with `seed`, once for all pairs. One p-value for each pair; ties count, so
-    that systems with equal gaps have 1.
-
-    >>> joint_sign_flip_tests([np.ones((5, 2)), np.zeros((5, 2))], 99, seed=0)
-    [0.0625, 1.0]
-    """
-    columns = np.stack(sums, axis=1)  # (n_clusters, n_pairs, 2)
-    moments = np.einsum("cki,ckj->kij", columns, columns)
-    inverses = np.linalg.pinv(moments, rcond=1e-9, hermitian=True)
-    total = columns.sum(axis=0)
-    observed = np.einsum("ki,kij,kj->k", total, inverses, total)
-    reached, n_patterns = np.zeros(len(sums)), 0
-    for signs in _sign_patterns(len(columns), n_resamples, seed):
-        n_patterns += len(signs)
-        flipped = (signs @ columns.reshape(len(columns), -1)).reshape(len(signs), -1, 2)
-        statistics = ((flipped[:, :, None] @ inverses)[:, :, 0] * flipped).sum(axis=2)  # (n_patterns, n_pairs)
-        reached += np.count_nonzero(statistics >= observed * (1 - 1e-9) - 1e-12, axis=0)
-    return (reached / n_patterns).tolist()
-
-
-def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks of signs, float64 arrays of shape (n_patterns, n_clusters), the observed pattern among them."""
-    if n_clusters <= MOST_ENUMERATED:
-        # The pattern with all signs exchanged has the same statistic: the first sign can stay.
-        patterns = np.arange(2 ** (n_clusters - 1))[:, None] >> np.arange(n_clusters - 1) & 1
-        yield np.concatenate([np.ones((len(patterns), 1)), 1.0 - 2.0 * patterns], axis=1)
-        return
-    yield np.ones((1, n_clusters))
-    yield from (1.0 - 2.0 * negative for negative in drawn_patterns(n_clusters, n_resamples, seed))
-
-
-def _students(rows: np.ndarray, labels: Sequence[Hashable] | None) -> float:
-    """Two-sided p-value of a mean over rows by Student's distribution; 1 where the rows do not vary."""
-    mean = mean_of_rows(rows, labels)
-    if not mean.standard_error > 0:
-        return 1.0
-    return 2 * float(scipy.special.stdtr(mean.n_clusters - 1, -abs(mean.mean) / mean.standard_error))
-
-
-def _resolved(by_draws: float, by_formula: float, n_clusters: int, resampling: Mapping[str, Any]) -> float:
-    """The p-value by random signs; where none of them reaches the observed mean, Student's if it is smaller.
-
-    Holm's rule over many systems needs smaller ones than draws can give.
-    """
-    is_least = n_clusters > MOST_EXACT_CLUSTERS and by_draws <= 1 / (resampling["n_resamples"] + 1)
-    return min(by_draws, by_formula) if is_least else by_draws
-
-
-def _wording_p_value(
-    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, Any]
-) -> float:
-    """Do the wording gaps of two systems differ? NaN where they are not measured.
-
-    The model is counted in the references, which both share: where the systems are exchangeable, so are their gaps.
-    """
-    gaps = [system.gaps.get("wording_gap") for system in (first, second)]
-    if gaps[0] is None or gaps[1] is None:
-        return math.nan
-    columns = gaps[0][:, None], gaps[1][:, None]
-    test = paired_tests(*columns, clusters, confidence_level=None, **resampling)[0]
-    n_clusters = len(gaps[0]) if clusters is None else len(set(clusters))
-    return _resolved(test.p_value, _students(gaps[0] - gaps[1], clusters), n_clusters, resampling)
-
-
-class _ComparedShare:
-    """Paired tests of a share of two systems, over the rows that both have it in."""
-
-    def __init__(
-        self,
-        key: str,
-        systems: "tuple[SystemParity, SystemParity]",
-        known: np.ndarray,
-        clusters: Sequence[Hashable] | None,
-        resampling: Mapping[str, Any],
-    ) -> None:
-        shares = [system.shares[key] for system in systems]
-        excesses = [share.rows - share.people_rows for share in shares]
-        self.key, self.names = key, [system.name for system in systems]
-        self.values = [share.value for share in shares]
-        self.distances = [abs(float(np.nanmean(excess))) for excess in excesses]
-        # Shares of the rows that both have them in, minus those of the rows' own references.
-        self.excesses = [excess[known] for excess in excesses]
-        self._labels, self._resampling = _chosen_labels(clusters, known), resampling
-        columns = shares[0].rows[known, None], shares[1].rows[known, None]
-        difference = paired_tests(*columns, self._labels, confidence_level=None, **resampling)[0]
-        self._by_draws = difference.p_value
-        self._by_formula = _students(columns[0][:, 0] - columns[1][:, 0], self._labels)
-        self.p_value = self._resolved(self._by_draws, self._by_formula)
-
-    def _resolved(self, by_draws: float, by_formula: float) -> float:
-        n_clusters = len(self.excesses[0]) if self._labels is None else len(set(self._labels))
-        return _resolved(by_draws, by_formula, n_clusters, self._resampling)
-
-    def better_p_value(self) -> float:
-        """Has one fewer faults, or is it nearer to people's share?"""
-        if self.key in FAULTS:
-            return self.p_value
-        first, second = self.excesses
-        p_value, columns = np.array([self._by_draws]), (first[:, None], second[:, None])
-        by_draws = float(nearer_p_values(p_value, *columns, self._labels, **self._resampling)[0])
-        return self._resolved(by_draws, max(self._by_formula, _students(first + second, self._labels)))
-
-    def result(self, p_value: float, better_p_value: float) -> ShareTest:
-        """Return the test of the share with p-values that are adjusted."""
-        mine, other = self.values if self.key in FAULTS else self.distances
-        better = self.names[0 if mine < other else 1] if max(p_value, better_p_value) <= LEVEL else None
-        first, second = self.values
-        return ShareTest(self.key, first, second, p_value, better_p_value, better)
-
-
-def _compared_shares(
-    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, Any]
-) -> list[_ComparedShare]:
-    """Compare the shares that both systems have in two rows or more."""
-    compared = []
-    for key in (faults_of([first.shares, second.shares]), *LIKENESS):
-        rows = [system.shares[key].rows for system in (first, second) if key in system.shares]
-        if len(rows) < 2:
-            continue
-        known: np.ndarray = ~(np.isnan(rows[0]) | np.isnan(rows[1]))
-        if np.count_nonzero(known) > 1:
-            compared.append(_ComparedShare(key, (first, second), known, clusters, resampling))
-    return compared
-
-
-def _share_p_value(shares: Sequence[_ComparedShare]) -> float:
-    """Do two systems differ in a share? Bonferroni; NaN where shares are not tested."""
-    p_values = [share.p_value for share in shares]
-    return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
-
-
-def _adjusted_tests(shares: Sequence[_ComparedShare]) -> dict[_ComparedShare, ShareTest]:
-    """Adjust the p-values of all shares of the pairs that differ, by Holm's rule."""
-    p_values = holm_p_values(np.array([share.p_value for share in shares]))
-    better = holm_p_values(np.array([share.better_p_value() for share in shares]))
-    return {share: share.result(float(p), float(q)) for share, p, q in zip(shares, p_values, better, strict=True)}
-
-
-def _pair_within(
-    first: "SystemParity",
-    second: "SystemParity",
-    differences: np.ndarray,
-    shares: Sequence[ShareTest],
-    clusters: Sequence[Hashable] | None,
-    margin: float | None,
-) -> bool | None:
-    """Whether both gaps differ by less than the margin; None where that is no equivalence."""
-    has_share = any(share.better or share.p_value <= LEVEL for share in shares)
-    sizes = first.tails.sizes
-    if margin is None or not first.has_meaning or has_share or sizes != second.tails.sizes:
-        return None
-    # With the same references, the variance of a difference is n / (m + n) of the sum of both.
-    kept = max(n / (m + n) for m, n in sizes)
-    other = second.rows.null_variances()
-    gaps = [
-        (differences[:, GAPS.index(gap)], kept * (variance + other[gap]))
-        for gap, variance in first.rows.null_variances().items()
-    ]
-    return are_within(gaps, clusters, margin)
-
-
 # Lists of the module that are of no row: the histogram, and the places of captions, [row, candidate, ...].
 LISTS = ("distance_histogram", "most_unlike_people", "most_alike")
 
 # Rows after which a system is distinguished from people.
 ROWS = "rows_needed"
-
-# Orders in which systems are printed, beside that in which they were given.
-ORDERS = ("faults", "likeness")
 
 # Share of a system's captions that also occur among the references, beyond that of people: with more it is not compared
 # with other systems, as a copy is never unlike people's captions.
@@ -735,7 +678,7 @@ class ComparedParity(NamedTuple):
     # Largest gap that counts as none, and whether each system lies within it; None where no margin was given.
     margin: float | None
     within: Mapping[str, bool]
-    # One of `ORDERS`; empty: as they were given.
+    # How they are printed, one of `ORDERS`; empty: as they were given.
     order: str = ""
     # How often every two systems, and each of them and people, say the same; empty where it is not asked.
     shared: Sequence[SharedAnswers] = ()
@@ -758,7 +701,7 @@ class ComparedParity(NamedTuple):
 
         def key(system: SystemParity) -> tuple[float, float]:
             p_value = np.nan_to_num(system.result["human_parity_p_value"], nan=2.0)
-            if self.order == "faults":
+            if self.order == ORDERS[0]:
                 return system.unlikeness(self.faults), 0.0
             return system.unlikeness(ROWS), -float(p_value)
 

@@ -12,15 +12,17 @@ import numpy as np
 import tqdm
 
 from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
-from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns, columns_of
+from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.caption_tables.files import source_name
 from manycaps.caption_tables.json_records import parsed_once
 from manycaps.caption_tables.rows import random_key
-from manycaps.catalog import RowValue, module_of
+from manycaps.catalog import MODULES, RowValue, module_of
+from manycaps.comparison.compare_options import CompareOptions
 from manycaps.kit.base import InputError, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
+from manycaps.sampling.captions_file import sampling_settings
 
 # Name of the human captions in tables and results.
 PEOPLE = "people"
@@ -68,6 +70,30 @@ class ReadSystems(NamedTuple):
     rows: Sequence[SystemRow]
     # What a reader should know of the files.
     notes: Sequence[str]
+
+
+class ReadCaptions(NamedTuple):
+    """What was read for a comparison of captions."""
+
+    rows: Sequence[SystemRow]
+    # What a reader should know of the files.
+    notes: Sequence[str]
+    # Images and videos, where they were asked for.
+    media: Collection[str]
+    # By system how its captions were sampled, where `manycaps sample` wrote that beside them.
+    sampling: Mapping[str, Mapping[str, Any]]
+
+
+class ReadScores(NamedTuple):
+    """What was read of folders of scores."""
+
+    systems: Sequence[ScoredSystem]
+    # With captions where these were read again.
+    rows: Sequence[SystemRow]
+    # A label for each row; None where all are independent.
+    clusters: Sequence[str] | None
+    # By module the options that it was given.
+    options: Mapping[str, Mapping[str, Any]]
 
 
 class Exchange(NamedTuple):
@@ -131,6 +157,40 @@ def are_score_folders(sources: Mapping[str, str]) -> bool:
 def is_score_folder(source: str) -> bool:
     """Whether a source is a folder of scores, and not one of captions; finished or not."""
     return (pathlib.Path(source) / "rows").is_dir()
+
+
+def read_captions(files: Mapping[str, str], options: CompareOptions) -> ReadCaptions:
+    """Read the captions that a comparison asks for, with people that stand in as a system."""
+    if options.with_captions:
+        raise InputError("--with-captions", "folders of scores", "captions", "Leave it out: they are read.")
+    folders = {"images": options.images, "videos": options.videos}
+    media = {name for name, folder in folders.items() if folder} | set(needed_media(options.metrics or ()))
+    rows, notes = read_systems(
+        files,
+        options.references,
+        as_columns(options.columns),
+        **folders,
+        limit=options.limit,
+        needed=media,
+        common_rows=options.common_rows,
+        split=options.split,
+        seed=options.seed,
+        tokenizer=options.tokenizer or "ptb",
+    )
+    if options.people is not None:
+        rows = with_drawn_people(rows, options.people, options.seed)
+    sampling = {name: sampling_settings(file) for name, file in files.items()}
+    return ReadCaptions(rows, notes, media, {name: given for name, given in sampling.items() if given is not None})
+
+
+def needed_media(metrics: Sequence[str]) -> list[str]:
+    """Return which of images and videos the modules of -m need.
+
+    >>> needed_media(["trm_meteor", "ref_pac_score", "no such module"])
+    ['images']
+    """
+    needed = {column for module in metrics if module in MODULES for column in MODULES[module].columns}
+    return [column for column in ("images", "videos") if column in needed]
 
 
 def read_systems(

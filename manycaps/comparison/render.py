@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from manycaps.comparison.test import Comparison
-from manycaps.comparison.words import WIDTH, Words, say
+from manycaps.comparison.words import WIDTH, Words
 from manycaps.saved_files import made_folder, write_text_atomically
 from manycaps.tables import write_table
 
@@ -35,16 +35,14 @@ class SystemComparison:
     result: Comparison
     words: Words
 
-    def sorted_by(self, order: str) -> "SystemComparison":
-        """Return the comparison with its systems printed in another order: by "faults" or "likeness"; "": as given."""
-        return render(self.result.sorted_by(order)) if order else self
-
     def to_dict(self) -> dict[str, Any]:
         """Return every number, without captions, as `json.dumps` takes it; NaN and infinity are None."""
         return self.result.to_dict()
 
     def write(self, form: str = "text", *, full: bool = False) -> str:
-        """Return what `manycaps compare` prints: "text", "md" or "latex"; `full` adds all pairs and tables."""
+        """Return what `manycaps compare` prints: "text", "md", "latex" or "json"; `full` adds all pairs and tables."""
+        if form == "json":
+            return json.dumps(self.to_dict(), indent=1)
         words, parity = self.words, self.result.parity
         if form == "text":
             has_tables = full or parity is None or not parity.has_meaning
@@ -88,11 +86,6 @@ class SystemComparison:
 
         for plot in comparison_figures(self.result):
             plot.save(made_folder(pathlib.Path(folder)))
-
-
-def render(result: Comparison) -> SystemComparison:
-    """Put a result into words, and return what renders both."""
-    return SystemComparison(result=result, words=say(result))
 
 
 def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:

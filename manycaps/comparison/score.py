@@ -15,6 +15,7 @@ import functools
 import itertools
 import math
 import re
+import types
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,11 +23,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from manycaps.catalog import COMPARED_MODULES, MODULES, PARITY_DISTANCES, SET_MODULES
+from manycaps.catalog import CLIP, COMPARED_MODULES, ENCODER_OPTIONS, MODULES, SET_MODULES, modules_with
+from manycaps.command_options import encoder_options, option_flag
+from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
-from manycaps.comparison.read import MODULE, PEOPLE, Exchange, NoDistances, ParityRows, ScoredSystem, SystemRow
-from manycaps.installed_modules import advice_for, is_installed, load, progress_bars
-from manycaps.kit.base import Floats, InputError, Ints, shown_value
+from manycaps.comparison.read import (
+    MODULE,
+    PEOPLE,
+    Exchange,
+    NoDistances,
+    ParityRows,
+    ReadCaptions,
+    ReadScores,
+    ScoredSystem,
+    SystemRow,
+    clusters_of,
+)
+from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
+from manycaps.kit.base import Floats, InputError, Ints, signature
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, cluster_numbers, mean_of_rows, text_counts
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
@@ -35,7 +49,7 @@ from manycaps.kit.caption_wording import (
     telling_phrases,
     wording_of,
 )
-from manycaps.kit.embeddings import without_warning_of_unread
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, OF_SENTENCES, warn_of_unread, without_warning_of_unread
 from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
 from manycaps.kit.parity_tails import (
     TAIL,
@@ -56,6 +70,12 @@ MOST_ALIKE = -3.0
 
 # Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
 MOST_SPLITS = 20_000
+
+# Of `MODULE_OPTIONS`, those that the answer beside people takes, too.
+OF_PARITY = ("tokenizer", "language_model", *ENCODER_OPTIONS, "meteor15_data")
+
+# Those of its wording, where wording alone is compared.
+OF_WORDING = ("tokenizer", "language_model")
 
 
 def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> list[str]:
@@ -110,16 +130,6 @@ def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
                     f"none for the id {lacking!r}",
                     f"Add {how}, or leave {module} out of --metrics.",
                 )
-
-
-def needed_media(metrics: Sequence[str]) -> list[str]:
-    """Return which of images and videos the modules of -m need.
-
-    >>> needed_media(["trm_meteor", "ref_pac_score", "no such module"])
-    ['images']
-    """
-    needed = {column for module in metrics if module in MODULES for column in _needed_columns(module)}
-    return [column for column in ("images", "videos") if column in needed]
 
 
 def _needed_columns(module: str) -> list[str]:
@@ -326,10 +336,10 @@ class SystemScores(NamedTuple):
     systems: Sequence[ScoredSystem]
     rows: Sequence[SystemRow]
     # A label for each row; None where all are independent.
-    clusters: Sequence[str] | None
-    exchanges: Sequence[Exchange]
+    clusters: Sequence[Hashable] | None = None
+    exchanges: Sequence[Exchange] = ()
     # By system what human_parity, or wording alone, says of its rows; empty where people are not compared.
-    parity: Mapping[str, ParityRows]
+    parity: Mapping[str, ParityRows] = types.MappingProxyType({})
     # Distance of captions, empty of wording alone, and what a reader should know of it.
     distance: str = ""
     note: str = ""
@@ -440,14 +450,6 @@ MOST_CAPTIONS = 1_000
 LEAST_LETTERS, LEAST_WORDS = 0.05, 0.1
 
 LETTERS, WORDS = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
-
-
-def check_distance_name(distance: str | None) -> None:
-    """Raise unless a distance is None or one of `PARITY_DISTANCES`."""
-    if distance is not None and distance not in PARITY_DISTANCES:
-        raise InputError(
-            "--distance", f"one of {', '.join(PARITY_DISTANCES)}", shown_value(distance), "Check the spelling."
-        )
 
 
 def chosen_distance(distance: str | None, encoder: str | None) -> tuple[str, str]:
@@ -592,3 +594,150 @@ def wrong_captions(
     captions = [references[other][row % len(references[other])] for row, other in zip(rows, others, strict=True)]
     texts = [[caption, *references[row]] for caption, row in zip(captions, rows, strict=True)]
     return WrongCaptions.from_distances(rows, distances_of(texts))
+
+
+def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
+    """Score the captions of all systems."""
+    rows, media = read.rows, read.media
+    names = list(rows[0].captions)
+    modules = [module for module in options.metrics or () if module != MODULE]
+    if options.metrics is None:
+        modules = default_modules(rows, media)
+    check_modules(modules, rows)
+    distance, note = "", ""
+    if can_be_compared(rows):
+        distance, note = chosen_distance(options.distance, options.encoder)
+    check_used(options, modules, distance)
+    clusters = clusters_of(rows, options.clusters)
+    # A column that nobody asked for is not read, not even for the page.
+    rows = rows if "images" in media else [row._replace(image=None) for row in rows]
+    rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
+    tests: dict[str, Any] = {"clusters": clusters, "n_resamples": options.n_resamples, "seed": options.seed}
+    scores = CaptionScores(rows, modules, module_options(options, modules), **tests)
+    parity: Mapping[str, ParityRows] = {}
+    parity_results: dict[str, dict[str, Any]] = {}
+    shared, wrong = list[SharedAnswers](), None
+    if distance:
+        note = note or note_of_language(rows, distance, options.encoder)
+        if distance == "cider" and len(rows) < 2:
+            raise InputError("--distance cider", "2 rows to count words in", "1", "Add rows, or take another.")
+        with without_warning_of_unread():
+            given = {"distance": distance, "clusters": clusters} | parity_options(options, distance)
+            parity_scores = parity_of_captions(rows, given)
+        parity, wrong = parity_scores.rows, parity_scores.wrong
+        if options.full and len(names) > 1:
+            shared = count_shared_answers(rows, parity_scores.distances_of, clusters)
+        parity_results = {name: {MODULE: result} for name, result in parity_scores.results.items()}
+    elif wording_can_be_compared(rows, clusters):
+        given = {name: value for name, value in _given(options).items() if name in OF_WORDING}
+        parity, made = wording_of_captions(rows, {"clusters": clusters, **given})
+        parity_results = {name: {"wording": {"signature": made}} for name in parity}
+    n_results = len(names) * len(modules) + (len(scores.exchanged()) if options.full else 0)
+    with tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
+        systems = scores.systems(bar.update)
+        exchanges = list(scores.exchanges(bar.update)) if options.full else []
+    sampling = {name: {"sample": {"signature": signature("sample", **given)}} for name, given in read.sampling.items()}
+    systems = [
+        system._replace(
+            results={**sampling.get(system.name, {}), **parity_results.get(system.name, {}), **system.results}
+        )
+        for system in systems
+    ]
+    warn_of_truncated(systems, options)
+    return SystemScores(systems, rows, clusters, exchanges, parity, distance, note, wrong, shared, read.notes)
+
+
+def warn_of_truncated(systems: Sequence[ScoredSystem], options: CompareOptions) -> None:
+    """Warn once of captions that a network did not read to their end."""
+    networks = {
+        MODULES[module].network
+        for system in systems
+        for module, result in system.results.items()
+        if module in MODULES and result.get("n_truncated")
+    }
+    if networks - {CLIP}:
+        warn_of_unread({**ENCODER_DEFAULTS, **encoder_options(options)}[OF_SENTENCES])
+    if CLIP in networks:
+        warnings.warn(
+            "checkpoint: expected captions that the CLIP reads to their end, got longer ones; n_truncated in the JSON "
+            "says how many. Read them in windows by `manycaps score --option long_captions=window`.",
+            stacklevel=2,
+        )
+
+
+def score_further(read: ReadScores, options: CompareOptions) -> SystemScores:
+    """Take the scores out of folders, and add what takes their captions: systems as sets, and what they share."""
+    systems, rows, clusters, given = read
+    exchanges: list[Exchange] = []
+    has_captions = bool(rows[0].captions)
+    if has_captions and options.full:
+        modules = [module for module in systems[0].results if module in SET_MODULES]
+        tests: dict[str, Any] = {"clusters": clusters, "n_resamples": options.n_resamples, "seed": options.seed}
+        scores = CaptionScores(rows, modules, given, **tests)
+        with tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
+            exchanges = list(scores.exchanges(bar.update))
+    parity, distance = dict[str, ParityRows](), ""
+    shared: Sequence[SharedAnswers] = ()
+    if MODULE in systems[0].results:
+        line = str(systems[0].results[MODULE]["signature"])
+        distance = line.partition("|distance:")[2].partition("|")[0]
+        parity = {
+            system.name: ParityRows(system.values, system.distances, system.wording, system.phrases)
+            for system in systems
+            if system.distances
+        }
+        has_meaning = not any(isinstance(of_system.distances, NoDistances) for of_system in parity.values())
+        if has_captions and options.full and len(systems) > 1 and has_meaning:
+            distances_of = row_distances(load(MODULE, **given[MODULE]), [row.references or [] for row in rows])
+            shared = count_shared_answers(rows, distances_of, clusters)
+    return SystemScores(systems, rows, clusters, exchanges, parity, distance, shared=shared)
+
+
+def count_shared_answers(
+    rows: Sequence[SystemRow], distances_of: RowDistances, clusters: Sequence[str] | None
+) -> list[SharedAnswers]:
+    """Count how often every two systems say the same."""
+    with tqdm(total=len(rows), desc="systems that say the same", unit="row", delay=1) as bar:
+        return shared_answers(rows, distances_of, clusters, bar.update)
+
+
+def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what every module is loaded with: the options that have an effect there."""
+    given = _given(options)
+    taken_options = {module: COMPARED_MODULES[module].compare_options for module in modules}
+    return {
+        module: module_class(module).effective_options({name: given[name] for name in given if name in taken})
+        for module, taken in taken_options.items()
+    }
+
+
+def parity_options(options: CompareOptions, distance: str) -> dict[str, Any]:
+    """Return what human_parity is loaded with beside its distance, none where people are not compared."""
+    given = {name: value for name, value in _given(options).items() if name in OF_PARITY and distance}
+    effective = module_class(MODULE).effective_options({**given, "distance": distance or "bert"})
+    return {name: value for name, value in effective.items() if name in given}
+
+
+def check_used(options: CompareOptions, modules: Sequence[str], distance: str) -> None:
+    """Raise a ValueError if an option of modules is given that has an effect in none of those that run."""
+    used = {name for module_options_used in module_options(options, modules).values() for name in module_options_used}
+    used |= parity_options(options, distance).keys()
+    for name in _given(options).keys() - used:
+        if name in OF_PARITY and distance:
+            raise InputError(
+                option_flag(name),
+                "a distance or a metric that takes it",
+                f"--distance {distance} and {', '.join(modules) or 'no metric'}",
+                "Give others, or leave the option out.",
+            )
+        raise InputError(
+            option_flag(name),
+            f"one of {modules_with(name)} among the metrics",
+            ", ".join(modules) or "none",
+            "Add it to -m, or leave the option out.",
+        )
+
+
+def _given(options: CompareOptions) -> dict[str, Any]:
+    """The options of modules that were given."""
+    return {name: getattr(options, name) for name in MODULE_OPTIONS if getattr(options, name) not in (None, False)}

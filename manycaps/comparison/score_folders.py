@@ -14,7 +14,18 @@ import pyarrow.parquet as pq
 from manycaps.caption_tables import CaptionRow, CaptionSource, open_source
 from manycaps.caption_tables.files import is_local
 from manycaps.catalog import ROW_VALUES, module_of
-from manycaps.comparison.read import COLUMNS, NoDistances, ScoredSystem, SystemRow, check_same_ids, row_test_key
+from manycaps.command_options import option_flag
+from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
+from manycaps.comparison.read import (
+    COLUMNS,
+    NoDistances,
+    ReadScores,
+    ScoredSystem,
+    SystemRow,
+    check_same_ids,
+    clusters_of,
+    row_test_key,
+)
 from manycaps.comparison.read import MODULE as PARITY
 from manycaps.kit.base import InputError, reason_of, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
@@ -39,6 +50,30 @@ class ScoreFolder(NamedTuple):
     rows: pa.Table
     # By module its result, with the signature.
     results: Mapping[str, Mapping[str, Any]]
+
+
+# Options that say how captions are read and scored.
+OF_CAPTIONS = (
+    *("references", "columns", "split", "common_rows", "images", "videos", "limit", "people", "distance"),
+    *MODULE_OPTIONS,
+)
+
+
+def read_scores(folders: Mapping[str, str], options: CompareOptions) -> ReadScores:
+    """Read the scores that `manycaps score` wrote, and the captions if they are asked for."""
+    for name in OF_CAPTIONS:
+        if getattr(options, name):
+            raise InputError(
+                option_flag(name),
+                "none with folders of scores",
+                f"{getattr(options, name)!r}",
+                "Leave it out: their captions are scored already.",
+            )
+    systems, rows = read_score_folders(folders, options.metrics)
+    if options.with_captions:
+        rows = folder_rows(folders, [row.id for row in rows])
+    given = folder_options(next(iter(folders.values())), list(systems[0].results))
+    return ReadScores(systems, rows, clusters_of(rows, options.clusters), given)
 
 
 def read_score_folders(

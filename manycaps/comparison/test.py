@@ -2,8 +2,8 @@
 
 import math
 import types
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,10 +151,6 @@ class Comparison:
         """Number of clusters of rows."""
         return int(self.clusters.max()) + 1
 
-    def sorted_by(self, order: str) -> "Comparison":
-        """Return the comparison with its systems printed in another order: by "faults" or "likeness"; "": as given."""
-        return self if self.parity is None else replace(self, parity=self.parity._replace(order=order))
-
     def to_dict(self) -> dict[str, Any]:
         """Return every number, without captions, as `json.dumps` takes it; NaN and infinity are None."""
         return finite(
@@ -190,8 +186,14 @@ class Comparison:
         )
 
 
-def compare_scores(scores: SystemScores, *, margin: float | None, n_resamples: int, seed: int) -> Comparison:
-    """Test systems beside people, and every two of them; the options are those of `CompareOptions`."""
+def compare_scores(
+    scores: SystemScores, *, margin: float | None = None, order: str = "", n_resamples: int = N_RESAMPLES, seed: int = 0
+) -> Comparison:
+    """Test each system beside people first, then every two of them; the options are those of `CompareOptions`."""
+    systems, rows = scores.systems, scores.rows
+    has_equal_sizes = len({tuple(system.n_candidates or ()) for system in systems}) == 1
+    metrics = _shared_metrics(scores, has_equal_sizes)
+    places = cluster_numbers(scores.clusters if scores.clusters is not None else range(len(rows)))
     resampling: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
     parity = None
     if scores.parity:
@@ -206,63 +208,32 @@ def compare_scores(scores: SystemScores, *, margin: float | None, n_resamples: i
         shared = [
             pair._replace(within_first=within[pair.first], within_second=within[pair.second]) for pair in scores.shared
         ]
-        parity = parity._replace(shared=shared)
-    systems = scores.systems, scores.rows, scores.clusters, scores.exchanges
-    return compared_systems(*systems, parity=parity, file_notes=scores.file_notes, **resampling)
-
-
-def compared_systems(
-    systems: Sequence[ScoredSystem],
-    rows: Sequence[SystemRow],
-    clusters: Sequence[Hashable] | None = None,
-    exchanges: Sequence[Exchange] = (),
-    *,
-    parity: ComparedParity | None = None,
-    file_notes: Sequence[str] = (),
-    n_resamples: int = N_RESAMPLES,
-    seed: int = 0,
-) -> Comparison:
-    """Compare systems by all metrics that they share.
-
-    There are one or more `systems`, the baseline first, with values of the same rows in the same order; `clusters` are
-    as for `clustered_differences`, and `parity` is their comparison with people. `file_notes` says what a reader should
-    know of the files. Where not all sign patterns are enumerated, `n_resamples` random ones are drawn with `seed`.
-    Raises ValueError if the systems have no metric in common.
-    """
-    shared = set.intersection(*(set(system.values) for system in systems))
-    metrics = known_values(shared)
-    has_equal_sizes = len({tuple(system.n_candidates or ()) for system in systems}) == 1
-    if not has_equal_sizes:
-        metrics = [metric for metric in metrics if metric.is_per_candidate]
-    if not metrics and not has_equal_sizes and parity is None:
-        raise InputError(
-            systems[0].name,
-            "all systems to give equally many captions of a row",
-            "different numbers",
-            "The values of sets depend on them: draw equally many, or add a metric of single captions.",
-        )
-    if not metrics and parity is None:
-        raise InputError(
-            systems[0].name,
-            "a metric that all systems were scored by",
-            "none",
-            "Score them by the same metrics; human_parity takes two references or more in every row.",
-        )
-    places = cluster_numbers(clusters if clusters is not None else range(len(rows)))
-    compared = _compared_metrics(metrics, systems, places, n_resamples, seed) if metrics else []
-    people = [
-        _against_people(system, module, places)
-        for module in SET_MODULES
-        for system in systems
-        if f"{module}_corpus_p_value" in system.results.get(module, {})
-    ]
+        parity = parity._replace(shared=shared, order=order)
+    compared: list[ComparedMetric] = []
+    if metrics:
+        columns = _metric_columns(metrics, systems)
+        n_draws, labels = enough_resamples(n_resamples, columns.n_pairs), places.tolist()
+        draws: dict[str, Any] = {"n_resamples": n_draws, "seed": seed}
+        level = LEVEL / max(1, columns.n_pairs)
+        tests = paired_tests(columns.first, columns.second, labels, **draws, level=level, rounding=columns.rounding)
+        ranking, near_zero = np.array([test.p_value for test in tests]), columns.near_zero
+        if near_zero.any():
+            sides = columns.first[:, near_zero], columns.second[:, near_zero]
+            ranking[near_zero] = nearer_p_values(ranking[near_zero], *sides, labels, **draws)
+        smallest = smallest_sign_p_value(int(places.max()) + 1, n_draws) if columns.n_pairs else math.nan
+        compared = _compared_metrics(metrics, systems, labels, tests, ranking, smallest)
     return Comparison(
         systems=[system.name for system in systems],
         rows=rows,
         clusters=places,
         metrics=compared,
-        people=people,
-        exchanges=_adjusted_exchanges(exchanges),
+        people=[
+            _against_people(system, module, places)
+            for module in SET_MODULES
+            for system in systems
+            if f"{module}_corpus_p_value" in system.results.get(module, {})
+        ],
+        exchanges=_adjusted_exchanges(scores.exchanges),
         correlations=_correlations([np.concatenate(list(metric.values.values())) for metric in compared]),
         signatures={
             system.name: {module: str(result["signature"]) for module, result in system.results.items()}
@@ -280,68 +251,112 @@ def compared_systems(
             }
             for system in systems
         },
-        file_notes=file_notes,
+        file_notes=scores.file_notes,
     )
+
+
+def _shared_metrics(scores: SystemScores, has_equal_sizes: bool) -> list[RowValue]:
+    """Return the values of rows that all systems have, if they can be compared by them."""
+    systems = scores.systems
+    shared = [key for key in systems[0].values if all(key in system.values for system in systems)]
+    metrics = known_values(shared)
+    if not has_equal_sizes:
+        metrics = [metric for metric in metrics if metric.is_per_candidate]
+    if not metrics and not has_equal_sizes and not scores.parity:
+        raise InputError(
+            systems[0].name,
+            "all systems to give equally many captions of a row",
+            "different numbers",
+            "The values of sets depend on them: draw equally many, or add a metric of single captions.",
+        )
+    if not metrics and not scores.parity:
+        raise InputError(
+            systems[0].name,
+            "a metric that all systems were scored by",
+            "none",
+            "Score them by the same metrics; human_parity takes two references or more in every row.",
+        )
+    return metrics
+
+
+class _MetricColumns(NamedTuple):
+    """What is tested of all pairs of systems by all metrics: all pairs by the first metric, then by the second."""
+
+    # float64 arrays of shape (n_rows, n_metrics * n_pairs).
+    first: np.ndarray
+    second: np.ndarray
+    # Shape (n_metrics * n_pairs,): the rounding of values, and whether the best value is 0.
+    rounding: np.ndarray
+    near_zero: np.ndarray
+    n_pairs: int
+
+
+def _metric_columns(metrics: Sequence[RowValue], systems: Sequence[ScoredSystem]) -> _MetricColumns:
+    columns = np.stack([system.values[metric.key] for metric in metrics for system in systems], axis=1)
+    pairs = _numbers_of_pairs(len(systems))
+    starts = range(0, columns.shape[1], len(systems))
+    first, second = (columns[:, [start + pair[side] for start in starts for pair in pairs]] for side in (0, 1))
+    from_network = [module_of(metric).runs_network for metric in metrics for _ in pairs]
+    usual = np.median(np.maximum(np.abs(first), np.abs(second)), axis=0)
+    near_zero = np.array([metric.best == "zero" for metric in metrics for _ in pairs], dtype=bool)
+    return _MetricColumns(first, second, NETWORK_ROUNDING * np.where(from_network, usual, 0), near_zero, len(pairs))
+
+
+def _numbers_of_pairs(n_systems: int) -> list[tuple[int, int]]:
+    """Every system with every one before it."""
+    return [(later, earlier) for later in range(n_systems) for earlier in range(later)]
 
 
 def _compared_metrics(
-    metrics: Sequence[RowValue], systems: Sequence[ScoredSystem], places: np.ndarray, n_resamples: int, seed: int
+    metrics: Sequence[RowValue],
+    systems: Sequence[ScoredSystem],
+    labels: Sequence[int],
+    tests: Sequence[PairedTest],
+    ranking: np.ndarray,
+    smallest: float,
 ) -> list[ComparedMetric]:
-    """Compare all systems by all metrics; random draws are shared by all of them."""
-    names, n_systems = [system.name for system in systems], len(systems)
-    # Columns: all systems by the first metric, then all by the second.
-    columns = np.stack([system.values[metric.key] for metric in metrics for system in systems], axis=1)
-    column_means = [mean_of_rows(column, places.tolist()) for column in columns.T]
-    means = [SystemMean(mean.mean, *mean_interval(mean, CONFIDENCE_LEVEL)) for mean in column_means]
-    numbers = [(later, earlier) for later in range(n_systems) for earlier in range(later)]
-    starts = range(0, columns.shape[1], n_systems)
-    first, second = (columns[:, [start + pair[side] for start in starts for pair in numbers]] for side in (0, 1))
-    from_network = [module_of(metric).runs_network for metric in metrics for _ in numbers]
-    rounding = NETWORK_ROUNDING * np.where(
-        from_network, np.median(np.maximum(np.abs(first), np.abs(second)), axis=0), 0
-    )
-    n_resamples = enough_resamples(n_resamples, len(numbers))
-    resampling = {"n_resamples": n_resamples, "seed": seed}
-    level = LEVEL / max(1, len(numbers))
-    tests = paired_tests(first, second, places.tolist(), **resampling, level=level, rounding=rounding)
-    p_values = np.array([test.p_value for test in tests])
-    near_zero = np.array([metric.best == "zero" for metric in metrics for _ in numbers])
-    ranking = p_values.copy()
-    if near_zero.any():
-        sides = first[:, near_zero], second[:, near_zero]
-        ranking[near_zero] = nearer_p_values(p_values[near_zero], *sides, places.tolist(), n_resamples, seed)
-    smallest = math.nan
-    if numbers:
-        smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples))
+    """Put the results of all metrics together; tests and p-values of the ranking are in the order of the columns."""
+    names, pairs = [system.name for system in systems], _numbers_of_pairs(len(systems))
     compared = []
     for i, metric in enumerate(metrics):
-        own = slice(i * len(numbers), (i + 1) * len(numbers))
-        system_means = dict(zip(names, means[i * n_systems : (i + 1) * n_systems], strict=True))
+        own = slice(i * len(pairs), (i + 1) * len(pairs))
         values = {system.name: system.values[metric.key] for system in systems}
-        pairs = _compared_pairs(metric, system_means, numbers, tests[own], holm_p_values(ranking[own]).tolist())
+        row_means = {name: mean_of_rows(of_system, labels) for name, of_system in values.items()}
+        means = {
+            name: SystemMean(mean.mean, *mean_interval(mean, CONFIDENCE_LEVEL)) for name, mean in row_means.items()
+        }
+        ranked = holm_p_values(ranking[own]).tolist()
         key = row_test_key(metric)
         tested = all(key in system.values for system in systems)
         row_p_values = {system.name: system.values[key] for system in systems} if tested else {}
         results = {system.name: system.results.get(module_of(metric).slug, {}) for system in systems}
         corpus_values = {name: float(result[metric.key]) for name, result in results.items() if metric.key in result}
         corpus_values = corpus_values if metric.mean_key and len(corpus_values) == len(systems) else {}
-        compared.append(ComparedMetric(metric, values, system_means, pairs, smallest, row_p_values, corpus_values))
+        compared.append(
+            ComparedMetric(
+                metric,
+                values,
+                means,
+                _compared_pairs(metric, means, [(names[k], names[j]) for k, j in pairs], tests[own], ranked),
+                min(1.0, len(pairs) * smallest) if pairs else math.nan,
+                row_p_values,
+                corpus_values,
+            )
+        )
     return compared
 
 
 def _compared_pairs(
     metric: RowValue,
     means: Mapping[str, SystemMean],
-    numbers: Sequence[tuple[int, int]],
+    names: Sequence[tuple[str, str]],
     tests: Sequence[PairedTest],
     ranking: Sequence[float],
 ) -> list[ComparedPair]:
     """Put the results of one metric's pairs together; `ranking` holds adjusted p-values."""
-    names = list(means)
     adjusted = holm_p_values(np.array([test.p_value for test in tests])).tolist()
     pairs = []
-    for i, pair in enumerate(numbers):
-        first, second = (names[number] for number in pair)
+    for i, (first, second) in enumerate(names):
         better = min((first, second), key=lambda name: metric.distance(means[name].mean))
         is_found = ranking[i] <= LEVEL
         pairs.append(ComparedPair(first, second, tests[i], adjusted[i], ranking[i], better if is_found else None))

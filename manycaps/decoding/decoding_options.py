@@ -5,6 +5,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
+from manycaps.catalog import PARITY_DISTANCES
 from manycaps.command_options import Option, Seed, check_options
 from manycaps.kit.base import InputError
 from manycaps.sampling.decoding_setting import Setting
@@ -33,7 +34,7 @@ class DecodingOptions:
     split: str | None = None
     # Settings that are clearly worse are dropped early. None: all rows of all settings.
     budget: Annotated[int | None, Option("rows to sample, over all settings", least=1)] = None
-    distance: Annotated[str | None, Option("of captions: bert, meteor, meteor15 or cider")] = None
+    distance: Annotated[str | None, Option("of captions", choices=PARITY_DISTANCES)] = None
     encoder: Annotated[str | None, Option("sentence encoder")] = None
     n_resamples: Annotated[int, Option("sign flips of the tests of pairs", least=1)] = 9_999
     # Of these and of the halves.
@@ -41,10 +42,7 @@ class DecodingOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.comparison.score import check_distance_name
-
         check_options(self)
-        check_distance_name(self.distance)
         names = [setting.name for setting in self.settings] or list(self.files)
         if len(names) < 2 or len(set(names)) < len(names):
             raise InputError(

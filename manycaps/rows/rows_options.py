@@ -8,13 +8,12 @@ from manycaps.command_options import (
     Columns,
     DeviceName,
     EncoderName,
+    EncoderOptions,
     Limit,
-    LongTexts,
     Option,
     Seed,
     SplitName,
     TokenizerName,
-    check_options,
 )
 
 # Metrics of a caption against others, and what they are called.
@@ -39,7 +38,7 @@ CHOICES = {
 
 
 @dataclasses.dataclass(frozen=True)
-class RowsOptions:
+class RowsOptions(EncoderOptions):
     """Options of `manycaps rows`, with their defaults; see `manycaps rows --help`.
 
     Raises:
@@ -57,7 +56,6 @@ class RowsOptions:
     tokenizer: TokenizerName = "ptb"
     encoder: EncoderName = None
     device: DeviceName = "auto"
-    long_texts: LongTexts = "truncate"
     columns: Columns = None
     split: SplitName = None
     images: Annotated[str | None, Option("where the images of column or id lie, for thumbnails", "FOLDER")] = None
@@ -68,5 +66,5 @@ class RowsOptions:
         """Check what can be checked without a file."""
         from manycaps.kit.tokenization import check_tokenizer
 
-        check_options(self)
+        super().__post_init__()
         check_tokenizer(self.tokenizer)

@@ -11,8 +11,7 @@ import pytest
 from manycaps import command_line, load
 from manycaps.coco import CaptionFile, COCOEvalCap
 from manycaps.comparison.read import ScoredSystem, SystemRow
-from manycaps.comparison.test import compared_systems
-from tests.comparison_cases import caption_rows, write_captions, write_page
+from tests.comparison_cases import caption_rows, compared_systems, write_captions, write_page
 from tests.language_captions import segments
 
 # A page on 10,000 rows and 5 systems: bytes, and seconds after scoring on a machine that has other work.

@@ -6,7 +6,7 @@ import evaluate
 import pytest
 
 from manycaps.catalog import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS, PARITY_DISTANCES
-from manycaps.comparison.run import MODULE_OPTIONS
+from manycaps.comparison.compare_options import MODULE_OPTIONS
 from manycaps.comparison.score import check_modules
 from manycaps.kit import human_parity
 from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.comparison.parity import FAULTS, compared_parity, joint_sign_flip_tests
+from manycaps.comparison.paired_tests import joint_sign_flip_tests
+from manycaps.comparison.parity import FAULTS, compared_parity
 from manycaps.comparison.read import ParityRows
 from manycaps.comparison.score import N_WRONG_ROWS, WrongCaptions, other_rows, row_distances
 from manycaps.kit import parity_tails

@@ -8,12 +8,11 @@ import pytest
 
 from manycaps.catalog import ROW_VALUES, known_values
 from manycaps.comparison.read import ScoredSystem, SystemRow, named_systems
-from manycaps.comparison.test import compared_systems
 from manycaps.comparison.words import comparison_methods, notes, pair_summary, say, system_table
 from manycaps.functional import paired_test
 from manycaps.report.comparison_page import differing_rows
 from manycaps.tables import Cell, Table, write_table
-from tests.comparison_cases import NAMES, comparison, scored, write_page
+from tests.comparison_cases import NAMES, compared_systems, comparison, scored, write_page
 from tests.refusals import assert_refused, refusals
 
 # An excess and a score of a system that people would write, and of one that is further off.

@@ -488,7 +488,7 @@ def files(tmp_path, monkeypatch):
 def test_no_system_is_called_people(name, files, capsys):
     message = "which stands for the human captions in the answer"
     with pytest.raises(ValueError, match=message):
-        CompareOptions(["a.jsonl", "b.jsonl"], names=["a", name])
+        compare(CompareOptions(["a.jsonl", "b.jsonl"], names=["a", name]))
     with pytest.raises(ValueError, match=message):
         named_systems([f"scores/{name}"], None, None)  # a folder of scores, or a file, of that name
     scenes = [{"references": ["a dog", "a cat"], "systems": {name: ["a dog"]}}] * 2
