@@ -50,15 +50,14 @@ class Work(NamedTuple):
         repeats: int = 5,
     ) -> Comparison:
         """Time the work beside a peer that does `n_theirs` units, by default as many; both run once more beforehand."""
-        self.run()
-        theirs()
+        warm_up(self.run, theirs)
         ours_seconds, their_seconds = medians(self.run, theirs, repeats=repeats)
         n_theirs = self.n if n_theirs is None else n_theirs
         return Comparison(self.name, peer, self.unit, self.n / ours_seconds, n_theirs / their_seconds, claim)
 
     def within(self, milliseconds: float) -> Comparison:
         """Time the work beside a fixed time per unit, which the project claims as a limit."""
-        self.run()
+        warm_up(self.run)
         [seconds] = medians(self.run, repeats=5)
         limit = 1000 / milliseconds
         return Comparison(self.name, f"{milliseconds:g} ms a row", self.unit, self.n / seconds, limit, 1)
@@ -76,6 +75,12 @@ def alone(name: str, program: str, arguments: list[str], seconds: float, gibibyt
     taken, peak = map(float, printed[-2:])
     yield Comparison(name, f"{seconds:g} s", "runs", 1 / taken, 1 / seconds, 1)
     yield Comparison(name, f"{gibibytes:g} GiB", "runs", 1 / peak, 1 / gibibytes, 1, "GiB")
+
+
+def warm_up(*works: Callable[[], object]) -> None:
+    """Run each work once, untimed; not where a run shows only that the suite works."""
+    for work in works if MOST_REPEATS > 1 else ():
+        work()
 
 
 def medians(

@@ -1,6 +1,7 @@
 """What the distribution metrics find, and what they miss: the tables of damaged captions on their cards.
 
 python -m scripts.studies.damage_study --data FOLDER [--output FOLDER] [--modules trm_meteor ...] [--rows 6000]
+    [--trials 500]
 
 FOLDER of --data holds Flickr8k.token.txt.gz and msvd_val_references.txt (`image#number<TAB>caption`,
 `clip<TAB>caption`).
@@ -43,6 +44,7 @@ parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER"
 add_output(parser)
 parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
 parser.add_argument("--rows", type=int, default=6_000, metavar="N", help="rows of each kind, at least 60")
+parser.add_argument("--trials", type=int, default=500, metavar="N", help="corpus tests of each kind")
 parsed = parser.parse_args
 
 KEY = ("module", "data", "n_candidates", "n_references", "captions", "n_rows")
@@ -52,8 +54,8 @@ COLUMNS = ("value", "value_pooled", "excess", "excess_error", "found", "found_by
 SIZES = {(2, 3): "Flickr8k", (5, 5): "MSVD", (10, 10): "MSVD"}
 DESIGNS = dict.fromkeys([(1, 5), (2, 3), (3, 2), (5, 5), (10, 5), (20, 5)], "MSVD")
 
-# Rows of a trial, and trials.
-N_TRIAL_ROWS, N_TRIALS = 60, 500
+# Rows of a trial.
+N_TRIAL_ROWS = 60
 
 # Splits of a row up to which all are used; random ones beyond, and draws of the corpus test.
 MAX_EXACT_SPLITS, N_RESAMPLES = 1_000, 999
@@ -97,10 +99,10 @@ def corpus_options(size: tuple[int, int], seed: int) -> dict[str, Any]:
     return {"p_value": "exact" if exact else "permutation", "n_resamples": N_RESAMPLES, "seed": seed}
 
 
-def found_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int) -> np.ndarray:
+def found_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int, n_trials: int) -> np.ndarray:
     """Return the shares of trials that the corpus test and the harmonic mean reject; row i is of image i % n_images."""
     found = []
-    for trial in range(N_TRIALS):
+    for trial in range(n_trials):
         rng = np.random.default_rng((*size, trial))
         chosen = rng.choice(n_images, N_TRIAL_ROWS, replace=False)
         chosen += n_images * rng.integers(len(rows.values) // n_images, size=N_TRIAL_ROWS)
@@ -130,7 +132,8 @@ def rows_needed(rows: RowsWithNulls) -> float:
 class Study:
     """Computes cells; captions are read when the first one needs them."""
 
-    def __init__(self, folder: pathlib.Path):
+    def __init__(self, folder: pathlib.Path, n_trials: int):
+        self._n_trials = n_trials
         self._images = functools.cache(functools.partial(read_images, folder))
         self._measures = functools.cache(lambda: CaptionMeasures(*map(self._images, dict.fromkeys(SIZES.values()))))
 
@@ -143,7 +146,8 @@ class Study:
         compared = compared_with_nulls(measures.rows(module, *sides), splits, n_rows, BATCH)
         parts = [(part.statistic, units, nulls) for _, part, nulls, units in compared]
         rows = RowsWithNulls(*map(np.concatenate, zip(*parts, strict=True)))
-        found = found_shares(rows, size, n_images) if SIZES.get(size) == data else (math.nan, math.nan)
+        has_tests = SIZES.get(size) == data
+        found = found_shares(rows, size, n_images, self._n_trials) if has_tests else (math.nan, math.nan)
         pooled = math.nan
         if module in TRIANGLE_RANK_MODULES:
             pooled_rows, places = measures.rows(module, *sides, "pooled"), range(n_rows)
@@ -199,7 +203,7 @@ def as_shown(column: str, cell: str) -> str:
 def main(options: Options) -> None:
     """Compute what the table does not have yet, then print the tables of the cards."""
     table = StudyTable(options.output, "damage_study", KEY, COLUMNS, {})
-    lines = table.fill(cells(options.modules, options.rows), Study(options.data).lines)
+    lines = table.fill(cells(options.modules, options.rows), Study(options.data, options.trials).lines)
     for module in options.modules:
         print_tables(lines, module)
 

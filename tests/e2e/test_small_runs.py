@@ -10,7 +10,6 @@ import random
 import re
 import runpy
 import shutil
-import subprocess
 import sys
 import types
 
@@ -29,7 +28,7 @@ N_IMAGES, N_CLIPS, N_CAPTIONS = 1_000, 60, 40
 # Arguments by program, with the folder of the made data in place of {data} and an empty one in place of {output}.
 PROGRAMS = {
     "scripts.studies.compare_mauve": "{data}/msvd_val_references.txt --clips 3 --splits 2",
-    "scripts.studies.damage_study": "--data {data} --output {output} --modules trm_bert --rows 60",
+    "scripts.studies.damage_study": "--data {data} --output {output} --modules trm_bert --rows 60 --trials 4",
     "scripts.studies.embedding_metric_sizes": "{data}/msvd_val_references.txt --clips 2",
     "scripts.studies.general_damage": "--trials 1",
     "scripts.studies.leave_one_out": "--data {data} --sets COCO --iterations 2",
@@ -88,20 +87,21 @@ def test_a_suite_of_the_benchmark_runs_to_its_end(suite, small_suites, tmp_path,
     assert_has_ratios(capsys.readouterr().out, tmp_path / "x.csv")
 
 
-def test_the_benchmark_is_a_program(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "scripts.benchmark",
-        "--small",
-        "--only",
-        "chair",
-        "--csv",
-        str(tmp_path / "x.csv"),
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert_has_ratios(done.stdout, tmp_path / "x.csv")
+def test_the_benchmark_is_a_program(small_suites, tmp_path, monkeypatch, capsys):
+    small_suites("chair")
+    assert run_as_program("scripts.benchmark", f"--small --only chair --csv {tmp_path / 'x.csv'}", monkeypatch) == 0
+    assert_has_ratios(capsys.readouterr().out, tmp_path / "x.csv")
+
+
+def run_as_program(name, arguments, monkeypatch):
+    """Run a program in this process; return its status."""
+    monkeypatch.delitem(sys.modules, name, raising=False)  # another program may have imported it
+    monkeypatch.setattr(sys, "argv", [name, *arguments.split()])
+    try:
+        runpy.run_module(name, run_name="__main__")
+    except SystemExit as stop:
+        return stop.code or 0
+    return 0
 
 
 def assert_has_ratios(printed, path):
@@ -116,13 +116,6 @@ def test_a_program_runs_to_its_end(program, data, tmp_path, monkeypatch, capsys)
     scores = itertools.cycle((0.5, 0.25, 0.75))
     mauve = types.SimpleNamespace(compute_mauve=lambda **_: types.SimpleNamespace(mauve=next(scores)))
     monkeypatch.setitem(sys.modules, "mauve", mauve)  # no test needs its package
-    arguments = PROGRAMS[program].format(data=data, output=tmp_path).split()
-    monkeypatch.delitem(sys.modules, program, raising=False)  # another program may have imported it
-    monkeypatch.setattr(sys, "argv", [program, *arguments])
-    status = 0
-    try:
-        runpy.run_module(program, run_name="__main__")
-    except SystemExit as stop:
-        status = stop.code
-    assert not status
+    arguments = PROGRAMS[program].format(data=data, output=tmp_path)
+    assert run_as_program(program, arguments, monkeypatch) == 0
     assert re.search(r"\d", capsys.readouterr().out) or list(tmp_path.iterdir())
