@@ -44,7 +44,7 @@ def write_splits(options: SplitOptions) -> DataSplits:
     Raises:
         ValueError, TypeError, OSError: an option, or a file, cannot be used; two rows are of one image.
     """
-    shares = checked_shares({"test": options.test, "validation": options.validation})
+    shares = as_shares({"test": options.test, "validation": options.validation})
     if (options.by == "concept") != (options.labels is not None):
         expected = "a file" if options.by == "concept" else "no file without --by concept"
         raise InputError("--labels", expected, options.labels, "Name a file with one label per line.")
@@ -64,7 +64,7 @@ def write_splits(options: SplitOptions) -> DataSplits:
     else:
         strata = concepts(captions, str(options.labels), options.seed, options.tokenizer)
         shown = [name for _, name in strata]
-    splits = (held_out if options.hold_out else shared_out)(strata, ids, shares, options.seed)
+    splits = (hold_out if options.hold_out else share_out)(strata, ids, shares, options.seed)
     written = [
         {"id": name, "split": split, options.by: stratum}
         for name, split, stratum in zip(ids, splits, shown, strict=True)
@@ -113,7 +113,7 @@ def concepts(
     return pairs
 
 
-def shared_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
+def share_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
     """Give every row a split, each stratum in the stated shares.
 
     The rows are lined up stratum by stratum, those of a stratum at random, and each row goes to the split that is
@@ -124,7 +124,7 @@ def shared_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[s
     alone. `shares` are those of at most two splits beside `REST`, which gets the others; each is above 0, and together
     they are below 1.
 
-    >>> splits = shared_out(["a", "b"] * 5, range(10), {"test": 0.2}, seed=0)
+    >>> splits = share_out(["a", "b"] * 5, range(10), {"test": 0.2}, seed=0)
     >>> sorted(zip(splits, ["a", "b"] * 5))[:3]
     [('test', 'a'), ('test', 'b'), ('train', 'a')]
     """
@@ -139,12 +139,12 @@ def shared_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[s
     return chosen
 
 
-def held_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
+def hold_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
     """Give every row a split so that the last strata are held out: the first split gets the last rows, and so on.
 
-    Arguments are those of `shared_out`. The size of each split differs from its share by at most one row.
+    Arguments are those of `share_out`. The size of each split differs from its share by at most one row.
 
-    >>> held_out([1, 5, 3, 4, 2], range(5), {"test": 0.4}, seed=0)
+    >>> hold_out([1, 5, 3, 4, 2], range(5), {"test": 0.4}, seed=0)
     ['train', 'test', 'train', 'test', 'train']
     """
     order = sorted(range(len(ids)), key=lambda i: (strata[i], random_key(ids[i], seed)))
@@ -158,7 +158,7 @@ def held_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str
     return chosen
 
 
-def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
+def as_shares(shares: Mapping[str, float]) -> dict[str, float]:
     """Return the shares that are above 0; raise if one is out of range, or if they leave nothing for training."""
     for name, share in shares.items():
         if not 0 <= share < 1:

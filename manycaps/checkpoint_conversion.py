@@ -17,7 +17,7 @@ from manycaps.kit.clip_checkpoints import (
     variant_name,
 )
 from manycaps.kit.clip_model import HEAD_WIDTH, ClipModel, merge_lora, read_weights
-from manycaps.saved_files import made_folder, write_folder_atomically
+from manycaps.saved_files import make_folder, write_folder_atomically
 
 # Texts and pixels on which the original and the converted weights must agree.
 PROBE_CAPTIONS = ["a dog on a beach", "two people who look at a map in front of an old station", ""]
@@ -122,6 +122,6 @@ def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = No
         if largest > 0:
             raise InputError("features", f"those of {source.name}", f"differences up to {largest}", "Do not use it.")
 
-    made_folder(folder.parent)
+    make_folder(folder.parent)
     write_folder_atomically(folder, write)
     return Conversion(folder / WEIGHTS_NAME, checkpoint.sha256, file_sha256(folder / WEIGHTS_NAME))

@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     `SystemExit` is raised for --help and mistaken command lines.
     """
-    with _shown_streams():
+    with _escape_streams():
         try:
             return _run(sys.argv[1:] if arguments is None else list(arguments))
         finally:
@@ -144,8 +144,8 @@ class ShownStream:
         """Write a text; on standard error progress bars may move the cursor."""
         start = "" if self._is_data or not text.startswith(BAR_START) else BAR_START
         if self._is_data or not BAR_MOVES.fullmatch(text):
-            text = start + shown_text(text[len(start) :], self._stream.encoding)
-        with self._dropped_messages():
+            text = start + escape_text(text[len(start) :], self._stream.encoding)
+        with self._drop_messages():
             self._stream.write(text)
         return len(text)
 
@@ -156,17 +156,17 @@ class ShownStream:
 
     def flush(self) -> None:
         """Flush the stream."""
-        with self._dropped_messages():
+        with self._drop_messages():
             self._stream.flush()
 
-    def _dropped_messages(self) -> contextlib.AbstractContextManager[None]:
+    def _drop_messages(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if self._is_data else contextlib.suppress(OSError)
 
 
-def shown_text(text: str, encoding: str | None) -> str:
+def escape_text(text: str, encoding: str | None) -> str:
     r"""Return a text with control characters, and those that an encoding lacks, escaped.
 
-    >>> shown_text("a\x1b[2Jdog\n", "utf-8"), shown_text("a caf\xe9", "ascii")
+    >>> escape_text("a\x1b[2Jdog\n", "utf-8"), escape_text("a caf\xe9", "ascii")
     ('a\\x1b[2Jdog\n', 'a caf\\xe9')
     """
     text = CONTROLS.sub(lambda found: found[0].encode("unicode-escape").decode(), text)
@@ -175,7 +175,7 @@ def shown_text(text: str, encoding: str | None) -> str:
 
 
 @contextlib.contextmanager
-def _shown_streams() -> Iterator[None]:
+def _escape_streams() -> Iterator[None]:
     """Let all output of a `with` statement go through `ShownStream`, and nowhere where a stream is closed."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass  # a file that gets the number of a closed stream would get what libraries print

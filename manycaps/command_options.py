@@ -86,7 +86,7 @@ def add_options(parser: argparse.ArgumentParser, options: type, *, without: Coll
     """Declare the fields of a dataclass; `GROUPS` of the class has headings by the first field below each."""
     groups: Mapping[str, str] = getattr(options, "GROUPS", {})
     target: Any = parser
-    for field, kinds, option in declared(options):
+    for field, kinds, option in option_fields(options):
         if field.name in groups:
             target = parser.add_argument_group(groups[field.name])
         if field.name not in without:
@@ -103,7 +103,7 @@ def options_of(given: argparse.Namespace | Mapping[str, Any], options: type[T], 
 
 def check_options(options: Any) -> None:
     """Raise unless every option has one of its values; messages name it as the command line does: --batch-size."""
-    for field, kinds, option in declared(type(options)):
+    for field, kinds, option in option_fields(type(options)):
         value, name = getattr(options, field.name), names_of(field.name, option)[-1]
         if value is None and field.default is None:
             continue
@@ -125,7 +125,7 @@ def _are_strings(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
 
 
-def declared(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[Any], Option]]:
+def option_fields(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[Any], Option]]:
     """Yield the fields that are options, those of a base last, and the types that a value may have."""
     for field in sorted(dataclasses.fields(options), key=lambda field: field.kw_only is True):
         for option in getattr(field.type, "__metadata__", ()):

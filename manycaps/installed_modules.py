@@ -191,7 +191,7 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         raise InputOSError(target, "a new folder", "one that exists", "Add --force to replace it.")
     if target.resolve() == module_folder(name).resolve():
         raise InputError("folder", "another folder than the module's own", target, "Choose another.")
-    with _made_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
+    with _make_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
         written = pathlib.Path(beside) / name
         written.mkdir()
         for path in files:  # through links
@@ -224,7 +224,7 @@ def card_with_documents(card: str, documents: pathlib.Path, address: str = "") -
 
 
 @contextlib.contextmanager
-def _made_folder(folder: pathlib.Path) -> Iterator[None]:
+def _make_folder(folder: pathlib.Path) -> Iterator[None]:
     """Make a folder with its parents, and remove again what was made where the work in it fails."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:

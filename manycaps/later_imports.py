@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def imported_later(package: str, files: Mapping[str, str]) -> Callable[[str], Any]:
+def import_later(package: str, files: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package, from the names that it imports later to the files that define them."""
 
-    def imported(name: str) -> Any:
+    def import_name(name: str) -> Any:
         if name not in files:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"{package}.{files[name]}"), name)
 
-    return imported
+    return import_name

@@ -55,10 +55,10 @@ def online_checks() -> list[Check]:
 
     trials = {f"{subjects[0]}, {name}": functools.partial(_try_weights, name) for name in VARIANTS}
     trials[subjects[1]] = functools.partial(_try_hub, DEFAULT_ENCODER, "modules.json")
-    return [_tried(subject, attempt) for subject, attempt in trials.items()]
+    return [_try_address(subject, attempt) for subject, attempt in trials.items()]
 
 
-def _tried(subject: str, attempt: Callable[[], None]) -> Check:
+def _try_address(subject: str, attempt: Callable[[], None]) -> Check:
     """Whether an address answers, or what the error says to do."""
     try:
         attempt()

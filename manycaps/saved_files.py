@@ -89,7 +89,7 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
     A folder that is still empty when the work fails is removed again.
     """
     is_new = not path.exists()
-    descriptor = os.open(made_folder(path), os.O_RDONLY)
+    descriptor = os.open(make_folder(path), os.O_RDONLY)
     try:
         lock_output(descriptor, path, "a folder")
         yield
@@ -119,7 +119,7 @@ def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
         pass
 
 
-def made_folder(path: pathlib.Path) -> pathlib.Path:
+def make_folder(path: pathlib.Path) -> pathlib.Path:
     """Make a folder for output, unless it exists, and return it; raise if it cannot be made or written."""
     try:
         path.mkdir(parents=True, exist_ok=True)

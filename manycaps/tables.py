@@ -176,13 +176,13 @@ def _text(table: Table) -> str:
 
 
 def _markdown(table: Table) -> str:
-    def written(cell: Cell) -> str:
+    def write_cell(cell: Cell) -> str:
         text = cell.text.replace("|", "\\|").replace("<", "&lt;")
         above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
         return f"{f'**{text}**' if cell.is_best else text}{above} {cell.interval}".rstrip()
 
     caption = [table.caption.replace("marked:", "bold:"), ""] if table.caption else []
-    rows = [[written(cell) for cell in row] for row in table.rows]
+    rows = [[write_cell(cell) for cell in row] for row in table.rows]
     rules = [{"l": ":---", "r": "---:"}[letter] for letter in table.align]
     return "\n".join([*caption, markdown_table([table.header, *rows], rules)])
 
@@ -190,7 +190,7 @@ def _markdown(table: Table) -> str:
 def _latex(table: Table) -> str:
     """With a caption the whole table, without one its lines alone."""
 
-    def written(cell: Cell) -> str:
+    def write_cell(cell: Cell) -> str:
         text = with_minus(cell.text)
         return (rf"\textbf{{{text}}}" if cell.is_best else text) + (f"$^{{{cell.letters}}}$" if cell.letters else "")
 
@@ -203,7 +203,7 @@ def _latex(table: Table) -> str:
     )
     lines = [r"\toprule", " & ".join(map(escape_latex, table.header)) + r" \\", r"\midrule"]
     for row in table.rows:
-        lines.append(" & ".join(map(written, row)) + r" \\")
+        lines.append(" & ".join(map(write_cell, row)) + r" \\")
         # Intervals are on a line of their own: beside the values they would make a table too wide for a page.
         if any(cell.interval for cell in row):
             intervals = (rf"{{\scriptsize {with_minus(cell.interval)}}}" if cell.interval else "" for cell in row)

@@ -23,7 +23,7 @@ FILE_MARK = b"ARROW1"
 def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Split a parquet file into runs of rows of about equal size; at the end of a row group a piece may be smaller."""
     with open_bytes(file.path) as stream:
-        metadata = _opened(stream, file.path).metadata
+        metadata = _open_parquet(stream, file.path).metadata
         start = held = n_rows = 0
         for i in range(metadata.num_row_groups):
             group = metadata.row_group(i)
@@ -42,7 +42,7 @@ def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 def parquet_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
     """Read some columns, or all, of the records of a piece; of a damaged row group those before the damage."""
     with open_bytes(piece.file.path) as stream:
-        table = _opened(stream, piece.file.path)
+        table = _open_parquet(stream, piece.file.path)
         stop = table.metadata.num_rows if piece.stop is None else piece.stop
         first = 0
         for i in range(table.metadata.num_row_groups):
@@ -74,7 +74,7 @@ def _group_records(
         )
 
 
-def _opened(stream: object, path: str) -> pq.ParquetFile:
+def _open_parquet(stream: object, path: str) -> pq.ParquetFile:
     try:
         file = pq.ParquetFile(stream)
         list(file.schema_arrow.names)

@@ -41,7 +41,7 @@ def open_captions(
     texts = [record.values.get(layout.predictions or "") for record in records]
     is_single = are_single(texts)
     if column.group is None:
-        layout = layout._replace(id=_named_by(layout, records, is_single=is_single))
+        layout = layout._replace(id=_naming_column(layout, records, is_single=is_single))
     joins = layout.id is not None and (is_single or column.group is not None)
     if column.needs_group and is_single and not joins:
         raise InputError(
@@ -75,7 +75,7 @@ def _files(source: str, split: str | None, config: str | None) -> list[TableFile
     return table_files([source], split) if hub is None else [hub]
 
 
-def _named_by(layout: Layout, records: Sequence[Record], *, is_single: bool) -> str | None:
+def _naming_column(layout: Layout, records: Sequence[Record], *, is_single: bool) -> str | None:
     """The column that says what a row is of, if its values can be names; images may be there as pixels."""
     candidates = [layout.id, *((layout.image, layout.video) if is_single else ())]
     for name in candidates:

@@ -193,7 +193,7 @@ def _is_blank(cell: object) -> bool:
 def as_columns(columns: ColumnNames | str | None) -> ColumnNames | None:
     """Return names of columns by role, given so or as --columns says them; None where there are none."""
     if columns is None or isinstance(columns, str):
-        return parsed_columns(columns) if columns else None
+        return parse_columns(columns) if columns else None
     of_files = [name for value in columns.values() if isinstance(value, Mapping) for name in value]
     roles = [name for name, value in columns.items() if isinstance(value, str)]
     unknown = next((role for role in (*roles, *of_files) if role not in ROLES), None)
@@ -202,10 +202,10 @@ def as_columns(columns: ColumnNames | str | None) -> ColumnNames | None:
     return columns
 
 
-def parsed_columns(text: str) -> dict[str, str | Mapping[str, str]]:
+def parse_columns(text: str) -> dict[str, str | Mapping[str, str]]:
     """Parse --columns.
 
-    >>> parsed_columns("predictions=samples,data/refs.csv:references=human,data/refs.csv:id=clip")
+    >>> parse_columns("predictions=samples,data/refs.csv:references=human,data/refs.csv:id=clip")
     {'predictions': 'samples', 'data/refs.csv': {'references': 'human', 'id': 'clip'}}
     """
     chosen: dict[str, str] = {}
@@ -310,11 +310,11 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
     if value is None:
         raise InputError(f"{name}[{row}]", "captions", "none", "Write them, or leave the row out.")
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
-        if len(named_items(value)) > 1:
+        if len(item_names(value)) > 1:
             raise InputError(
                 f"{name}[{row}]",
                 "the captions of one row",
-                f"objects of {len(named_items(value))}, such as {shown_value(value[0])}",
+                f"objects of {len(item_names(value))}, such as {shown_value(value[0])}",
                 "Write them as rows of their own.",
             )
         value = [item["caption"] for item in value]  # as the COCO caption code takes them
@@ -331,10 +331,10 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
         raise error.replace(f"{name}[0]", f"{name}[{row}]") from None
 
 
-def named_items(captions: Sequence[object]) -> set[str]:
+def item_names(captions: Sequence[object]) -> set[str]:
     """Return the names of the images and videos that a list of objects with captions is of.
 
-    >>> sorted(named_items([{"image_id": 1, "caption": "a dog"}, {"image_id": 2, "caption": "a cat"}, "a man"]))
+    >>> sorted(item_names([{"image_id": 1, "caption": "a dog"}, {"image_id": 2, "caption": "a cat"}, "a man"]))
     ['1', '2']
     """
     usual = ("image_id", "video_id", *IMAGE_COLUMNS, *VIDEO_COLUMNS)

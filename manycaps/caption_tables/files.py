@@ -178,15 +178,15 @@ class _ExpandedFile(gzip.GzipFile):
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
             return b"".join(iter(lambda: self.read(PIECE_OF_EXPANDED), b""))
-        return self._counted(super().read(size))
+        return self._count(super().read(size))
 
     def read1(self, size: int = -1) -> bytes:
-        return self._counted(super().read1(size))
+        return self._count(super().read1(size))
 
     def readline(self, size: int | None = -1) -> bytes:
-        return self._counted(super().readline(size))
+        return self._count(super().readline(size))
 
-    def _counted(self, content: bytes) -> bytes:
+    def _count(self, content: bytes) -> bytes:
         self._n_expanded += len(content)
         if self._n_expanded > EXPANSION_BYTES and self._n_expanded > MOST_EXPANSION * self._packed.tell():
             raise ValueError(
@@ -196,7 +196,7 @@ class _ExpandedFile(gzip.GzipFile):
         return content
 
 
-def found_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:
+def find_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:
     """Find an image or a video in a folder by its name, or the id: the path, or of an address the bytes."""
     if is_local(folder):
         if given is not None:
@@ -297,20 +297,20 @@ def shown_source(source: str) -> str:
 def _saved_files(folder: str, split: str) -> list[str] | None:
     """Files of a data set that `datasets` has saved; None if the folder holds none."""
     if os.path.isfile(os.path.join(folder, SAVED_SPLITS)):
-        listed = _listed(os.path.join(folder, SAVED_SPLITS), "splits")
+        listed = _read_list(os.path.join(folder, SAVED_SPLITS), "splits")
         if split not in listed:
             raise InputError(folder, f"a saved split {split!r}", shown_value(listed), "Name one of its folders.")
         folder = os.path.join(folder, split)
     state = os.path.join(folder, SAVED)
     if not os.path.isfile(state):
         return None
-    names = [file.get("filename") if isinstance(file, dict) else None for file in _listed(state, "_data_files")]
+    names = [file.get("filename") if isinstance(file, dict) else None for file in _read_list(state, "_data_files")]
     if not all(isinstance(name, str) and name == os.path.basename(name) for name in names):
         raise InputError(state, "the names of files", shown_value(names), "Save the data set again.")
     return [os.path.join(folder, str(name)) for name in names]
 
 
-def _listed(path: str, key: str) -> list[Any]:
+def _read_list(path: str, key: str) -> list[Any]:
     """A list in a file of a saved data set."""
     advice = "Save the data set again."
     content = read_json(path, path, advice)

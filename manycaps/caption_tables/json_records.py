@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS, named_items
+from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS, item_names
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, open_bytes
 from manycaps.caption_tables.text_records import as_values
 from manycaps.kit.base import InputError, shown_value, unique_keys
@@ -31,7 +31,7 @@ _KEPT: contextvars.ContextVar[tuple[Collection[str], dict[Any, Any]] | None] = c
 
 
 @contextlib.contextmanager
-def parsed_once(paths: Collection[str]) -> Iterator[None]:
+def parse_once(paths: Collection[str]) -> Iterator[None]:
     """Parse each of some JSON files once in a `with` statement, however often they are read."""
     token = _KEPT.set((paths, {}))
     try:
@@ -66,12 +66,12 @@ def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
 
 
 def _rows(file: TableFile) -> list[Any]:
-    """Rows of a file, kept if `parsed_once` says so."""
+    """Rows of a file, kept if `parse_once` says so."""
     paths, kept = _KEPT.get(None) or ((), {})
     key = file.path, file.split
     if key not in kept:
         with open_bytes(file.path, file.compressed) as stream:
-            rows = _as_rows(_parsed_json(stream.read(), file), file)
+            rows = _as_rows(_parse_json(stream.read(), file), file)
         if file.path not in paths:
             return rows
         kept[key] = rows
@@ -90,12 +90,12 @@ def _as_rows(content: Any, file: TableFile) -> list[Any]:
         rows = content if isinstance(content, list) else [content]
         return rows if file.split is None else _of_split(rows, file.path, file.split)
     if _is_row(content):
-        return [_checked_row(content, file)]
-    return _named_rows(content, file)
+        return [_as_row(content, file)]
+    return _rows_by_name(content, file)
 
 
 def rows_with_splits(content: Any, path: str, split: str | None) -> list[Any] | None:
-    """Return the rows of a split of Karpathy's or MSR-VTT's file, as `trimmed` parsed it; None for another layout."""
+    """Return the rows of a split of Karpathy's or MSR-VTT's file, as `trimmer` parsed it; None for another layout."""
     if isinstance(content, dict) and _is_table(content.get("sentences")):
         return _of_split(_annotations(content, *MSR_VTT, path), path, split)
     items = content.get("images") if isinstance(content, dict) else content
@@ -159,12 +159,12 @@ def _of_split(rows: list[Any], path: str, split: str | None) -> list[Any]:
     return [row for row in rows if isinstance(row, dict) and str(row.get("split")) in wanted]
 
 
-def _named_rows(content: dict[str, Any], file: TableFile) -> list[Any]:
+def _rows_by_name(content: dict[str, Any], file: TableFile) -> list[Any]:
     """Rows by the names of their images; refused where the values, or the names, are not such."""
     if content and all(isinstance(value, dict) and _is_row(value) for value in content.values()):
         return [{"id": name, **value} for name, value in content.items()]
     kinds = {type(value) for value in content.values() if value is not None}
-    is_foreign = any(isinstance(value, list) and not named_items(value) <= {name} for name, value in content.items())
+    is_foreign = any(isinstance(value, list) and not item_names(value) <= {name} for name, value in content.items())
     if len(kinds) > 1 or dict in kinds or is_foreign or not WRAPPERS.isdisjoint(content):
         raise _no_rows(content, file)
     return [{"id": name, "captions": value} for name, value in content.items()]
@@ -182,9 +182,9 @@ def _no_rows(content: dict[str, Any], file: TableFile) -> ValueError:
     )
 
 
-def _checked_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
+def _as_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
     """One row, unless it is an object around rows, or a table by columns, as pandas writes it by default."""
-    if any(isinstance(value, list) and len(named_items(value)) > 1 for value in content.values()):
+    if any(isinstance(value, list) and len(item_names(value)) > 1 for value in content.values()):
         raise _no_rows(content, file)
     columns = [name for name in (*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS) if isinstance(content.get(name), list)]
     if columns or any(isinstance(value, dict) for name, value in content.items() if name in USUAL_CAPTIONS):
@@ -207,8 +207,8 @@ def _is_table(value: object) -> bool:
     return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
-def _parsed_json(content: bytes, file: TableFile) -> Any:
-    hook = trimmed(file.split)
+def _parse_json(content: bytes, file: TableFile) -> Any:
+    hook = trimmer(file.split)
     try:
         # UTF-8, UTF-16 or UTF-32, with a byte order mark or without one.
         text = content.decode(json.detect_encoding(content), "surrogatepass")
@@ -223,7 +223,7 @@ def _parsed_json(content: bytes, file: TableFile) -> Any:
         raise InputError(file.path, "JSON", f"invalid JSON ({error})", "Write the file again.") from None
 
 
-def trimmed(split: str | None) -> Callable[[list[tuple[str, Any]]], Any]:
+def trimmer(split: str | None) -> Callable[[list[tuple[str, Any]]], Any]:
     """Return what makes objects of JSON: of Karpathy's captions the texts, and nothing of images of other splits."""
     wanted = None if split is None else split.split("+")
 

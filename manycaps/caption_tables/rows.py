@@ -143,7 +143,7 @@ class JoinedRows:
     """A store that is being filled."""
 
     def __init__(self, database: sqlite3.Connection):
-        """Take an empty database; see `filled`."""
+        """Take an empty database; see `create_store`."""
         self.n_rows = 0
         self._database = database
         self._files: dict[str, int] = {}
@@ -160,7 +160,7 @@ class JoinedRows:
             number, *where, predictions, references = saved_row
             earlier = (predictions, references)
             if not several and any(a is not None and b is not None for a, b in zip(earlier, captions, strict=True)):
-                self.add_bad(BadRow(file, row, values.id, repeated_id(row, file, *where)))
+                self.add_bad(BadRow(file, row, values.id, describe_repeated_id(row, file, *where)))
                 return True
             for side, before, caption in zip(SIDES, earlier, captions, strict=True):
                 if before is not None and caption is not None and caption in before:
@@ -216,7 +216,7 @@ class JoinedRows:
                 continue
             before = earlier.setdefault((values.id, str(getattr(values, side))), (file, row))
             if (file, row) in surplus[values.id]:
-                self.add_bad(BadRow(file, row, values.id, repeated_line(row, usual, file, *before)))
+                self.add_bad(BadRow(file, row, values.id, describe_repeated_line(row, usual, file, *before)))
 
     def _file_number(self, path: str) -> int:
         if path not in self._files:
@@ -259,7 +259,7 @@ class JoinedStore:
 
 
 @contextlib.contextmanager
-def filled(path: pathlib.Path) -> Iterator[JoinedRows]:
+def create_store(path: pathlib.Path) -> Iterator[JoinedRows]:
     """Return a new store for a `with` statement; if it cannot be written, raise an OSError and not SQLite's error."""
     path.unlink(missing_ok=True)
     try:
@@ -299,13 +299,13 @@ def random_key(name: Hashable, seed: int) -> bytes:
     return hashlib.blake2b(f"{seed}:{name}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def repeated_id(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
+def describe_repeated_id(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
     """Return the message for a row whose id an earlier row has."""
     earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
     return f"id[{row}]: expected a unique id, got that of {earlier}. Leave one of them out."
 
 
-def repeated_line(row: int, usual: int, file: str, earlier_file: str, earlier_row: int) -> str:
+def describe_repeated_line(row: int, usual: int, file: str, earlier_file: str, earlier_row: int) -> str:
     """Return the message for a surplus line, which repeats an earlier one, of a file with `usual` lines for an id."""
     earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
     lines = "one line" if usual == 1 else f"{usual} lines"

@@ -24,7 +24,7 @@ from manycaps.caption_tables.columns import (
     wide_columns,
     with_wide,
 )
-from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, found_medium, table_files, whole
+from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, find_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
 from manycaps.caption_tables.json_records import json_records
 from manycaps.caption_tables.rows import (
@@ -32,8 +32,8 @@ from manycaps.caption_tables.rows import (
     CaptionRow,
     JoinedStore,
     SeenIds,
-    filled,
-    repeated_id,
+    create_store,
+    describe_repeated_id,
     store_file,
     store_pieces,
 )
@@ -112,7 +112,7 @@ class CaptionSource(NamedTuple):
             if isinstance(row, CaptionRow) and ids is not None and ids.add(row.id):
                 earlier = next(other for other in self._rows() if other.id == row.id)
                 if (earlier.file, earlier.row) != (row.file, row.row):
-                    reason = repeated_id(row.row, row.file, earlier.file, earlier.row)
+                    reason = describe_repeated_id(row.row, row.file, earlier.file, earlier.row)
                     row = BadRow(row.file, row.row, row.id, reason)
             if isinstance(row, CaptionRow):
                 for side in counted:
@@ -132,7 +132,7 @@ class CaptionSource(NamedTuple):
 
     def fill_store(self, path: pathlib.Path) -> None:
         """Join rows by id, in a new file that replaces an existing one."""
-        with filled(path) as store:
+        with create_store(path) as store:
             if self._is_joined:
                 for file, row, values in _values(self.main):
                     if isinstance(values, BadRow):
@@ -164,7 +164,7 @@ class CaptionSource(NamedTuple):
             yield from store_pieces(store, n_bytes)
             return
         pieces = itertools.chain.from_iterable(file_pieces(file, n_bytes) for file in self.main.files)
-        yield from pieces if self.limit is None else self._limited(pieces, self.limit)
+        yield from pieces if self.limit is None else self._limit(pieces, self.limit)
 
     def read(self, piece: Piece, store: str | None = None) -> Iterator[CaptionRow | BadRow]:
         """Read the rows of a piece, as from `pieces`."""
@@ -175,7 +175,7 @@ class CaptionSource(NamedTuple):
                 yield from opened.bad_rows() if piece.file == first_file else ()
             if self._is_joined:
                 assert opened is not None
-                rows: Iterator[Any] = itertools.starmap(self._joined_row, opened.rows(piece.start, piece.stop or 0))
+                rows: Iterator[Any] = itertools.starmap(self._join_row, opened.rows(piece.start, piece.stop or 0))
             else:
                 rows = (
                     values if isinstance(values, BadRow) else self._row(file, row, values, opened)
@@ -191,7 +191,7 @@ class CaptionSource(NamedTuple):
         has_json = any(file.kind == ".json" for file in self.main.files) and not self.is_stream
         return self.references is not None or has_json or self.main.single
 
-    def _limited(self, pieces: Iterable[Piece], limit: int) -> Iterator[Piece]:
+    def _limit(self, pieces: Iterable[Piece], limit: int) -> Iterator[Piece]:
         for piece in pieces:
             n_rows = piece.n_rows
             if n_rows is None:
@@ -201,7 +201,7 @@ class CaptionSource(NamedTuple):
             if limit <= 0:
                 return
 
-    def _joined_row(self, file: str, row: int, values: Values) -> CaptionRow | BadRow:
+    def _join_row(self, file: str, row: int, values: Values) -> CaptionRow | BadRow:
         """Check that a row has both sides."""
         layouts = [self.main.layout, *([self.references.layout] if self.references else [])]
         for side in ("predictions", "references"):
@@ -239,7 +239,7 @@ class CaptionSource(NamedTuple):
         folder = self.media.get(role)
         if folder is None or isinstance(given, bytes):
             return given
-        return found_medium(folder, given, name, role, row)
+        return find_medium(folder, given, name, role, row)
 
 
 class _CountedSide(EmptyCaptions):
@@ -425,7 +425,7 @@ def _piece_values(piece: Piece, side: FileSide) -> Iterator[tuple[str, int, Valu
     """File, row and checked values of every record of a piece."""
     file = piece.file.path
     for record in _piece_records(piece, side.columns()):
-        yield file, record.row, _checked(file, record, side)
+        yield file, record.row, _as_values(file, record, side)
 
 
 def _values(side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
@@ -434,7 +434,7 @@ def _values(side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
         yield from _piece_values(whole(file), side)
 
 
-def _checked(file: str, record: Record | Unreadable, side: FileSide) -> Values | BadRow:
+def _as_values(file: str, record: Record | Unreadable, side: FileSide) -> Values | BadRow:
     if isinstance(record, Unreadable):
         return BadRow(file, record.row, None, record.reason)
     name, values = None, with_wide(record.values, side.wide)

@@ -103,15 +103,15 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
             stream.seek(piece.start)
             blocks = _records_of(_lines(stream), form, piece.start, names)
         inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
-        parsers = {TEXT: _parsed_captions, NAMED: _parsed_named, CLIPS: _parsed_clip}
-        parse: Callable[[Block, int], Any] = parsers.get(form, _parsed_line)
+        parsers = {TEXT: _parse_captions, NAMED: _parse_named, CLIPS: _parse_clip}
+        parse: Callable[[Block, int], Any] = parsers.get(form, _parse_line)
         if form in SEPARATORS:
-            parse = functools.partial(_parsed_cells, names, SEPARATORS[form])
+            parse = functools.partial(_parse_cells, names, SEPARATORS[form])
         # No line behind the last row: it may be one that cannot be read, which is another piece's.
-        yield from _parsed_blocks(itertools.islice(inside, piece.n_rows), parse, piece.first_row)
+        yield from _parse_blocks(itertools.islice(inside, piece.n_rows), parse, piece.first_row)
 
 
-def _parsed_blocks(
+def _parse_blocks(
     blocks: Iterable[Block], parse: Callable[[Block, int], Any], first_row: int
 ) -> Iterator[Record | Unreadable]:
     """Records of blocks, each bad one unreadable by itself."""
@@ -185,7 +185,7 @@ def _lines_of_utf_16(stream: IO[bytes]) -> Iterator[bytes]:
     """Lines of a file in UTF-16, in UTF-8; lone surrogates stay, which the check of captions reports."""
     text = io.TextIOWrapper(stream, "utf-16", errors="surrogatepass", newline="\n")
     try:
-        yield from _checked_lines(lambda size: text.readline(size).encode("utf-8", "surrogatepass"))
+        yield from _limit_lines(lambda size: text.readline(size).encode("utf-8", "surrogatepass"))
     except UnicodeDecodeError as error:
         raise BadLineError(
             f"expected UTF-16 up to the end of the file, got {reason_of(error)}. Save it again, as UTF-8."
@@ -196,10 +196,10 @@ def _lines_of_utf_16(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _lines(stream: IO[bytes]) -> Iterator[bytes]:
-    return _checked_lines(stream.readline)
+    return _limit_lines(stream.readline)
 
 
-def _checked_lines(read_line: Callable[[int], bytes]) -> Iterator[bytes]:
+def _limit_lines(read_line: Callable[[int], bytes]) -> Iterator[bytes]:
     """Lines of a file, as far as they are neither too long nor empty in too large a number."""
     n_empty = 0
     while line := read_line(MAX_LINE_BYTES + 1):
@@ -326,7 +326,7 @@ def _names(header: Block | None, file: TableFile, separator: str) -> list[str]:
     return names
 
 
-def _parsed_captions(block: Block, row: int) -> Any:
+def _parse_captions(block: Block, row: int) -> Any:
     """Captions of a run of lines."""
     captions = [line.strip() for line in block.lines]
     if any("\r" in caption for caption in captions):
@@ -339,7 +339,7 @@ def _parsed_captions(block: Block, row: int) -> Any:
     return {"captions": captions}
 
 
-def _parsed_named(block: Block, row: int) -> Any:
+def _parse_named(block: Block, row: int) -> Any:
     """Name and caption of a line."""
     cells = block.lines[0].strip("\r\n").split("\t")
     if len(cells) != 2:
@@ -349,7 +349,7 @@ def _parsed_named(block: Block, row: int) -> Any:
     return {"id": CAPTION_NUMBER.sub("", cells[0].strip()), "caption": cells[1].strip()}
 
 
-def _parsed_clip(block: Block, row: int) -> Any:
+def _parse_clip(block: Block, row: int) -> Any:
     """Clip and caption of a line."""
     parts = CLIP_LINE.match(block.lines[0].strip())
     if parts is None:
@@ -362,7 +362,7 @@ def _parsed_clip(block: Block, row: int) -> Any:
     return {"id": parts[1], "caption": parts[2]}
 
 
-def _parsed_line(block: Block, row: int) -> Any:
+def _parse_line(block: Block, row: int) -> Any:
     """Value of a line of JSON."""
     try:
         value = json.loads(block.lines[0], object_pairs_hook=unique_keys)
@@ -391,7 +391,7 @@ def as_values(value: Any, row: int) -> Any:
     raise InputError(f"row[{row}]", "an object or a list of captions", type(value).__name__, "Fix or delete this row.")
 
 
-def _parsed_cells(names: list[str], separator: str, block: Block, row: int) -> dict[str, str | None]:
+def _parse_cells(names: list[str], separator: str, block: Block, row: int) -> dict[str, str | None]:
     """Cells of the lines of a record, by column; an empty cell is no value."""
     try:
         cells = next(csv.reader(block.lines, delimiter=separator, strict=True), [])

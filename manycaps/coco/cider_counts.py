@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from manycaps.coco import guards
-from manycaps.coco.frequencies import cached_frequencies
+from manycaps.coco.frequencies import load_frequencies
 from manycaps.kit.base import Floats, InputError, InputTypeError, shown_value
 from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, NgramIndex, cider_scores
 
@@ -58,13 +58,13 @@ class CiderScorer:
     @functools.cached_property
     def document_frequency(self) -> Mapping[tuple[str, ...], float]:
         """Number of documents with an n-gram, by its tokens; it can be set."""
-        return defaultdict(float) if self.is_counted else cached_frequencies(self.df_mode).table
+        return defaultdict(float) if self.is_counted else load_frequencies(self.df_mode).table
 
     @property
     def ref_len(self) -> float | None:
         """Logarithm of the number of documents; None until they are counted."""
         if self._ref_len is None and not self.is_counted:
-            return math.log(cached_frequencies(self.df_mode).n_documents)
+            return math.log(load_frequencies(self.df_mode).n_documents)
         return self._ref_len
 
     @ref_len.setter
@@ -145,7 +145,7 @@ class CiderScorer:
     def _frequency(self) -> tuple[Frequency, float]:
         """Frequencies that were counted, set or read, and the number of documents."""
         if "document_frequency" not in vars(self) and self._ref_len is None and not self.is_counted:
-            counted = cached_frequencies(self.df_mode)
+            counted = load_frequencies(self.df_mode)
             return counted.frequency, counted.n_documents
         if self.ref_len is None:
             raise InputError(

@@ -81,9 +81,9 @@ class CaptionFile:
 def _annotations_of(source: AnnotationSource, name: str, split: str | None, advice: str) -> Any:
     """Content of a file in COCO's layout, which those of Karpathy and MSR-VTT are brought into."""
     # Tables need pyarrow, which those who evaluate in memory need not.
-    from manycaps.caption_tables.json_records import captions_of, rows_with_splits, trimmed
+    from manycaps.caption_tables.json_records import captions_of, rows_with_splits, trimmer
 
-    content = read_json(source, name, advice, trimmed(split))
+    content = read_json(source, name, advice, trimmer(split))
     rows = rows_with_splits(content, name, split)
     if rows is None:
         if split is not None:

@@ -52,13 +52,13 @@ class _Opcodes(dict[int, Any]):
 def _of_strings(load: Any) -> Any:
     """Make a tuple as `load`, and raise unless it holds strings, or the class of numbers that a defaultdict makes."""
 
-    def checked(reader: Any) -> None:
+    def check(reader: Any) -> None:
         load(reader)
         made = reader.stack[-1]
         if set(map(type, made)) != STRINGS and not set(made) <= NUMBERS:
             raise pickle.UnpicklingError("a tuple of something else than strings")
 
-    return checked
+    return check
 
 
 class _Reader(pickle._Unpickler):
@@ -95,7 +95,7 @@ class Frequencies(NamedTuple):
         return {tuple(key.split(" ")) if isinstance(key, str) else key: count for key, count in self.counts.items()}
 
 
-def cached_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> Frequencies:
+def load_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> Frequencies:
     """Return the document frequencies of a file or a mapping."""
     if isinstance(df, Mapping):
         return _from_table(df)
@@ -130,7 +130,7 @@ def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
         with open_regular_file(path, LARGEST_PICKLE) as file:
             # In memory: a length that a pickle only claims is not reserved.
             content = io.BytesIO(file.read())
-        counts, n_documents = _checked_counts(_Reader(content, encoding="latin1").load())
+        counts, n_documents = _as_counts(_Reader(content, encoding="latin1").load())
     except Exception as error:  # a damaged pickle raises whatever its reader meets
         raise InputError(
             "df",
@@ -141,7 +141,7 @@ def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
     return Frequencies(lambda ngram: counts.get(ngram, 0.0), n_documents, counts)
 
 
-def _checked_counts(content: Any) -> tuple[dict[tuple[str, ...], float], float]:
+def _as_counts(content: Any) -> tuple[dict[tuple[str, ...], float], float]:
     """Counts and the number of documents of a pickle; ValueError says what is there in their place."""
     for name in ("document_frequency", "ref_len"):
         if not isinstance(content, dict) or name not in content:

@@ -48,7 +48,7 @@ def without_spaces(captions: Sequence[str]) -> str | None:
     )
 
 
-def untokenised(captions: Sequence[str]) -> str | None:
+def tokenisation_warning(captions: Sequence[str]) -> str | None:
     """Message on captions with capitals or final periods, which tokenised ones have not."""
     together = "\n".join((*captions, ""))
     if together == together.lower() and not any(f"{mark}\n" in together for mark in ".!?"):

@@ -119,7 +119,7 @@ class Bleu(_Scorer):
         With `verbose` the sums of counts are printed; above 1 first the counts of every image, with the length of the
         reference that is nearest.
         """
-        ngrams = _checked(gts, res).ngrams
+        ngrams = _as_texts(gts, res).ngrams
         statistics = bleu_statistics(ngrams, self._n)
         total = statistics.sum(axis=0)
         if verbose > 1:
@@ -165,7 +165,7 @@ class Cider(_Scorer):
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[np.floating[Any], Floats]:
         """Return the mean over images, and the value of every image."""
-        texts = _checked(gts, res)
+        texts = _as_texts(gts, res)
         ngrams = texts.ngrams
         lengths = [ngrams.lengths[side] for side in (ngrams.is_candidate, ~ngrams.is_candidate)]
         guards.warn(guards.too_few_documents(len(gts)), guards.same_references(texts.references))
@@ -213,7 +213,7 @@ class CiderD(_Scorer):
                 f"{len(missing)} others such as {shown_value(missing[0])}",
                 "Give the references of all images.",
             )
-        texts = _checked({i: gts[entry["image_id"]] for i, entry in enumerate(res)}, candidates)
+        texts = _as_texts({i: gts[entry["image_id"]] for i, entry in enumerate(res)}, candidates)
         if self.cider_scorer.is_counted:
             guards.warn(guards.too_few_documents(len(res)), guards.same_references(texts.references))
         values = self.cider_scorer.ciders(texts.ngrams, is_counted=self.cider_scorer.is_counted)
@@ -292,7 +292,7 @@ class Meteor(_Scorer):
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[float, list[float]]:
         """Return the value of the corpus, from summed statistics, and the value of every image."""
-        statistics = self._statistics(_checked(gts, res))
+        statistics = self._statistics(_as_texts(gts, res))
         return corpus_score(statistics), scores(statistics).tolist()
 
     def _statistics(self, texts: "_Texts") -> Ints:
@@ -301,7 +301,7 @@ class Meteor(_Scorer):
 
     def _stat(self, hypothesis_str: str, reference_list: Sequence[str]) -> str:
         """Return the statistics of a candidate as the line that the Java program prints."""
-        (statistics,) = self._statistics(_checked({0: reference_list}, {0: [hypothesis_str]})).tolist()
+        (statistics,) = self._statistics(_as_texts({0: reference_list}, {0: [hypothesis_str]})).tolist()
         return " ".join(str(float(number)) for number in statistics)
 
     def _score(self, hypothesis_str: str, reference_list: Sequence[str]) -> float:
@@ -350,11 +350,11 @@ class Rouge(_Scorer):
 
     def calc_score(self, candidate: Sequence[str], refs: Sequence[str]) -> float:
         """Score one candidate, in a list, against its references."""
-        return float(_checked({0: refs}, {0: candidate}).rouge(self.beta)[0])
+        return float(_as_texts({0: refs}, {0: candidate}).rouge(self.beta)[0])
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[np.floating[Any], Floats]:
         """Return the mean over images, and the value of every image."""
-        values = _checked(gts, res).rouge(self.beta)
+        values = _as_texts(gts, res).rouge(self.beta)
         return np.mean(values), values
 
 
@@ -380,7 +380,7 @@ class _Texts:
         self._together = " ".join(self._texts)
         # Whether words are the same, split at white space or at single blanks.
         self._is_plain = "  " not in f" {self._together} " and self._together.isprintable()
-        self.warnings = guards.empty_candidates(candidates), guards.untokenised(self._texts)
+        self.warnings = guards.empty_candidates(candidates), guards.tokenisation_warning(self._texts)
 
     @functools.cached_property
     def ngrams(self) -> NgramIndex:
@@ -389,16 +389,16 @@ class _Texts:
             lengths = [text.count(" ") + 1 for text in self._texts]
         else:
             lengths = [len(text.split()) for text in self._texts]
-        return self._numbered(self._together.split(), lengths)
+        return self._build_index(self._together.split(), lengths)
 
     def rouge(self, beta: float) -> Floats:
         """ROUGE-L of every candidate; words are split at single spaces alone, as there."""
         if self._is_plain:
             return rouge_l_scores(self.ngrams, beta)
         lengths = [text.count(" ") + 1 for text in self._texts]
-        return rouge_l_scores(self._numbered(self._together.split(" "), lengths), beta)
+        return rouge_l_scores(self._build_index(self._together.split(" "), lengths), beta)
 
-    def _numbered(self, words: list[str], lengths: list[int]) -> NgramIndex:
+    def _build_index(self, words: list[str], lengths: list[int]) -> NgramIndex:
         n_references = np.array([len(row) for row in self.references], np.int64)
         return NgramIndex(words, np.array(lengths, np.int64), np.ones_like(n_references), n_references)
 
@@ -406,7 +406,7 @@ class _Texts:
 _texts = functools.lru_cache(1)(_Texts)
 
 
-def _checked(gts: Captions, res: Captions) -> _Texts:
+def _as_texts(gts: Captions, res: Captions) -> _Texts:
     """Candidates and references in the order of `gts`, checked and examined."""
     if gts.keys() != res.keys():
         missing = [key for key in gts if key not in res] or [key for key in res if key not in gts]

@@ -132,15 +132,15 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _run_ratings(arguments: argparse.Namespace) -> None:
-    from manycaps.human_correlation.ratings import rated_systems
+    from manycaps.human_correlation.ratings import compare_rated_systems
 
     metrics, scales = (None if text is None else text.split(",") for text in (arguments.metric, arguments.scales))
     lists = {"metrics": metrics, "scales": scales, "references": arguments.references or ()}
-    rated = rated_systems(options_of(arguments, RatingOptions, **lists))
+    rated = compare_rated_systems(options_of(arguments, RatingOptions, **lists))
     if arguments.format == "json":
         print_json(rated.to_dict())
     else:
-        print(rated.written(arguments.format))
+        print(rated.write(arguments.format))
 
 
 def _number(given: list[str] | None) -> int | None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..later_imports import imported_later
+from ..later_imports import import_later
 from .compare_options import CompareOptions
 
 if TYPE_CHECKING:
@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["CompareOptions", "SystemComparison", "compare"]
 
-__getattr__ = imported_later(__name__, {"SystemComparison": "render", "compare": "run"})
+__getattr__ = import_later(__name__, {"SystemComparison": "render", "compare": "run"})

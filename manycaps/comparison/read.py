@@ -14,7 +14,7 @@ import tqdm
 from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.caption_tables.files import source_name
-from manycaps.caption_tables.json_records import parsed_once
+from manycaps.caption_tables.json_records import parse_once
 from manycaps.caption_tables.rows import random_key
 from manycaps.catalog import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
@@ -220,7 +220,7 @@ def read_systems(
     folders = {"image": images, "video": videos}
     optional = [role for role, folder in folders.items() if folder is None and f"{role}s" not in needed]
     sources = {}
-    with parsed_once(references):
+    with parse_once(references):
         for name, file in files.items():
             chosen = {path: columns_of(columns, [path]) for path in (file, *references)}
             try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from manycaps.comparison.test import Comparison
 from manycaps.comparison.words import WIDTH, Words
-from manycaps.saved_files import made_folder, write_text_atomically
+from manycaps.saved_files import make_folder, write_text_atomically
 from manycaps.tables import write_table
 
 # Files of a comparison in its folder.
@@ -69,7 +69,7 @@ class SystemComparison:
         from manycaps.report.comparison_page import comparison_page
 
         page, numbers = comparison_page(self.result, self.words), json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        made_folder(pathlib.Path(folder))
+        make_folder(pathlib.Path(folder))
         for name, text in zip(OUTPUT_NAMES, (page, numbers + "\n"), strict=True):
             write_text_atomically(pathlib.Path(folder) / name, text)
 
@@ -85,7 +85,7 @@ class SystemComparison:
         from manycaps.report.comparison_page import comparison_figures
 
         for plot in comparison_figures(self.result):
-            plot.save(made_folder(pathlib.Path(folder)))
+            plot.save(make_folder(pathlib.Path(folder)))
 
 
 def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:

@@ -31,7 +31,7 @@ from manycaps.kit.base import InputError, reason_of, shown_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import Distances, KeptDistances
 from manycaps.kit.parity_tests import OF_PAIRS
-from manycaps.scoring.corpus_values import stored_blocks
+from manycaps.scoring.corpus_values import read_blocks
 from manycaps.scoring.reductions import DISTANCE_COLUMN
 from manycaps.scoring.run_folder import RunFolder, read_saved
 
@@ -190,7 +190,7 @@ def _distances(folder: ScoreFolder, order: np.ndarray) -> Distances:
             return NoDistances(len(order))
         raise InputError(folder.path, f"distances of all rows for {PARITY}", "none", SCORE_AGAIN)
     kept = KeptDistances(len(order))
-    for block in stored_blocks(folder.rows.select(["n_candidates", DISTANCE_COLUMN]), np.argsort(order)):
+    for block in read_blocks(folder.rows.select(["n_candidates", DISTANCE_COLUMN]), np.argsort(order)):
         kept.add(block.distances, block.n_candidates, block.rows.tolist())
     return kept
 

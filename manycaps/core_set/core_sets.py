@@ -12,7 +12,7 @@ from tqdm import tqdm
 from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.core_set.core_set_options import CoreSetOptions
-from manycaps.core_set.covers import ReachedRows, greedy_cover, reached_rows
+from manycaps.core_set.covers import ReachedRows, find_reached_rows, greedy_cover
 from manycaps.kit.base import InputError, is_regular_file, shown_path
 from manycaps.kit.ngram_scores import CrossBleu, CrossCider
 from manycaps.kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
@@ -48,7 +48,7 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
         ValueError, OSError: an option, or a file, cannot be used.
     """
     family = None if options.scores is not None else options.metric.split("_")[0]
-    thresholds = checked_thresholds(options.thresholds or THRESHOLDS[family or "bleu"], family)
+    thresholds = as_thresholds(options.thresholds or THRESHOLDS[family or "bleu"], family)
     check_tokenizer(options.tokenizer)
     check_can_be_written(options.output)
     columns = as_columns(options.columns)
@@ -56,7 +56,7 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     given = columns, options.limit, options.tokenizer
     candidates = distinct_captions(read_rows(options.train, options.split, *given), options.tokenizer)
     tests = [captions for _, captions in read_rows(options.test, options.test_split, *given)]
-    reached = _reached(options, candidates, tests, thresholds)
+    reached = _find_reached_rows(options, candidates, tests, thresholds)
     curve = [core_set(reached, level, threshold, candidates) for level, threshold in enumerate(thresholds)]
     result: dict[str, Any] = {
         "metric": options.metric if options.scores is None else "scores",
@@ -110,7 +110,7 @@ def distinct_captions(rows: Sequence[tuple[str, list[str]]], tokenizer: Tokenize
     return list(first.values())
 
 
-def checked_thresholds(thresholds: Sequence[float], family: str | None) -> list[float]:
+def as_thresholds(thresholds: Sequence[float], family: str | None) -> list[float]:
     """Return the thresholds in order, each once, or raise a ValueError.
 
     The family is a name of `RANGES`; the user's own scores have none, and any range.
@@ -161,7 +161,7 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
     return matrix
 
 
-def _reached(
+def _find_reached_rows(
     options: CoreSetOptions,
     candidates: Sequence[Candidate],
     tests: Sequence[Sequence[str]],
@@ -171,11 +171,11 @@ def _reached(
     sizes = len(candidates), len(tests)
     if options.scores is not None:
         matrix = load_scores(options.scores, *sizes)
-        return reached_rows(lambda begin, end: matrix[begin:end], *sizes, thresholds, _progress)
+        return find_reached_rows(lambda begin, end: matrix[begin:end], *sizes, thresholds, _progress)
     [tokens] = tokenize_rows([[candidate.caption for candidate in candidates]], options.tokenizer)
     rows = tokenize_rows(tests, options.tokenizer)
     if options.metric != "cider_d":
-        return reached_rows(CrossBleu(tokens, rows, int(options.metric[-1])).scores, *sizes, thresholds, _progress)
+        return find_reached_rows(CrossBleu(tokens, rows, int(options.metric[-1])).scores, *sizes, thresholds, _progress)
     if len(rows) < FEWEST_DOCUMENTS:
         raise InputError(
             "--test",
@@ -184,7 +184,7 @@ def _reached(
             "Give more rows, or another metric.",
         )
     cider = CrossCider(tokens, rows)
-    return reached_rows(cider.scores, *sizes, thresholds, _progress).reordered(cider.order)
+    return find_reached_rows(cider.scores, *sizes, thresholds, _progress).reorder(cider.order)
 
 
 def _progress(steps: Any, **about: Any) -> Any:

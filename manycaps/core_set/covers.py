@@ -39,7 +39,7 @@ class ReachedRows(NamedTuple):
         before = np.append(0, np.cumsum(is_reached))
         return before[self.first], self.rows[is_reached]
 
-    def reordered(self, order: npt.NDArray[np.int64]) -> "ReachedRows":
+    def reorder(self, order: npt.NDArray[np.int64]) -> "ReachedRows":
         """Return the same with the candidates in another order, shape (n_candidates,): the new place of each."""
         earlier = np.argsort(order)
         parts = [slice(*self.first[i : i + 2]) for i in earlier.tolist()]
@@ -51,7 +51,7 @@ class ReachedRows(NamedTuple):
         )
 
 
-def reached_rows(
+def find_reached_rows(
     scores: ScoreBlock,
     n_candidates: int,
     n_rows: int,

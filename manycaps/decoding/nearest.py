@@ -168,7 +168,7 @@ def check_two_captions(rows: Mapping[str, ParityRows]) -> None:
             )
 
 
-def paired_with_best(systems: Sequence[SystemParity], pairs: Sequence[ParityPair]) -> dict[str, float]:
+def p_values_against_best(systems: Sequence[SystemParity], pairs: Sequence[ParityPair]) -> dict[str, float]:
     """Return by setting the p-value of the pair with the best one, after Holm's rule over all pairs.
 
     Whichever is the best, one false finding has a chance of 5 % at most.
@@ -178,7 +178,7 @@ def paired_with_best(systems: Sequence[SystemParity], pairs: Sequence[ParityPair
     return {system.name: p_values.get(frozenset((system.name, best)), 1.0) for system in systems}
 
 
-def chosen_and_tested(
+def choose_and_test(
     rows: Mapping[str, ParityRows], choosing: Sequence[int], clusters: Sequence[Hashable] | None, seed: int
 ) -> Half:
     """Choose the best setting on some rows, and test it on all others."""
@@ -214,8 +214,8 @@ def nearest_setting(
     pairs = compared_pairs(systems, clusters, rounding=rounding, margin=None, n_resamples=n_resamples, seed=seed)
     return NearestSetting(
         {system.name: system for system in systems},
-        paired_with_best(systems, pairs),
-        [chosen_and_tested(compared or rows, half, clusters, seed) for half in halves],
+        p_values_against_best(systems, pairs),
+        [choose_and_test(compared or rows, half, clusters, seed) for half in halves],
     )
 
 

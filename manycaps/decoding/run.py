@@ -28,7 +28,7 @@ from manycaps.decoding.nearest import (
     check_two_captions,
     most_like_people,
     nearest_setting,
-    paired_with_best,
+    p_values_against_best,
 )
 from manycaps.kit.base import InputError
 from manycaps.kit.tokenization import tokenize_rows
@@ -37,7 +37,7 @@ from manycaps.sampling.captions_file import SETTINGS, sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
 from manycaps.sampling.run import Sampler, items_of, load_sampler, write_samples
-from manycaps.saved_files import made_folder, write_text_atomically
+from manycaps.saved_files import make_folder, write_text_atomically
 
 # Plain metrics of the page.
 PLAIN = {"meteor": "METEOR", "cider_d": "CIDEr-D"}
@@ -70,7 +70,7 @@ class ComparedSettings(SettingsBesidePeople):
         from manycaps.report.decoding_page import decoding_page
 
         texts = decoding_page(self), json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
-        made_folder(pathlib.Path(folder))
+        make_folder(pathlib.Path(folder))
         for name, text in zip(OUTPUT_NAMES, texts, strict=True):
             write_text_atomically(pathlib.Path(folder) / name, text)
 
@@ -204,7 +204,7 @@ class Samples:
         """
         items, captions = [self.items[i] for i in chosen], dict[str, dict[str, list[str]]]()
         for name in names:
-            path = made_folder(self._options.output / "samples") / f"{name}{suffix}.jsonl"
+            path = make_folder(self._options.output / "samples") / f"{name}{suffix}.jsonl"
             write_samples(self._sampler, items, self._sample, self.settings[name], path)
             with path.open(encoding="utf-8", newline="\n") as lines:
                 captions[name] = {row["id"]: row["captions"] for row in map(json.loads, lines)}
@@ -268,7 +268,7 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
         check_two_captions(parity)
         of_round = systems_beside_people(parity, clusters, seed)
         systems |= {system.name: system for system in of_round}
-        p_values = paired_with_best(of_round, compared_pairs(of_round, clusters, margin=None, **tests))
+        p_values = p_values_against_best(of_round, compared_pairs(of_round, clusters, margin=None, **tests))
         own = {system.name: system.result["human_parity_p_value"] for system in of_round}
         if k + 1 < plan.n_rounds:
             level = LEVEL / plan.n_rounds

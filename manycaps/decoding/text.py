@@ -109,10 +109,10 @@ def screen_table(compared: SettingsBesidePeople) -> list[str]:
     widths = {name: max(len(row[name]) for row in rows) for name in columns}
     n_free = WIDTH - sum(widths[name] + 2 for name in columns[1:])
     widths["setting"] = max(len("setting"), min(widths["setting"], n_free))
-    return align_columns([[_shortened(row[name], widths[name]) for name in columns] for row in rows])
+    return align_columns([[_shorten(row[name], widths[name]) for name in columns] for row in rows])
 
 
-def _shortened(text: str, n: int) -> str:
+def _shorten(text: str, n: int) -> str:
     """A text of at most n letters."""
     return text if len(text) <= n else f"{text[: n - 1]}…"
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..later_imports import imported_later
+from ..later_imports import import_later
 from .diversity_options import DiversityOptions
 
 if TYPE_CHECKING:
@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["DiversityOptions", "MeasuredDiversity", "diversity"]
 
-__getattr__ = imported_later(__name__, {"MeasuredDiversity": "measured", "diversity": "measured"})
+__getattr__ = import_later(__name__, {"MeasuredDiversity": "measured", "diversity": "measured"})

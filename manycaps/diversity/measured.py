@@ -66,7 +66,7 @@ def diversity(options: DiversityOptions) -> MeasuredDiversity:
     groups = for_each_source(options.group_by, len(options.sources), "--group-by")
     names = check_names(options.sources, options.names, columns)
     parts = zip(options.sources, names, columns, groups, strict=True)
-    sources = {name: measured_source(source, name, column, group, options) for source, name, column, group in parts}
+    sources = {name: measure_source(source, name, column, group, options) for source, name, column, group in parts}
     diversities = {name: diversity for name, (diversity, *_) in sources.items()}
     samples = {name: sample for name, (_, sample, _) in sources.items()}
     figures = {
@@ -82,7 +82,7 @@ def diversity(options: DiversityOptions) -> MeasuredDiversity:
     return MeasuredDiversity(options, dict(zip(names, columns, strict=True)), diversities, figures, curves, points)
 
 
-def measured_source(
+def measure_source(
     source: str, name: str, column: str | None, group_by: str | None, options: DiversityOptions
 ) -> tuple[CaptionDiversity, RowSample, dict[str, int]]:
     """Stream one source through all levels that are asked for; keep a sample of its rows, and count long texts."""

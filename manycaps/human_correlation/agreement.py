@@ -169,13 +169,13 @@ def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:
     {'tau_b': 0.8165, 'tau_c': 0.8889}
     """
     if np.isnan(scores).any() or np.isnan(human).any():
-        return dict.fromkeys(("tau_b", "tau_c"), _undefined(len(scores)))
+        return dict.fromkeys(("tau_b", "tau_c"), _nan_coefficient(len(scores)))
     x, y = _places(scores), _places(human)
     agreeing, both = _concordance(x, y), [1 - np.bincount(values)[values] / len(values) for values in (x, y)]
     mean, shares = float(agreeing.mean()), [float(values.mean()) for values in both]
     n_values = min(int(x.max()), int(y.max())) + 1
     if n_values == 1:
-        return dict.fromkeys(("tau_b", "tau_c"), _undefined(len(x)))
+        return dict.fromkeys(("tau_b", "tau_c"), _nan_coefficient(len(x)))
     tau_b = mean / math.sqrt(shares[0] * shares[1])
     of_ties = sum((values - share) / share for values, share in zip(both, shares, strict=True))
     factor = n_values / (n_values - 1)
@@ -195,13 +195,13 @@ def spearman(scores: Floats, human: Floats) -> Coefficient:
     0.866
     """
     if np.isnan(scores).any() or np.isnan(human).any():
-        return _undefined(len(scores))
+        return _nan_coefficient(len(scores))
     x, y = _places(scores), _places(human)
     # Ranks from -1 to 1: the mean of sign(x_i - x_j) over j. Each mean below is one over three points.
     u, v = (-_signed_means(values, np.ones(len(values))) for values in (x, y))
     both, own, other = (float(np.mean(product)) for product in (u * v, u * u, v * v))
     if own * other == 0:
-        return _undefined(len(x))
+        return _nan_coefficient(len(x))
     rho = both / math.sqrt(own * other)
     moved = u * v + _signed_means(x, v) + _signed_means(y, u) - 3 * both
     moved_own, moved_other = (r * r + 2 * _signed_means(at, r) - 3 * s for at, r, s in ((x, u, own), (y, v, other)))
@@ -216,7 +216,7 @@ def mean_coefficient(coefficients: Sequence[Coefficient]) -> Coefficient:
     )
 
 
-def _undefined(n: int) -> Coefficient:
+def _nan_coefficient(n: int) -> Coefficient:
     return Coefficient(math.nan, np.full(n, math.nan))
 
 

@@ -203,7 +203,7 @@ def report(agreement: Agreement, published: Mapping[str, float]) -> str:
             continue
         known = published.get(name)
         beside = ["-", "-"] if known is None else [f"{known:.1f}", f"{value - known:+.2f}"]
-        rows.append([name, f"{value:.2f}", *beside, _shown_interval(agreement.interval(name), ".2f")])
+        rows.append([name, f"{value:.2f}", *beside, _format_interval(agreement.interval(name), ".2f")])
     return "\n".join(align_columns(rows, "lrrrl"))
 
 
@@ -213,11 +213,11 @@ def difference_report(first: Agreement, second: Agreement) -> str:
     for name in first.deviations:
         compared = difference(first, second, name)
         p_value = "-" if math.isnan(compared.p_value) else f"{compared.p_value:.2g}"
-        rows.append([name, f"{compared.value:+.2f}", p_value, _shown_interval(compared.interval, "+.2f")])
+        rows.append([name, f"{compared.value:+.2f}", p_value, _format_interval(compared.interval, "+.2f")])
     return "\n".join(align_columns(rows, "lrrl"))
 
 
-def _shown_interval(ends: tuple[float, float], form: str) -> str:
+def _format_interval(ends: tuple[float, float], form: str) -> str:
     return "-" if math.isnan(ends[0]) else f"[{ends[0]:{form}}, {ends[1]:{form}}]"
 
 
@@ -271,7 +271,7 @@ class LoadedMetric(NamedTuple):
     score: ProtocolScorer
 
 
-def loaded_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
+def load_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
     """Load the metric, and the one that it is tested against."""
     loaded = []
     for chosen, prefix in ((options.metric, ""), (options.against, "against_")):
@@ -306,7 +306,7 @@ def correlate(options: CorrelationOptions) -> Correlation:
             options.references,
             "Leave it out.",
         )
-    metrics = loaded_metrics(options)
+    metrics = load_metrics(options)
     first = metrics[0]
     take_references = any("references" in metric.columns for metric in metrics)
     if options.references is not None and not take_references:

@@ -112,7 +112,7 @@ class RatedSystems(NamedTuple):
             for over in dict.fromkeys(figure.over for figure in self.figures)
         ]
 
-    def written(self, form: str) -> str:
+    def write(self, form: str) -> str:
         """Return the notes and the tables as "text", "md" or "latex"."""
         from manycaps.tables import write_table
 
@@ -122,7 +122,7 @@ class RatedSystems(NamedTuple):
         return "\n\n".join([*notes, *(write_table(table, form) for table in tables)])
 
 
-def rated_systems(options: RatingOptions) -> RatedSystems:
+def compare_rated_systems(options: RatingOptions) -> RatedSystems:
     """Read ratings, and the numbers of the systems, or compute these, and compare.
 
     Raises:
@@ -397,7 +397,7 @@ def _table(figures: Sequence[RatedNumber]) -> "Table":
             marked = [abs(of[0]) >= limit - 1e-9 for of, limit in zip(ends, noise_limits(figure.n), strict=True)]
         else:
             marked = [of[1] > 0 or of[2] < 0 for of in ends]
-        return [Cell(_shown(*of), mark, value=of[0]) for of, mark in zip(ends, marked, strict=True)]
+        return [Cell(_format_coefficient(*of), mark, value=of[0]) for of, mark in zip(ends, marked, strict=True)]
 
     with_ratings = f"Spearman's rho and Kendall's tau_b with the ratings, with {CONFIDENCE:.0%} intervals"
     if first.over == "systems":
@@ -412,10 +412,10 @@ def _table(figures: Sequence[RatedNumber]) -> "Table":
     return Table(f"{caption} Below 0: the less of it, the better the rating.", header, written)
 
 
-def _shown(value: float, low: float, high: float) -> str:
+def _format_coefficient(value: float, low: float, high: float) -> str:
     """A coefficient with its interval.
 
-    >>> _shown(0.5312, 0.1, 0.81), _shown(1.0, math.nan, math.nan)
+    >>> _format_coefficient(0.5312, 0.1, 0.81), _format_coefficient(1.0, math.nan, math.nan)
     ('+0.53 [+0.10, +0.81]', '+1.00')
     """
     return f"{value:+.2f}" if math.isnan(low) else f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"

@@ -99,7 +99,7 @@ def _check_objects(path: pathlib.Path) -> None:
             )
 
 
-def checked_rows(
+def examine_rows(
     data_set: datasets.Dataset,
     split: str,
     *,

@@ -106,19 +106,19 @@ class EncodedRows:
 
     def _images(self, pixels: Sequence[np.ndarray]) -> torch.Tensor:
         model = self.encoders.model
-        return self._encoded(
+        return self._encode(
             pixels, lambda: model.embed_pixels(torch.from_numpy(np.stack(pixels)).to(model.device)), VISUAL_PROJECTION
         )
 
     def _texts(self, texts: Sequence[str]) -> torch.Tensor:
         model = self.encoders.model
-        return self._encoded(
+        return self._encode(
             texts,
             lambda: model.embed_tokens(*model._as_batch([model.tokenize(text) for text in texts])),
             TEXT_PROJECTION,
         )
 
-    def _encoded(self, inputs: Sequence[Any], encode: Callable[[], torch.Tensor], name: str) -> torch.Tensor:
+    def _encode(self, inputs: Sequence[Any], encode: Callable[[], torch.Tensor], name: str) -> torch.Tensor:
         """Features of inputs, without gradients to the encoders where these have nothing to learn."""
         projection = self.encoders.projections[name]
         if not inputs:  # a small batch may leave this process without a row
@@ -185,19 +185,19 @@ class FeatureCache:
                     batches.append(self.encoders.model.image_features(np.stack(batch)))
             return np.concatenate(batches)
 
-        return self._sharded(encode, len(rows), f"{split} {column.name}s")
+        return self._encode_shards(encode, len(rows), f"{split} {column.name}s")
 
     def _texts(self, texts: Sequence[str], name: str) -> np.ndarray:
         """Features of texts, each distinct one encoded once, shape (n, d_text)."""
         places: dict[str, int] = {}
         rows = np.array([places.setdefault(text, len(places)) for text in texts])
         tokens = [self.encoders.model.tokenize(text) for text in places]
-        distinct = self._sharded(
+        distinct = self._encode_shards(
             lambda some: self.encoders.model.text_features(tokens[some], self._batch_size), len(tokens), name
         )
         return distinct[rows]
 
-    def _sharded(self, encode: Callable[[slice], np.ndarray], n: int, name: str) -> np.ndarray:
+    def _encode_shards(self, encode: Callable[[slice], np.ndarray], n: int, name: str) -> np.ndarray:
         """Make this process's shards, wait for those of the others, and merge all."""
         self.folder.mkdir(parents=True, exist_ok=True)
         starts = range(0, n, SHARD_SIZE)

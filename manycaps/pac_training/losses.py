@@ -53,11 +53,11 @@ def positive_augmented_loss(
     loss = symmetric_info_nce(images, texts, scale)
     parts = {REAL: loss}
     if lambda_v != 0:
-        generated_images = _checked("lambda_v", lambda_v, "generated_images", generated_images)
+        generated_images = _as_features("lambda_v", lambda_v, "generated_images", generated_images)
         parts[GENERATED_IMAGES] = symmetric_info_nce(generated_images, texts, scale)
         loss = loss + lambda_v * parts[GENERATED_IMAGES]
     if lambda_t != 0:
-        generated_texts = _checked("lambda_t", lambda_t, "generated_texts", generated_texts)
+        generated_texts = _as_features("lambda_t", lambda_t, "generated_texts", generated_texts)
         parts[GENERATED_CAPTIONS] = symmetric_info_nce(images, generated_texts, scale)
         loss = loss + lambda_t * parts[GENERATED_CAPTIONS]
     return loss, parts
@@ -103,7 +103,7 @@ def _unit(features: torch.Tensor) -> torch.Tensor:
     return unit
 
 
-def _checked(name: str, weight: float, column: str, features: torch.Tensor | None) -> torch.Tensor:
+def _as_features(name: str, weight: float, column: str, features: torch.Tensor | None) -> torch.Tensor:
     """Features of a term with a weight; raise if they are missing or the weight is negative."""
     if not weight >= 0:
         raise InputError(name, "0 or more", weight, "Give 0 to leave the term out.")

@@ -24,7 +24,7 @@ from manycaps.kit.embeddings import HUB_TIMEOUT
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
-from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
+from manycaps.saved_files import changed_values, make_folder, write_atomically, write_text_atomically
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
 N_BEAMS, MAX_TOKENS = 3, 20
@@ -64,9 +64,9 @@ def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Capti
     import transformers
 
     source = {"local_files_only": _is_only_cached("--captioner", name, "config.json"), "trust_remote_code": False}
-    processor = _loaded("--captioner", name, transformers.AutoProcessor.from_pretrained, **source)
+    processor = _load("--captioner", name, transformers.AutoProcessor.from_pretrained, **source)
     load = transformers.AutoModelForImageTextToText.from_pretrained
-    loaded, info = _loaded("--captioner", name, load, dtype=dtype, output_loading_info=True, **source)
+    loaded, info = _load("--captioner", name, load, dtype=dtype, output_loading_info=True, **source)
     check_loaded_tensors(info, f"--captioner {shown_path(name)}")
     model = loaded.to(device).eval()
 
@@ -85,12 +85,12 @@ def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: i
 
     load = diffusers.AutoPipelineForText2Image.from_pretrained
     source = {"local_files_only": _is_only_cached("--painter", name, "model_index.json"), "trust_remote_code": False}
-    pipeline = _loaded("--painter", name, load, torch_dtype=dtype, **source)
+    pipeline = _load("--painter", name, load, torch_dtype=dtype, **source)
     for part, network in pipeline.components.items():
         if isinstance(network, torch.nn.Module):  # loaded again: a pipeline does not say what its parts lack
             kind: Any = type(network)
             again = {"subfolder": part, "output_loading_info": True, **source}
-            _, info = _loaded("--painter", name, kind.from_pretrained, **again)
+            _, info = _load("--painter", name, kind.from_pretrained, **again)
             check_loaded_tensors(info, f"--painter {shown_path(name)}, {part}")
     pipeline = pipeline.to(device)
     pipeline.set_progress_bar_config(disable=True)
@@ -119,7 +119,7 @@ def _is_only_cached(option: str, name: str, file: str) -> bool:
     return False
 
 
-def _loaded(option: str, name: str, load: Callable[..., Any], **keywords: Any) -> Any:
+def _load(option: str, name: str, load: Callable[..., Any], **keywords: Any) -> Any:
     with _model_errors(option, name):
         return load(name, **keywords)
 
@@ -266,7 +266,7 @@ def check_shard_inputs(options: PositivesOptions, name: str, work: Work) -> None
     plan |= {"batch_size": options.batch_size, "shard_size": options.shard_size, "data": work.digest}
     path = options.output / f".positives-{name}.json"  # `datasets` passes over hidden files
     if not path.is_file():
-        made_folder(options.output)
+        make_folder(options.output)
         write_text_atomically(path, json.dumps(plan))
     made = read_json(path, str(path), "Delete it and the shards beside it, or give another OUTPUT folder.")
     made = made if isinstance(made, dict) else {}

@@ -247,7 +247,7 @@ class Training:
         except RuntimeError as error:
             if "overflow" not in str(error):
                 raise
-            raise self._diverged("step", "a number too large for float32") from error
+            raise self._divergence_error("step", "a number too large for float32") from error
         self.iteration += 1
         self.sums = {name: self.sums.get(name, 0.0) + value for name, value in losses.items()}
         return losses
@@ -299,9 +299,9 @@ class Training:
 
     def _check_finite(self, loss: float, kind: str) -> None:
         if not math.isfinite(loss):
-            raise self._diverged(f"{kind} loss", str(loss))
+            raise self._divergence_error(f"{kind} loss", str(loss))
 
-    def _diverged(self, what: str, got: str) -> ValueError:
+    def _divergence_error(self, what: str, got: str) -> ValueError:
         return InputError(
             what,
             "a finite value",

@@ -21,13 +21,13 @@ from manycaps.kit.base import InputError, errors_of_others, file_sha256, shown_p
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
 from manycaps.kit.clip_scores import PAC_PROMPT
-from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
+from manycaps.pac_training.data_set import TupleRows, examine_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_loop import Training, TrainingRows
-from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
+from manycaps.saved_files import changed_values, make_folder, write_atomically, write_text_atomically
 from manycaps.tables import markdown_table
 
 STATE_NAME = "training_state.pt"
@@ -108,7 +108,7 @@ def load_training_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, Tupl
     }
     loaded = {name: load_split(options.data, options.configuration, split) for name, (split, _) in splits.items()}
     training, validation = (
-        checked_rows(
+        examine_rows(
             loaded[name],
             name,
             needs_images=options.lambda_v > 0,
@@ -223,7 +223,7 @@ def read_state(path: pathlib.Path) -> dict[str, Any]:
         return dict(state)
 
 
-def logged_steps(training: Training, output: pathlib.Path, is_main: bool, bar: Any) -> Iterator[bool]:
+def log_steps(training: Training, output: pathlib.Path, is_main: bool, bar: Any) -> Iterator[bool]:
     """Take the remaining steps with a progress bar and TensorBoard; yield after each whether it was a validation."""
     # What was written beyond the saved state of an interrupted training is replaced.
     log = SummaryWriter(str(output / "tensorboard"), purge_step=training.iteration) if is_main else None
@@ -340,7 +340,7 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
     start = load_start(options, accelerator, bar)
     rows = load_training_data(options, bar)
     facts = facts_of(options, accelerator, start, rows)
-    made_folder(output)
+    make_folder(output)
     training_features, validation_features = make_features(options, accelerator, start, rows, facts, bar)
     training = Training(
         training_features,
@@ -352,7 +352,7 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
     )
     load_state(output / STATE_NAME, training, facts)
     accelerator.wait_for_everyone()
-    for validated in logged_steps(training, output, accelerator.is_main_process, bar):
+    for validated in log_steps(training, output, accelerator.is_main_process, bar):
         if accelerator.is_main_process and (validated or training.iteration % options.save_every == 0):
             state = {"facts": facts, "training": training.state()}
             write_atomically(output / STATE_NAME, functools.partial(torch.save, state))

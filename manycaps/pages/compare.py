@@ -23,7 +23,7 @@ from manycaps.quickstart.scenes import read_scenes
 from manycaps.tables import write_table
 
 from .form import UPLOAD_LIFE, Form, Page
-from .inputs import CaptionLimits, check_at_most, check_caption_limits, check_uploaded, uploaded_file
+from .inputs import CaptionLimits, check_at_most, check_caption_limits, check_uploaded, take_uploads_only
 from .plots import mean_intervals
 from .results import Drawing
 
@@ -57,7 +57,7 @@ def form(_: None) -> Form:
             "`references`."
         ),
         inputs=[
-            uploaded_file(gr.File(label=label, file_types=list(KINDS), height=160, render=False))
+            take_uploads_only(gr.File(label=label, file_types=list(KINDS), height=160, render=False))
             for label in (*SYSTEMS, PEOPLE)
         ],
         options=[gr.Radio(list(METRICS), value=next(iter(METRICS)), label="Metric", render=False)],
@@ -103,7 +103,7 @@ def compare_uploads(
     """Compare the uploads: sentences, the means as drawings, tables, and the report as a file."""
     uploads = [pathlib.Path(path) for path in (first, second, third, references) if path]
 
-    def named(message: str) -> str:
+    def name_files(message: str) -> str:
         """Name files as the user does, not by the folder where the server keeps uploads."""
         for path in uploads:
             message = message.replace(str(path), path.name)
@@ -115,8 +115,8 @@ def compare_uploads(
         chosen = list(systems.values()), people, [METRICS[metric]], list(systems)
         compared = compare(CompareOptions(*chosen, full=True, distance=distance, n_resamples=N_RESAMPLES))
     except ValueError as error:
-        raise ValueError(named(str(error))) from None
-    result = replace(compared.result, file_notes=[named(note) for note in compared.result.file_notes])
+        raise ValueError(name_files(str(error))) from None
+    result = replace(compared.result, file_notes=[name_files(note) for note in compared.result.file_notes])
     compared = replace(compared, result=result, words=say(result))
     report = new_folder()
     compared.save(report)
@@ -128,14 +128,14 @@ def compare_uploads(
 
 
 @functools.cache
-def written() -> "tempfile.TemporaryDirectory[str]":
+def output_folder() -> "tempfile.TemporaryDirectory[str]":
     """Make a folder for the example and, until gradio has taken them, the reports; deleted when the page stops."""
     return tempfile.TemporaryDirectory(prefix="compare-")
 
 
 def new_folder() -> pathlib.Path:
     """Make a folder for the report of a call, and delete those that gradio has forgotten, too."""
-    reports = pathlib.Path(written().name, "reports")
+    reports = pathlib.Path(output_folder().name, "reports")
     reports.mkdir(exist_ok=True)
     for folder in reports.iterdir():
         if time.time() - folder.stat().st_mtime > UPLOAD_LIFE:
@@ -153,7 +153,7 @@ def means_of(compared: ComparedMetric) -> Drawing:
 @functools.cache
 def example() -> tuple[str, str, None, str, str]:
     """Write the bundled sample into files, once: a varied system, one that repeats a caption, and people."""
-    folder = pathlib.Path(tempfile.mkdtemp(dir=written().name))
+    folder = pathlib.Path(tempfile.mkdtemp(dir=output_folder().name))
     sample = pathlib.Path(quickstart.__file__).with_name("captions.json")
     for name, text in sample_files(read_scenes(sample)).items():
         (folder / name).write_text(text, encoding="utf-8")

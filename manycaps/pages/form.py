@@ -135,7 +135,7 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
         files = [gr.File(label=label, interactive=False, visible=False) for label in form.files]
         gr.Markdown(card_body(card), elem_id="card")
         shown = [answer, *pictures, tables, *files]
-        computed = submit.click(_shown(form.measure), fields, shown, api_name="compute")
+        computed = submit.click(_wrap_measure(form.measure), fields, shown, api_name="compute")
         # No result of other inputs stands beside an error.
         no_pictures, no_files = (
             [kind(None, visible=False)] * len(of) for kind, of in ((gr.Image, pictures), (gr.File, files))
@@ -160,7 +160,7 @@ def _as_function(example: Any) -> Callable[[], Any]:
     return example if callable(example) else lambda: example
 
 
-def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
+def _wrap_measure(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
     """Wrap `measure`: messages in boxes, drawings as images with their description, files to be fetched."""
 
     def compute(*values: Any) -> Any:

@@ -75,7 +75,7 @@ def caption_lines(text: str, column: str, limits: CaptionLimits) -> list[list[st
     return [row]
 
 
-def uploaded_file(component: Any) -> Any:
+def take_uploads_only(component: Any) -> Any:
     """Make an upload component give the path of the file that was uploaded, and nothing else.
 
     gradio lets a caller name a web address or hold the data in the message instead, and opens images before the app

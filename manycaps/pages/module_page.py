@@ -20,7 +20,7 @@ from .inputs import (
     check_megapixels,
     check_uploaded,
     rows_of_text_box,
-    uploaded_file,
+    take_uploads_only,
 )
 from .results import candidate_table, leading_tables
 from .verdict import verdict
@@ -99,7 +99,7 @@ def module_form(title: str, module: Any) -> Form:
     introduction = " ".join(module.ABOUT.description.split())
     if media:
         introduction += f"\n\n{weights_note(module.encoder)}"
-    offered = _offered(module)
+    offered = _page_options(module)
     return Form(
         title=title,
         introduction=introduction,
@@ -122,7 +122,7 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str, str]:
     """
     columns, left = module.own_columns(), list(values)
     media = [column for column in columns if column in ("images", "videos")]
-    rows: dict[str, Any] = {column: [_uploaded_bytes(column, left.pop(0), module)] for column in media}
+    rows: dict[str, Any] = {column: [_read_upload(column, left.pop(0), module)] for column in media}
     for column in columns:
         if column in media:
             continue
@@ -134,7 +134,7 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str, str]:
     if "labels" in module.DEFAULTS:
         labels = rows_of_text_box(left.pop(0), "labels", LABEL_LIMITS)
         options["labels"] = {"labels": [label for row in labels for label in row]}
-    options |= dict(zip(_offered(module), left, strict=True))
+    options |= dict(zip(_page_options(module), left, strict=True))
     several = len(next(iter(rows.values()))) > 1
     if "confidence_level" in module.DEFAULTS and several:
         options["confidence_level"] = CONFIDENCE
@@ -151,7 +151,7 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str, str]:
     return answer, others
 
 
-def _offered(module: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
+def _page_options(module: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Options of the page of a module that compares two sets: those whose choices are its own."""
     if module.own_columns() == ("data",):
         return {}
@@ -181,11 +181,11 @@ def _examples(columns: tuple[str, ...], has_labels: bool, options: list[str]) ->
 def _upload(column: str) -> Any:
     """Upload component of an image or a clip."""
     if column == "images":
-        return uploaded_file(gr.Image(label="Image", sources=["upload"], type="filepath", height=320, render=False))
-    return uploaded_file(gr.Video(label="Clip", sources=["upload"], height=320, render=False))
+        return take_uploads_only(gr.Image(label="Image", sources=["upload"], type="filepath", height=320, render=False))
+    return take_uploads_only(gr.Video(label="Clip", sources=["upload"], height=320, render=False))
 
 
-def _uploaded_bytes(column: str, path: str | None, module: Any) -> bytes:
+def _read_upload(column: str, path: str | None, module: Any) -> bytes:
     """Content of an uploaded image or clip within the limits of the page; nothing is decoded."""
     where = f"{column}[0]"
     if column == "images":

@@ -40,7 +40,7 @@ SETTINGS: dict[Any, Any] = {
 
 def caption_bars(values: Sequence[float], captions: Sequence[str], name: str) -> Drawing:
     """Draw a horizontal bar for each caption, the first on top: its value; `name` says what the values are."""
-    places, labels = np.arange(len(captions)), [shortened(caption) for caption in captions]
+    places, labels = np.arange(len(captions)), [shorten(caption) for caption in captions]
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
         figure, axes = _figure(1.0 + max(0.3 * len(captions), 0.9))
         bars = axes.barh(places, values, 0.72, color=CANDIDATES)
@@ -88,7 +88,7 @@ def mean_intervals(means: Mapping[str, tuple[float, float, float]], name: str, m
         for i, (mean, low, high) in enumerate(means.values()):
             axes.plot([low, high], [i, i], color=SERIES[i % 4], lw=3, solid_capstyle="butt")
             axes.plot([mean], [i], "osD^"[i % 4], color=SERIES[i % 4], ms=9)
-        axes.set_yticks(range(len(means)), [shortened(label) for label in means], parse_math=False)
+        axes.set_yticks(range(len(means)), [shorten(label) for label in means], parse_math=False)
         axes.set(xlabel=name, ylim=(len(means) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)
     descriptions = (
@@ -98,10 +98,10 @@ def mean_intervals(means: Mapping[str, tuple[float, float, float]], name: str, m
     return _drawing(figure, f"{name}: {', '.join(descriptions)}.")
 
 
-def shortened(caption: str) -> str:
+def shorten(caption: str) -> str:
     """Truncate a caption to `LABEL_CHARACTERS`, at a space where there is one.
 
-    >>> shortened("a dog"), shortened("a brown dog runs on the beach while its owner looks on")
+    >>> shorten("a dog"), shorten("a brown dog runs on the beach while its owner looks on")
     ('a dog', 'a brown dog runs on the beach while its...')
     """
     caption = " ".join(caption.split()) or "(empty)"

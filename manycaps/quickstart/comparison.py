@@ -22,7 +22,7 @@ from manycaps.installed_modules import load
 from manycaps.kit.base import InputOSError, shown_path
 from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
-from manycaps.saved_files import check_can_be_written, made_folder, write_atomically, write_text_atomically
+from manycaps.saved_files import check_can_be_written, make_folder, write_atomically, write_text_atomically
 from manycaps.tables import Cell, Table, align_columns, write_table
 
 matplotlib.use("Agg")
@@ -207,7 +207,7 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: b
     scenes = read_scenes(captions)
     files = sample_files(scenes) if as_files else {}
     check_none_is_replaced(files, output)
-    made_folder(output)
+    make_folder(output)
     for name in (*OUTPUT_NAMES, *files):
         check_can_be_written(output / name)
     answer = compare_sample(files, output) if as_files else compare_own(scenes)

@@ -39,7 +39,7 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
     checked: list[dict[str, Any]] = []
     for i, scene in enumerate(scenes):
         where = f"{path}, {_name(scene, i)}"
-        checked.append(_checked_scene(scene, where))
+        checked.append(_as_scene(scene, where))
         expected, got = sorted(checked[0]["systems"]), sorted(checked[i]["systems"])
         if expected != got:
             raise InputError(
@@ -51,7 +51,7 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
     return checked
 
 
-def _checked_scene(scene: Any, where: str) -> dict[str, Any]:
+def _as_scene(scene: Any, where: str) -> dict[str, Any]:
     """One scene's references and systems."""
     if not isinstance(scene, dict):
         raise InputTypeError(where, "an object with references and systems", _kind(scene), f"Write {LAYOUT}.")
@@ -72,8 +72,8 @@ def _checked_scene(scene: Any, where: str) -> dict[str, Any]:
             "'people', which stands for the human captions in the answer",
             "Give the system another name.",
         )
-    references = _checked_captions(scene["references"], f"{where}, references")
-    checked = {name: _checked_captions(captions, f"{where}, systems.{name}") for name, captions in systems.items()}
+    references = _as_captions(scene["references"], f"{where}, references")
+    checked = {name: _as_captions(captions, f"{where}, systems.{name}") for name, captions in systems.items()}
     for name, captions in checked.items():
         n_captions = len(captions) + len(references)
         if n_captions < LEAST_CAPTIONS:
@@ -94,7 +94,7 @@ def _checked_scene(scene: Any, where: str) -> dict[str, Any]:
     return {**scene, "references": references, "systems": checked}
 
 
-def _checked_captions(captions: Any, where: str) -> list[str]:
+def _as_captions(captions: Any, where: str) -> list[str]:
     """A list of captions; the messages are those of every module, with this place in the file."""
     if captions == []:
         raise InputError(where, "at least one caption", "an empty list", "Add captions.")

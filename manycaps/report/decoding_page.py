@@ -56,11 +56,11 @@ def families(compared: SettingsBesidePeople) -> dict[str, list[tuple[float, str]
         if setting is None:
             members_of.setdefault("in the order given", []).append((float(number), name))
         else:
-            members_of.setdefault(_shared(setting), []).append((setting.temperature, name))
+            members_of.setdefault(_family(setting), []).append((setting.temperature, name))
     return {label: sorted(members) for label, members in members_of.items()}
 
 
-def _shared(setting: Setting) -> str:
+def _family(setting: Setting) -> str:
     if not setting.is_sampled:
         return setting.name
     return setting.name.partition("-")[2] or "sampling"

@@ -8,7 +8,7 @@ TRL, which is not needed, and by a loop of one's own.
 from typing import TYPE_CHECKING
 
 from ..kit.training_rewards import self_critical
-from ..later_imports import imported_later
+from ..later_imports import import_later
 from .caption_reward import CaptionReward
 from .energy import EnergyReward
 from .single_captions import BleuReward, ChairReward, CiderReward, MeteorReward, PacReward, RefPacReward
@@ -30,4 +30,4 @@ __all__ = [
 ]
 
 # It needs torch and transformers.
-__getattr__ = imported_later(__name__, {"HumanParityCallback": "callback"})
+__getattr__ = import_later(__name__, {"HumanParityCallback": "callback"})

@@ -9,7 +9,7 @@ import transformers
 
 from ..installed_modules import load
 from ..kit.base import InputTypeError, check_whole_number, shown_value
-from .caption_reward import as_references, logged, process_group
+from .caption_reward import as_references, drop_undefined, process_group
 
 # Values of `human_parity` that are logged, where they are defined.
 LOGGED = (
@@ -100,7 +100,7 @@ class HumanParityCallback(transformers.TrainerCallback):
         """Caption, compare, log, and stop if asked to."""
         captions = self._captions(of_trainer["model"], of_trainer.get("processing_class"))
         result = self._module.compute(predictions=captions, references=self._references)
-        values = logged({name: result[name] for name in LOGGED})
+        values = drop_undefined({name: result[name] for name in LOGGED})
         self.last = {f"human_parity/{name.removeprefix('human_parity_')}": value for name, value in values.items()}
         if self._log is not None:
             self._log(dict(self.last))
@@ -116,7 +116,7 @@ class HumanParityCallback(transformers.TrainerCallback):
         """Captions of all rows, by all processes together."""
         distributed = process_group()
         rank, n_processes = (distributed.get_rank(), distributed.get_world_size()) if distributed else (0, 1)
-        own = list(self._sampled(model, processor, self._rows[rank::n_processes]))
+        own = list(self._sample(model, processor, self._rows[rank::n_processes]))
         if distributed is None:
             return own
         parts: list[list[list[str]]] = [[]] * n_processes
@@ -124,7 +124,7 @@ class HumanParityCallback(transformers.TrainerCallback):
         return [parts[i % n_processes][i // n_processes] for i in range(len(self._rows))]
 
     @torch.no_grad()
-    def _sampled(self, model: Any, processor: Any, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
+    def _sample(self, model: Any, processor: Any, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
         """Sample the captions of some rows."""
         was_training = model.training
         model.eval()
@@ -132,11 +132,11 @@ class HumanParityCallback(transformers.TrainerCallback):
             with torch.random.fork_rng():
                 torch.manual_seed(self._seed)
                 for start in range(0, len(rows), self._batch_size):
-                    yield from self._sampled_batch(model, processor, list(rows[start : start + self._batch_size]))
+                    yield from self._sample_batch(model, processor, list(rows[start : start + self._batch_size]))
         finally:
             model.train(was_training)
 
-    def _sampled_batch(self, model: Any, processor: Any, rows: list[Mapping[str, Any]]) -> Iterator[list[str]]:
+    def _sample_batch(self, model: Any, processor: Any, rows: list[Mapping[str, Any]]) -> Iterator[list[str]]:
         tokenizer, device = getattr(processor, "tokenizer", processor), next(model.parameters()).device
         inputs = prompt_tokens(tokenizer, rows) if self._inputs is None else self._inputs(rows)
         tokens = model.generate(

@@ -95,7 +95,7 @@ class CaptionReward:
     def _rewards(self, rows: RewardedRows) -> list[Floats]:
         """Rewards of rows; adds their wording to `last`."""
         rewards = self.rewards_of(rows)
-        self.last |= watched_wording(rows, self._tokenizer, self._model)
+        self.last |= watch_wording(rows, self._tokenizer, self._model)
         return rewards
 
     def check_sizes(self, sizes: Sequence[int], where: str) -> None:
@@ -194,7 +194,7 @@ class CaptionReward:
 
     def _reward_groups(self, completions: list[Completion]) -> list[float]:
         """Rewards of completions that are compared with those of their row, over all processes."""
-        everyone, own = gathered(completions)
+        everyone, own = gather(completions)
         # The groups of this process alone; of one that is spread over several, all of it.
         groups = [group for group in groups_of(everyone) if any(i in own for i in group)]
         self.check_sizes([len(group) for group in groups], "num_generations")
@@ -350,7 +350,7 @@ def groups_of(completions: Sequence[Completion]) -> list[list[int]]:
     return groups
 
 
-def gathered(own: list[Completion]) -> tuple[list[Completion], range]:
+def gather(own: list[Completion]) -> tuple[list[Completion], range]:
     """Return the completions of all processes, and the numbers of those of this one.
 
     Every process of `torch.distributed` has to call this at the same step. Without several processes it returns what it
@@ -393,7 +393,7 @@ def different_share(texts: Sequence[str], groups: Sequence[Sequence[int]]) -> di
     return {"different_share": sum(shares) / len(shares)} if shares else {}
 
 
-def watched_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageModel | None) -> dict[str, float]:
+def watch_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageModel | None) -> dict[str, float]:
     """Return the mean wording gap and the share of odd captions; nothing of fewer than ten rows without a model.
 
     Rows with equal references are one.
@@ -408,9 +408,9 @@ def watched_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageMod
     coded = number_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
     wording = wording_of(coded, is_tested=False)
     odd = wording_shares(wording).shares["odd_wording_share"]
-    return logged({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
+    return drop_undefined({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
 
 
-def logged(values: Mapping[str, float]) -> dict[str, float]:
+def drop_undefined(values: Mapping[str, float]) -> dict[str, float]:
     """Return the values that are defined, as floats."""
     return {name: float(value) for name, value in values.items() if not math.isnan(value)}

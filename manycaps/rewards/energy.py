@@ -10,7 +10,7 @@ from ..kit.parity_tails import TESTED, KeptDistances, corpus_tails
 from ..kit.parity_tests import row_gaps
 from ..kit.tokenization import Tokenizer
 from ..kit.training_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
-from .caption_reward import CaptionReward, RewardedRows, logged
+from .caption_reward import CaptionReward, RewardedRows, drop_undefined
 from .distances import Documents, kernel_of_distances, row_distances
 
 # Kernels by name.
@@ -107,11 +107,11 @@ class EnergyReward(CaptionReward):
                 of_rows = kernel_rewards(kernel_of_distances(stacked, self._kernel, self._sigma), m, self._quality)
             for i, values in zip(numbers, of_rows, strict=True):
                 rewards[i] = values
-        self.last = watched({size: np.stack([distances[i] for i in numbers]) for size, numbers in of_size.items()})
+        self.last = monitor({size: np.stack([distances[i] for i in numbers]) for size, numbers in of_size.items()})
         return rewards
 
 
-def watched(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:
+def monitor(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:
     """Return what shows a collapse: how far the candidates are from people, and how many lie in people's tails.
 
     The distances are those of the rows with equally many candidates and references, shape (n_rows, n_texts, n_texts).
@@ -134,4 +134,4 @@ def watched(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:
     shares = corpus_tails(kept, None, None).shares
     means = {"fidelity_gap": float(np.mean(fidelity)), "diversity_gap": float(np.mean(diversity))}
     means["energy_distance"] = 2 * means["fidelity_gap"] - means["diversity_gap"]
-    return logged(means | {name: shares[name].value for name in TESTED})
+    return drop_undefined(means | {name: shares[name].value for name in TESTED})

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..later_imports import imported_later
+from ..later_imports import import_later
 from .rows_options import RowsOptions
 
 if TYPE_CHECKING:
@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ChosenRows", "RowsOptions", "rows"]
 
-__getattr__ = imported_later(__name__, {"ChosenRows": "chosen", "rows": "chosen"})
+__getattr__ = import_later(__name__, {"ChosenRows": "chosen", "rows": "chosen"})

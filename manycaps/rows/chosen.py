@@ -15,7 +15,7 @@ from manycaps.caption_tables.files import source_name
 from manycaps.command_options import encoder_options
 from manycaps.diversity.measured import load_encoder
 from manycaps.kit.base import InputError
-from manycaps.rows.ordered import CHUNK_ROWS, Embedder, RowChoice, ShownRow, TokenMetric, shown_rows, token_metric
+from manycaps.rows.ordered import CHUNK_ROWS, Embedder, RowChoice, ShownRow, TokenMetric, order_rows, token_metric
 from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions
 from manycaps.saved_files import write_text_atomically
 
@@ -77,7 +77,7 @@ def rows(options: RowsOptions) -> ChosenRows:
     metric = token_metric(options.metric, usable, options.tokenizer)
     if not options.images:  # names of images alone do not say where they lie
         usable = [row if isinstance(row.image, bytes) else row._replace(image=None) for row in usable]
-    shown = chosen_rows(usable, options, metric, _embedder(options))
+    shown = choose_rows(usable, options, metric, _embedder(options))
     distance = f"of sentence embeddings by {options.encoder}" if options.encoder else "of bags of words"
     choice = CHOICES[options.choose] if options.ids is None else "chosen by their ids"
     name = source_name(options.input[0])
@@ -100,11 +100,11 @@ def usable_rows(rows: Sequence[CaptionRow], file: str) -> list[CaptionRow]:
     return usable
 
 
-def chosen_rows(
+def choose_rows(
     rows: Sequence[CaptionRow], options: RowsOptions, metric: TokenMetric, embed: Embedder | None
 ) -> list[ShownRow]:
     """Choose rows, and order their captions; rows of equal numbers stay in the order of the file."""
-    show = functools.partial(shown_rows, metric=metric, embed=embed, tokenizer=options.tokenizer)
+    show = functools.partial(order_rows, metric=metric, embed=embed, tokenizer=options.tokenizer)
     if options.ids is not None:
         known = {row.id: row for row in rows}
         unknown = next((row_id for row_id in options.ids if row_id not in known), None)

@@ -90,15 +90,15 @@ def weighted_mean(captions: Sequence[ShownCaption], number: Literal["distance", 
     return math.fsum(getattr(caption, number) * caption.n for caption in captions) / sum(each.n for each in captions)
 
 
-def shown_rows(
+def order_rows(
     rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder | None = None, tokenizer: Tokenizer = "ptb"
 ) -> list[ShownRow]:
     """Order and score the captions of rows, each with two different human captions, by `embed` or by words."""
-    people, systems = zip(*map(counted_captions, rows), strict=True)
+    people, systems = zip(*map(count_captions, rows), strict=True)
     texts = [[text for text, _ in (*mine, *others)] for mine, others in zip(people, systems, strict=True)]
     tokens = tokenize_rows(texts, tokenizer)
     scores = metric(tokens, [len(mine) for mine in people])
-    vectors = _bags(tokens) if embed is None else _embedded(texts, embed)
+    vectors = _bags(tokens) if embed is None else _embed_rows(texts, embed)
     shown = []
     for row, mine, others, own_scores, own in zip(rows, people, systems, scores, vectors, strict=True):
         counts = np.array([n for _, n in mine])
@@ -114,7 +114,7 @@ def shown_rows(
     return shown
 
 
-def counted_captions(row: CaptionRow) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+def count_captions(row: CaptionRow) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     """Return the distinct captions of people and of the system, none without one, and how often each occurs."""
     of_system = (row.predictions or []) if row.references is not None else []
     return list(collections.Counter(row.people).items()), list(collections.Counter(of_system).items())
@@ -150,7 +150,7 @@ def token_metric(name: str, rows: Sequence[CaptionRow], tokenizer: Tokenizer = "
 
 def _wording(rows: Sequence[CaptionRow], tokenizer: Tokenizer) -> TokenMetric:
     """SLOR of captions, by an n-gram model of the human captions of all other rows."""
-    texts = [[text for side in counted_captions(row) for text, _ in side] for row in rows]
+    texts = [[text for side in count_captions(row) for text, _ in side] for row in rows]
     tokens, people = tokenize_rows(texts, tokenizer), tokenize_rows([row.people for row in rows], tokenizer)
     keys = [tuple(map(tuple, row)) for row in tokens]
     slor_of_row = dict(zip(keys, wording_rows(tokens, people).of_candidates(), strict=True))
@@ -213,7 +213,7 @@ def _bags(tokens: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]:
     return bags
 
 
-def _embedded(texts: Sequence[Sequence[str]], embed: Embedder) -> list[np.ndarray]:
+def _embed_rows(texts: Sequence[Sequence[str]], embed: Embedder) -> list[np.ndarray]:
     distinct = list(dict.fromkeys(text for row in texts for text in row))
     vectors = dict(zip(distinct, np.asarray(embed(distinct), dtype=np.float64), strict=True))
     return [np.stack([vectors[text] for text in row]) for row in texts]

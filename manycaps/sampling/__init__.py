@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..later_imports import imported_later
+from ..later_imports import import_later
 from .sample_options import SampleOptions
 
 if TYPE_CHECKING:
@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["SameMeaning", "SampleOptions", "sample"]
 
-__getattr__ = imported_later(__name__, {"sample": "run", "SameMeaning": "same_meaning"})
+__getattr__ = import_later(__name__, {"sample": "run", "SameMeaning": "same_meaning"})

@@ -36,7 +36,7 @@ class CaptionsFile:
         self._rows: Any = None
 
     @contextlib.contextmanager
-    def opened(self, *, restart: bool) -> Iterator[list[str]]:
+    def open(self, *, restart: bool) -> Iterator[list[str]]:
         """Open the file to append to it."""
         for path in (self.path, self._partial, self._beside, self.errors):
             check_can_be_written(path)
@@ -50,7 +50,7 @@ class CaptionsFile:
                 self.path.unlink(missing_ok=True)
             elif self.path.exists() or rows.tell():
                 self._check_settings()
-            finished = self._finished(rows)
+            finished = self._read_finished(rows)
             write_text_atomically(self._beside, json.dumps(self._settings, indent=1) + "\n")
             # Rows that failed before are tried again.
             self.errors.unlink(missing_ok=True)
@@ -80,7 +80,7 @@ class CaptionsFile:
         os.fsync(self._rows.fileno())
         os.replace(self._partial, self.path)
 
-    def _finished(self, rows: Any) -> list[str]:
+    def _read_finished(self, rows: Any) -> list[str]:
         """Ids of the rows that are whole; what follows the last of them is deleted."""
         if self.is_complete:
             return []

@@ -14,7 +14,7 @@ from manycaps.caption_tables.columns import (
     columns_of,
     read_values,
 )
-from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, found_medium, shown_source, table_files
+from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find_medium, shown_source, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.source import file_records, first_records
 from manycaps.kit.base import VALUE_CHARACTERS, InputError, shown_value
@@ -140,7 +140,7 @@ def _item(
         name = values.id or path or number
         image = values.image
         if options.images is not None and not isinstance(image, bytes):
-            image = found_medium(options.images, path, name, "image", record.row)
+            image = find_medium(options.images, path, name, "image", record.row)
         asked = options.prompt if prompt is None else record.values.get(prompt)
         if prompt is not None and not (isinstance(asked, str) and asked.strip()):
             raise InputError(f"{prompt}[{record.row}]", "a text", shown_value(asked), "Write it, or leave the row out.")

@@ -28,7 +28,7 @@ from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, SampledRow
 from manycaps.sampling.sample_options import DTYPE_NAMES, SampleOptions
-from manycaps.sampling.token_choice import SampledTokens, chosen_tokens, token_choice
+from manycaps.sampling.token_choice import SampledTokens, choose_tokens, token_choice
 
 # Floating-point numbers of a model, by the names of --dtype.
 DTYPES = {name: getattr(torch, name) for name in DTYPE_NAMES}
@@ -234,7 +234,7 @@ class LocalModel:
         }
         choice = token_choice(setting, [item.id for item in items], n, n_tokens, seed, self._device)
         options = _generate_options(setting, n) | ({} if choice is None else {"logits_processor": [choice]})
-        tokens = self._generated(inputs, {**options, "max_new_tokens": n_tokens})
+        tokens = self._generate(inputs, {**options, "max_new_tokens": n_tokens})
         if isinstance(choice, SampledTokens) and choice.has_overflowed:
             raise InputError(
                 "--dtype", "finite probabilities", f"others in {self.options.dtype}", "Try bfloat16 or float32."
@@ -244,7 +244,7 @@ class LocalModel:
         n_each = len(texts) // len(items)
         return [texts[k * n_each : (k + 1) * n_each] * (n // n_each) for k in range(len(items))]
 
-    def _generated(self, inputs: dict[str, torch.Tensor], options: dict[str, Any]) -> torch.Tensor:
+    def _generate(self, inputs: dict[str, torch.Tensor], options: dict[str, Any]) -> torch.Tensor:
         """Call `generate`; turn what a model with odd settings raises into one kind of error."""
         where, fix = f"model {shown_path(self.options.model)}", "Check the folder's files."
         expected, besides = "one that writes texts with its own generation_config.json", (torch.cuda.OutOfMemoryError,)
@@ -311,7 +311,7 @@ def _generate_options(setting: Setting, n: int) -> dict[str, Any]:
         return {"do_sample": False, "num_beams": 1}
     if setting.num_beams is not None:
         return {"do_sample": False, "num_beams": setting.num_beams, "num_return_sequences": n}
-    own = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "custom_generate": chosen_tokens}
+    own = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "custom_generate": choose_tokens}
     return {"do_sample": True, "num_return_sequences": n, **own}
 
 

@@ -79,7 +79,7 @@ def write_samples(
     settings = {**sampler.facts, **setting.to_dict(), "n": options.n, "seed": options.seed}
     settings |= {"prompt": options.prompt, "shard": "/".join(map(str, options.shard))}
     file, n_empty, n_failed = CaptionsFile(path, settings), 0, 0
-    with file.opened(restart=options.restart) as finished:
+    with file.open(restart=options.restart) as finished:
         if file.is_complete:
             print(f"{path}: complete, nothing to do", file=sys.stderr)
             return

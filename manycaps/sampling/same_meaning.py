@@ -95,7 +95,7 @@ class SameMeaning:
         with _ASKING:
             unknown = [pair for pair in dict.fromkeys(ordered) if pair[0] != pair[1] and pair not in self._answers]
             if unknown:
-                with self._opened() as file:
+                with self._open() as file:
                     self._ask([pair for pair in unknown if pair not in self._answers], file)
             return [first == second or self._answers[first, second] for first, second in ordered]
 
@@ -143,7 +143,7 @@ class SameMeaning:
         return answer[1].lower() == "yes"
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def _open(self) -> Iterator[Any]:
         """Open the file to append to it, and read what is new in it; a last line without an end is deleted."""
         check_can_be_written(self.path)
         with self.path.open("a+b") as file:

@@ -117,14 +117,14 @@ def sample_options_of(arguments: argparse.Namespace, output: pathlib.Path, setti
         model, names = names[0], names[1:]
     if not names:
         raise InputError("source", f"images or prompts after the model {model!r}", "none", "Name a folder.")
-    again = repeated_command(getattr(arguments, "typed", ()), arguments.url)
+    again = resume_command(getattr(arguments, "typed", ()), arguments.url)
     return options_of(arguments, SampleOptions, model=model, sources=names, output=output, setting=setting, again=again)
 
 
-def repeated_command(words: Sequence[str], url: str | None) -> str:
+def resume_command(words: Sequence[str], url: str | None) -> str:
     """Return what resumes a command: without --restart, and without the user, password and query of the address.
 
-    >>> repeated_command(["sample", "--url=http://me:pw@host/v1?key=k", "--restart", "a b"], "http://me:pw@host/v1?key=k")
+    >>> resume_command(["sample", "--url=http://me:pw@host/v1?key=k", "--restart", "a b"], "http://me:pw@host/v1?key=k")
     "manycaps sample --url=http://host/v1 'a b'"
     """
     shown = ""

@@ -92,7 +92,7 @@ class Requests:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._session = self._run(self._opened())
+        self._session = self._run(self._open_session())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -104,7 +104,7 @@ class Requests:
 
     def cancel(self) -> None:
         """End the requests of all threads, after an error or ctrl-C, and refuse further ones."""
-        self._run(self._cancelled())
+        self._run(self._cancel())
 
     def answers(self, ask: Callable[[Any], Any], items: Iterable[Any], n_workers: int) -> Iterator[Any]:
         """Yield what `ask` returns of items, in order, with requests of several at a time."""
@@ -124,7 +124,7 @@ class Requests:
     def _run(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    async def _opened(self) -> aiohttp.ClientSession:
+    async def _open_session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=self._timeout),
             connector=aiohttp.TCPConnector(limit=0),
@@ -132,7 +132,7 @@ class Requests:
             auto_decompress=False,
         )
 
-    async def _cancelled(self) -> None:
+    async def _cancel(self) -> None:
         self._is_cancelled = True
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
@@ -177,12 +177,12 @@ class Requests:
             is_of_row = not isinstance(error, aiohttp.ClientConnectorError | ValueError)
             reason = getattr(error, "message", None) or str(error) or type(error).__name__
             may_repeat = not isinstance(error, ValueError)  # of an address
-            raise AttemptError(self._shortened(reason), is_of_row=is_of_row, may_repeat=may_repeat) from None
+            raise AttemptError(self._shorten(reason), is_of_row=is_of_row, may_repeat=may_repeat) from None
         return self._texts_of(answer)
 
     def _check_status(self, response: aiohttp.ClientResponse, answer: bytes) -> None:
         """Raise unless a request was answered."""
-        status, reason = response.status, self._shortened(answer.decode(errors="replace"))
+        status, reason = response.status, self._shorten(answer.decode(errors="replace"))
         if status < 300:
             return
         if status in REFUSED:
@@ -203,24 +203,24 @@ class Requests:
             to = self._url.join(yarl.URL(response.headers["Location"]))
             port = "" if to.is_default_port() or not to.port else f":{to.port}"
             target = f"{to.scheme}://{to.host or ''}{port}{to.path}"  # without user, password and query
-        return f"a redirect (status {response.status}) to {self._shortened(target)}, which is not followed"
+        return f"a redirect (status {response.status}) to {self._shorten(target)}, which is not followed"
 
     def _texts_of(self, answer: bytes) -> list[str]:
         """Return the texts of an answer, which may be anything that a server sends."""
         try:
             found = json.loads(answer)
         except (ValueError, RecursionError) as error:
-            shown = self._shortened(answer[:MOST_ERROR_BYTES].decode(errors="replace"))
+            shown = self._shorten(answer[:MOST_ERROR_BYTES].decode(errors="replace"))
             raise AttemptError(f"no JSON in {shown!r} ({reason_of(error)})") from None
         choices = found.get("choices") if isinstance(found, dict) else None
         texts = [
             text for choice in (choices if isinstance(choices, list) else ()) if (text := _text_of(choice)) is not None
         ]
         if not texts:
-            raise AttemptError(f"no text in {self._shortened(answer[:MOST_ERROR_BYTES].decode(errors='replace'))!r}")
+            raise AttemptError(f"no text in {self._shorten(answer[:MOST_ERROR_BYTES].decode(errors='replace'))!r}")
         return texts
 
-    def _shortened(self, text: str) -> str:
+    def _shorten(self, text: str) -> str:
         """Return the beginning of what a server or a library said, without keys and passwords."""
         for secret in self._secrets:
             text = text.replace(secret, "***")

@@ -19,20 +19,20 @@ from manycaps.sampling.row_numbers import random_numbers
 
 
 class TokenChoice(transformers.LogitsProcessor):
-    """Marks one token of each sequence; for `chosen_tokens`."""
+    """Marks one token of each sequence; for `choose_tokens`."""
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """Set the scores of the chosen tokens to infinity: shape (n_sequences, n_tokens)."""
-        chosen = self.chosen(input_ids, scores)
+        chosen = self.choose(input_ids, scores)
         scores.scatter_(1, chosen, torch.inf)
         return scores
 
-    def chosen(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
+    def choose(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
         """Return the chosen tokens: int64, shape (n_sequences, 1)."""
         raise NotImplementedError
 
 
-def chosen_tokens(model: Any, *inputs: Any, generation_config: Any, **options: Any) -> Any:
+def choose_tokens(model: Any, *inputs: Any, generation_config: Any, **options: Any) -> Any:
     """Run the loop of `generate` for several sequences a row, with the largest score in place of a draw.
 
     `generate` calls it as its `custom_generate`, with inputs that it has prepared for sampling.
@@ -64,7 +64,7 @@ class SampledTokens(TokenChoice):
         self._step = 0
         self._total: torch.Tensor | None = None
 
-    def chosen(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
+    def choose(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
         """Invert the cumulative probabilities at this step's random numbers."""
         for warper in self._warpers:
             scores = warper(input_ids, scores)
@@ -91,7 +91,7 @@ class DiverseTokens(TokenChoice):
     def __init__(self, n_groups: int, penalty: float):
         self._n_groups, self._penalty = n_groups, penalty
 
-    def chosen(self, _: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
+    def choose(self, _: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
         """Choose the best token of each sample in turn."""
         grouped = torch.log_softmax(scores, dim=-1).reshape(-1, self._n_groups, scores.shape[-1])
         counts = torch.zeros_like(grouped[:, 0])

@@ -72,12 +72,12 @@ class StoredDistances:
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=["n_candidates", DISTANCE_COLUMN]):
                     table = pa.table(batch).drop_null()
-                    yield from stored_blocks(table, np.arange(n_earlier, n_earlier + len(table)))
+                    yield from read_blocks(table, np.arange(n_earlier, n_earlier + len(table)))
                     n_earlier += len(table)
             pa.default_memory_pool().release_unused()  # 70 MB in all after a million rows
 
 
-def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"]:
+def read_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"]:
     """Yield the distances of rows in a table without missing values, in blocks of rows of equal sizes."""
     from manycaps.kit.parity_tails import unpack_blocks
 
@@ -125,11 +125,11 @@ def _reduced_values(folder: RunFolder, scorer: Scorer, parts: Collection[int]) -
     """Values of the corpus that are not means over rows."""
     if scorer.is_parity:  # which has put all rows together
         return {}
-    reduction = _merged(folder, scorer, parts)
+    reduction = _merge_parts(folder, scorer, parts)
     return {} if reduction is None else reduction.values()
 
 
-def _merged(folder: RunFolder, scorer: Scorer, parts: Collection[int]) -> Any:
+def _merge_parts(folder: RunFolder, scorer: Scorer, parts: Collection[int]) -> Any:
     """What all parts have kept of their rows, one part after the other; None for most metrics."""
     reduction = scorer.reduction()
     if reduction is None:
@@ -175,7 +175,7 @@ def _parity_result(
     distances = StoredDistances(folder, parts, n_rows)
     tails = corpus_tails(distances, level, None, seed=scorer.options["seed"])
     wording = None
-    if (rows := _gathered_wording(folder, scorer, parts, n_rows)) is not None:
+    if (rows := _gather_wording(folder, scorer, parts, n_rows)) is not None:
         wording = parity_wording(rows, distances, tails, scorer.options)
         wording.warn_of_few_rows()
     return trim_result(parity_result(columns, tails, scorer.options, wording=wording), scorer.options)
@@ -186,7 +186,7 @@ def _wording_result(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_r
     from manycaps.kit.caption_wording import corpus_wording
 
     check_interval_rows(scorer.options, n_rows)
-    rows = _gathered_wording(folder, scorer, parts, n_rows)
+    rows = _gather_wording(folder, scorer, parts, n_rows)
     if rows is None:
         return {"n_rows": n_rows}
     measured = corpus_wording(rows, None, scorer.options["confidence_level"])
@@ -194,7 +194,7 @@ def _wording_result(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_r
     return result
 
 
-def _gathered_wording(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int) -> "WordingRows | None":
+def _gather_wording(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int) -> "WordingRows | None":
     """Wording of all rows, which is also written for `manycaps compare`; None where there are too many."""
     if n_rows > MOST_ROWS_OF_WORDING and scorer.options["language_model"] is None:
         warnings.warn(
@@ -204,7 +204,7 @@ def _gathered_wording(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n
             stacklevel=2,
         )
         return None
-    gathered = _merged(folder, scorer, parts)
+    gathered = _merge_parts(folder, scorer, parts)
     rows: WordingRows = gathered.wording()
     phrases = as_bytes([phrase._asdict() for phrase in gathered.phrases()])
 

@@ -56,7 +56,7 @@ class RayEngine:
         work = functools.partial(do_parts, step, settings, by_number)
         try:
             numbers = ray.data.from_items([{"part": number} for number in by_number], override_num_blocks=len(parts))
-            for done in self._mapped(numbers, work).iter_rows():
+            for done in self._map(numbers, work).iter_rows():
                 report = json.loads(done["report"])
                 if "error" in report:
                     raise ERRORS[report["error"]](*report["arguments"])
@@ -70,7 +70,7 @@ class RayEngine:
                 "Give the same command again: finished parts stay.",
             ) from error
 
-    def _mapped(self, numbers: Any, work: Callable[[RayBatch], RayBatch]) -> Any:
+    def _map(self, numbers: Any, work: Callable[[RayBatch], RayBatch]) -> Any:
         """The work on all numbers of parts, not started."""
         import ray
 

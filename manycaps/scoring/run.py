@@ -35,9 +35,9 @@ from manycaps.scoring.scorer import Scorer
 from manycaps.scoring.survey import (
     EarlierParts,
     find_repeated,
+    find_repeated_ids,
     merge_documents,
     read_earlier,
-    repeated_ids,
     survey_part,
     write_earlier,
 )
@@ -58,17 +58,17 @@ def run_here(step: Step, settings: RunSettings, parts: Sequence[RunPart]) -> Ite
 
 def run_score(options: ScoreOptions) -> tuple[pathlib.Path, dict[str, Any]]:
     """Score what the options say; see `manycaps.scoring.score`."""
-    settings, scorers = _checked(options)
+    settings, scorers = _prepare(options)
     folder = settings.run_folder()
-    with folder.locked():
+    with folder.lock():
         if options.restart:
             folder.remove_results()
-        return folder.path, _Run(settings, scorers, options).summarised()
+        return folder.path, _Run(settings, scorers, options).finish()
 
 
 def describe_run(options: ScoreOptions) -> dict[str, Any]:
     """Say what a run would read, with its first row, and score nothing."""
-    settings, _ = _checked(options)
+    settings, _ = _prepare(options)
     first = next(settings.source._replace(limit=min(settings.source.limit or 1, 1)).rows(), None)
     row = {} if first is None else first._asdict()
     shown = {name: f"{len(value)} bytes" if isinstance(value, bytes) else value for name, value in row.items()}
@@ -98,7 +98,7 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
             )
 
 
-def _checked(options: ScoreOptions) -> tuple[RunSettings, list[Scorer]]:
+def _prepare(options: ScoreOptions) -> tuple[RunSettings, list[Scorer]]:
     """Find the files, load the metrics, and check that each of them gets its columns."""
     settings = run_settings_of(options)
     scorers = [Scorer(name, given) for name, given in settings.metrics.items()]
@@ -134,7 +134,7 @@ class _Run:
         if not check_same(self.folder, now):
             self.folder.write_json(self.folder.manifest, now)
 
-    def summarised(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, Any]:
         """Do all steps that are not finished, and write the summary."""
         with _engine(self.options, self.scorers, len(self.parts)) as engine:
             n_rows = self._survey(engine)
@@ -142,7 +142,7 @@ class _Run:
             self._leave_meaning_out()
             # Rows whose ids no survey has compared are compared now, and their parts scored again.
             self._done(engine, score_part, n_rows)
-            while self._left_out_repeated("score"):
+            while self._leave_out_repeated("score"):
                 self._done(engine, score_part, n_rows)
         return self._summary()
 
@@ -154,7 +154,7 @@ class _Run:
         if self.settings.source.main.holds_media and not has_keys and not documents and not needs_all:
             return None
         n_rows = self._done(engine, survey_part)
-        while self._left_out_repeated("survey"):
+        while self._leave_out_repeated("survey"):
             n_rows = self._done(engine, survey_part)
         if has_keys:
             for part, keys in find_repeated(self.folder, len(self.parts), "keys").items():
@@ -174,10 +174,10 @@ class _Run:
         self.settings = self.settings._replace(are_single=True)
         self.scorers = self.settings.scorers()
 
-    def _left_out_repeated(self, step: str) -> bool:
+    def _leave_out_repeated(self, step: str) -> bool:
         """Leave out rows whose id an earlier row has, or refuse them; say whether the step is to be done again."""
         bad: dict[int, dict[int, str]] = {}
-        for row, part, number in repeated_ids(self.settings, self.parts, step):
+        for row, part, number in find_repeated_ids(self.settings, self.parts, step):
             self.settings.refuse(row)
             bad.setdefault(part, {})[number] = row.reason
         for part, places in bad.items():

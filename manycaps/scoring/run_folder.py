@@ -88,7 +88,7 @@ class RunFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_when_whole(path, temporary, write)
         except OSError as error:
-            raise self._explained(error) from error
+            raise self._explain(error) from error
 
     def write_json(self, path: pathlib.Path, value: Any, *, compact: bool = False) -> None:
         """Write a JSON file; a large one is better compact."""
@@ -96,13 +96,13 @@ class RunFolder:
         self.write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Lock the folder for this process, unless it is in use, and remove partial files of killed ones."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = (self.path / ".lock").open("w")
         except OSError as error:
-            raise self._explained(error) from error
+            raise self._explain(error) from error
         with lock:
             lock_output(lock.fileno(), self.path, "a folder")
             self._remove_incomplete()
@@ -124,7 +124,7 @@ class RunFolder:
         for path in (*own, *self.rows.glob("part-*.parquet")):
             path.unlink(missing_ok=True)
 
-    def _explained(self, error: OSError) -> OSError:
+    def _explain(self, error: OSError) -> OSError:
         """Explain an error of a full or read-only disk; return any other as it is."""
         advice = NO_ROOM.get(error.errno or 0)
         if advice is None:

@@ -17,7 +17,7 @@ from manycaps.catalog import MODULES, WORD_COUNTS
 from manycaps.kit.base import VERSION, InputError
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.score_options import ScoreOptions
-from manycaps.scoring.scorer import Scorer, loaded_scorer
+from manycaps.scoring.scorer import Scorer, load_scorer
 
 # Rows scored at once, and bytes of images and videos among them.
 CHUNK_ROWS = 1024
@@ -50,7 +50,7 @@ class RunSettings(NamedTuple):
     def scorers(self) -> list[Scorer]:
         """Return the metrics, loaded once in each process."""
         metrics = self.metrics.items()
-        return [loaded_scorer(name, json.dumps(options, sort_keys=True), self.are_single) for name, options in metrics]
+        return [load_scorer(name, json.dumps(options, sort_keys=True), self.are_single) for name, options in metrics]
 
     def rows(self, part: "RunPart") -> Iterator[CaptionRow | BadRow]:
         """Yield the rows of a part."""
@@ -154,7 +154,7 @@ def metric_options(names: Sequence[str], given: Sequence[str], device: str | Non
                 f"They have {', '.join(sorted(set().union(*known.values())))}.",
             )
         for name in takers:
-            chosen[name][option] = _parsed(value)
+            chosen[name][option] = _parse_value(value)
     return chosen
 
 
@@ -200,7 +200,7 @@ def inputs(settings: RunSettings) -> dict[str, Any]:
     files = [file for side in sides for file in side.files]
     split = files[0].split
     return {
-        "files": {file.path: [file.n_bytes, _modified(file.path)] for file in files},
+        "files": {file.path: [file.n_bytes, _modification_time(file.path)] for file in files},
         "understood": source.description(),
         "media": dict(source.media),
         "limit": source.limit,
@@ -246,12 +246,12 @@ def _difference(key: str, before: dict[str, Any], now: dict[str, Any]) -> str:
     return f"{key} was {json.dumps(old)[:80]} and is {json.dumps(new)[:80]}"
 
 
-def _modified(path: str) -> int | None:
+def _modification_time(path: str) -> int | None:
     """Time of a local file's last change; None for others, whose size must do."""
     return os.stat(path).st_mtime_ns if is_local(path) else None
 
 
-def _parsed(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # also a number of 5,000 digits, and 100,000 brackets

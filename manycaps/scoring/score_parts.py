@@ -90,7 +90,7 @@ class _PartScores:
         columns: dict[str, list[Any]] = {}
         scored, refused = set[int](), set[int]()
         for scorer in self.scorers:
-            values, good, reasons = scorer.accepted(rows)
+            values, good, reasons = scorer.accept(rows)
             for number in sorted(reasons):
                 row = rows[number]
                 self._reject(BadRow(row.file, row.row, row.id, reasons[number]), scorer.name)
@@ -178,12 +178,12 @@ def _row_groups(
         waiting.append(chunk)
         if sum(len(columns["id"]) for columns in waiting) >= GROUP_ROWS and is_complete():
             schema = schema or _schema(waiting)
-            yield _joined(waiting, schema)
+            yield _join_chunks(waiting, schema)
             waiting = []
-    yield _joined(waiting, schema or _schema(waiting))
+    yield _join_chunks(waiting, schema or _schema(waiting))
 
 
-def _joined(chunks_of_columns: Sequence[Mapping[str, list[Any]]], schema: pa.Schema) -> pa.Table:
+def _join_chunks(chunks_of_columns: Sequence[Mapping[str, list[Any]]], schema: pa.Schema) -> pa.Table:
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     for chunk in chunks_of_columns:
         for name, values in columns.items():

@@ -162,7 +162,7 @@ class Scorer:
             encoder.embed(["a"], self.options, lambda steps, **_: steps)
         self._is_prepared = True
 
-    def accepted(self, rows: Sequence[CaptionRow]) -> tuple[dict[str, list[Any]], list[int], dict[int, str]]:
+    def accept(self, rows: Sequence[CaptionRow]) -> tuple[dict[str, list[Any]], list[int], dict[int, str]]:
         """Check rows as the module does; a bad row costs no other.
 
         Returns the stored columns of the good rows, the indices of these rows, and the reason for each bad row by its
@@ -175,7 +175,7 @@ class Scorer:
         while waiting:
             places = waiting.pop()
             try:
-                checked = self._checked([rows[number] for number in places])
+                checked = self._prepare([rows[number] for number in places])
             except (TypeError, ValueError) as error:
                 if len(places) == 1:
                     bad[places[0]] = FIRST_ROW.sub(rf"\1[{rows[places[0]].row}]", str(error))
@@ -226,7 +226,7 @@ class Scorer:
             signature = signature.replace("document_frequency:table", "document_frequency:references")
         return Scores(row_columns, counts, signature, reduced=reduced)
 
-    def _checked(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
+    def _prepare(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
         given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
         if "data" in given:
             given["data"] = [row.people if row.predictions is None else row.predictions for row in rows]
@@ -299,6 +299,6 @@ def count_documents(references: Iterable[Sequence[str]], tokenizer: str) -> dict
 
 
 @functools.cache
-def loaded_scorer(name: str, options: str, are_single: bool) -> Scorer:
+def load_scorer(name: str, options: str, are_single: bool) -> Scorer:
     """Return a metric that stays loaded in this process; `options` is JSON, which can be a key."""
     return Scorer(name, json.loads(options), are_single)

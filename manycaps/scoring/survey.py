@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.caption_tables.rows import repeated_id
+from manycaps.caption_tables.rows import describe_repeated_id
 from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import row_keys
 from manycaps.kit.ngram_scores import warn_of_no_weight
@@ -95,7 +95,7 @@ def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
             key = row_keys([row.predictions or [] for row in rows], [row.references or [] for row in rows])
             keys += [key(i) for i in range(len(rows))]
         if counter is not None and rows:
-            columns, _, _ = counter.accepted(rows)
+            columns, _, _ = counter.accept(rows)
             counts.update(count_documents(columns["references"], counter.options["tokenizer"]))
             n_documents += len(columns["references"])
     files = [folder.part_file("survey", part.number, f"{name}.npy") for name in ("ids", "keys")]
@@ -122,7 +122,7 @@ def find_repeated(folder: RunFolder, n_parts: int, name: str, step: str = "surve
     return dict(earlier)
 
 
-def repeated_ids(
+def find_repeated_ids(
     settings: RunSettings, parts: Sequence[RunPart], step: str = "survey"
 ) -> Iterator[tuple[BadRow, int, int]]:
     """Yield rows whose id an earlier row has: the bad row, its part, and its index among the part's readable rows."""
@@ -138,7 +138,7 @@ def repeated_ids(
                 continue
             before = first.setdefault(row.id, row)
             if before is not row:
-                reason = repeated_id(row.row, row.file, before.file, before.row)
+                reason = describe_repeated_id(row.row, row.file, before.file, before.row)
                 yield BadRow(row.file, row.row, row.id, reason), part.number, number
 
 

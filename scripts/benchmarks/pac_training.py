@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from manycaps.kit.clip_checkpoints import VARIANTS
 from manycaps.kit.clip_model import Weights
-from manycaps.pac_training.data_set import TupleRows, checked_rows
+from manycaps.pac_training.data_set import TupleRows, examine_rows
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.losses import positive_augmented_loss
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
@@ -52,7 +52,7 @@ def tuple_rows(folder: pathlib.Path, n: int, n_threads: int) -> TupleRows:
     columns = {"image": paths[:n], "caption": texts[:n], "generated_image": paths[n:], "generated_caption": texts[n:]}
     needs = {"needs_images": True, "needs_captions": True, "prompt": "A photo depicts", "least_images": 1}
     rows = datasets.Dataset.from_dict(columns)
-    return checked_rows(rows, "training", **needs, n_threads=n_threads, progress=SILENT)
+    return examine_rows(rows, "training", **needs, n_threads=n_threads, progress=SILENT)
 
 
 def cached_steps(cached: CachedFeatures, encoders: Encoders, batch_size: int) -> Callable[[int], None]:

@@ -29,7 +29,7 @@ from manycaps.kit.clip_encoder import with_prompt
 from manycaps.kit.clip_scores import PAC_PROMPT, PAC_WEIGHT, pac_s
 from manycaps.kit.embeddings import paired_cosines
 from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image
-from manycaps.scoring.scorer import loaded_scorer
+from manycaps.scoring.scorer import load_scorer
 from scripts.benchmarks import clip, triangle_rank
 from scripts.benchmarks.timing import Comparison, Work
 
@@ -143,7 +143,7 @@ def _command(metric: str, source: pathlib.Path, folder: pathlib.Path, options: d
     arguments = ["score", "-m", metric, "-i", str(source), "-o", str(output), "--processes", "1"]
     for name, value in options.items():
         arguments += ["--option", f"{name}={value}"]
-    scorer = loaded_scorer(metric, json.dumps(options, sort_keys=True))
+    scorer = load_scorer(metric, json.dumps(options, sort_keys=True), are_single=False)
 
     def run() -> None:
         shutil.rmtree(output, ignore_errors=True)

@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from manycaps.kit.base import shown_path
-from manycaps.saved_files import made_folder, write_text_atomically
+from manycaps.saved_files import make_folder, write_text_atomically
 from manycaps.tables import markdown_line, markdown_table
 
 # A line of a table, as in the file.
@@ -52,7 +52,7 @@ class StudyTable:
         everything that the numbers depend on, as JSON can hold it, and are kept in NAME.json. Raises ValueError if the
         folder has a table that was made with other settings.
         """
-        self._name, self._path = name, made_folder(folder) / f"{name}.csv"
+        self._name, self._path = name, make_folder(folder) / f"{name}.csv"
         self._key, self._columns = tuple(key), (*key, *columns)
         self._lines: dict[tuple[str, ...], list[Line]] = {}
         made_with = folder / f"{name}.json"

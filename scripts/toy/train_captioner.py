@@ -19,7 +19,7 @@ import tqdm
 
 from manycaps.kit.base import file_sha256
 from manycaps.quickstart.image_metrics import CHECKPOINT
-from manycaps.saved_files import made_folder, write_text_atomically
+from manycaps.saved_files import make_folder, write_text_atomically
 from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner
 
 
@@ -56,7 +56,7 @@ def main(options: argparse.Namespace) -> int:
         "nats_of_a_held_out_caption": held_out.nats(1.0),
         "nats_of_people": held_out.nats_of_people,
     }
-    save_captioner(model, made_folder(options.output))
+    save_captioner(model, make_folder(options.output))
     write_text_atomically(options.output / "captioner.json", json.dumps(facts, indent=1) + "\n")
     print(json.dumps(facts, indent=1))
     return 0

@@ -344,7 +344,7 @@ def test_a_full_disk_is_named_and_finished_parts_stay(score, summary, tmp_path, 
 
 
 def test_a_folder_in_use_is_refused(score, tmp_path, lines):
-    with RunFolder(tmp_path / "o").locked():
+    with RunFolder(tmp_path / "o").lock():
         _, error = score("trm_meteor", lines, code=1)
     assert "expected a folder that no other run writes to, got one that is in use." in error
 

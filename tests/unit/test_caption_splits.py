@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.caption_splits import held_out, shared_out
+from manycaps.caption_splits import hold_out, share_out
 from manycaps.command_line import main
 
 WORDS = "dog cat horse zebra kite train".split()
@@ -41,14 +41,14 @@ def run(tmp_path):
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.floats(0.01, 0.6), st.floats(0.01, 0.39))
 def test_shares_are_met_within_one_row_and_in_every_stratum_within_two(strata, test, validation):
     shares = {"test": test, "validation": validation}
-    splits = shared_out(strata, range(len(strata)), shares, seed=3)
-    assert splits == shared_out(strata, range(len(strata)), shares, seed=3)
+    splits = share_out(strata, range(len(strata)), shares, seed=3)
+    assert splits == share_out(strata, range(len(strata)), shares, seed=3)
     for name, share in shares.items():
         assert abs(splits.count(name) - share * len(strata)) < 1
         for stratum in set(strata):
             own = [split for split, value in zip(splits, strata, strict=True) if value == stratum]
             assert abs(own.count(name) - share * len(own)) < 2
-        assert abs(held_out(strata, range(len(strata)), shares, 3).count(name) - share * len(strata)) < 1 + 1e-9
+        assert abs(hold_out(strata, range(len(strata)), shares, 3).count(name) - share * len(strata)) < 1 + 1e-9
 
 
 @pytest.mark.parametrize("how", [["--by", "length"], ["--by", "concept", "--labels", "labels.txt"]], ids=["l", "c"])

@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from manycaps.command_options import add_options, check_options, declared, names_of, options_of
+from manycaps.command_options import add_options, check_options, names_of, option_fields, options_of
 from tests.refusals import assert_refused
 
 # Classes of options, with what they cannot do without.
@@ -52,7 +52,7 @@ def test_a_command_line_gives_the_defaults_of_python(made):
 
 
 def test_values_out_of_range_are_refused_by_their_names(made):
-    for field, kinds, option in declared(type(made)):
+    for field, kinds, option in option_fields(type(made)):
         bad = [] if option.least is None else [option.least - 1]
         bad += [] if option.most is None else [option.most + 1]
         bad += ["no such"] if option.choices is not None and str in kinds else []

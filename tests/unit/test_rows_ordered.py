@@ -15,7 +15,7 @@ from manycaps.kit.ngram_scores import document_frequencies
 from manycaps.report.rows_page import marked_ends, rows_page
 from manycaps.rows import RowsOptions, rows
 from manycaps.rows.chosen import ChosenRows
-from manycaps.rows.ordered import mean_distances, shown_rows, token_metric
+from manycaps.rows.ordered import mean_distances, order_rows, token_metric
 
 PEOPLE = [
     ["a dog runs", "a dog runs", "a cat", "birds"],
@@ -33,7 +33,7 @@ def rouge(rows):
 
 
 def test_bags_of_words_by_hand():
-    (shown, _) = shown_rows(rows_of(), rouge(rows_of()))
+    (shown, _) = order_rows(rows_of(), rouge(rows_of()))
     # Words a, dog, runs, cat, birds; units (1,1,1,0,0)/3^.5 twice, (1,0,0,1,0)/2^.5, (0,0,0,0,1).
     units = np.array([[1, 1, 1, 0, 0], [1, 0, 0, 1, 0], [0, 0, 0, 0, 1]]) / np.sqrt([[3], [2], [1]])
     mean = 2 * units[0] + units[1] + units[2]
@@ -44,7 +44,7 @@ def test_bags_of_words_by_hand():
 
 
 def test_scores_are_those_against_the_others():
-    shown = shown_rows(rows_of(), rouge(rows_of()))[1]
+    shown = order_rows(rows_of(), rouge(rows_of()))[1]
     tokens = functional.ptb_tokenize(PEOPLE[1])
     for each in shown.people:
         place = PEOPLE[1].index(each.text)
@@ -55,11 +55,11 @@ def test_scores_are_those_against_the_others():
 def test_a_system_is_scored_against_people_and_lies_by_their_mean():
     system = [["a dog runs", "a red car"], ["a man cooks", ""]]
     rows = rows_of(PEOPLE, system)
-    shown = shown_rows(rows, rouge(rows))
+    shown = order_rows(rows, rouge(rows))
     assert [each.text for each in shown[0].system] == ["a dog runs", "a red car"]
     assert shown[0].system[0].score == 1
     assert [each.distance for each in shown[0].people] == [
-        each.distance for each in shown_rows(rows_of(), rouge(rows_of()))[0].people
+        each.distance for each in order_rows(rows_of(), rouge(rows_of()))[0].people
     ]
     assert shown[1].system[1] == ("", 1, 1.0, 0.0)
     assert shown[0].mean_score == pytest.approx(np.mean([each.score for each in shown[0].system]))
@@ -68,7 +68,7 @@ def test_a_system_is_scored_against_people_and_lies_by_their_mean():
 def test_embeddings_stand_in_for_bags_of_words():
     vectors = {"a": [1.0, 0.0], "b": [0.0, 2.0], "c": [1.0, 1.0]}
     row = CaptionRow("f", 0, "x", ["a", "b", "c"], None, None, None)
-    (shown,) = shown_rows([row], rouge([row]), lambda captions: np.array([vectors[each] for each in captions]))
+    (shown,) = order_rows([row], rouge([row]), lambda captions: np.array([vectors[each] for each in captions]))
     assert [each.text for each in shown.people] == ["c", "a", "b"]
     assert shown.people[0].distance == pytest.approx(0, abs=1e-15)
     assert shown.people[1].distance == pytest.approx(1 - np.sqrt(0.5))
@@ -103,7 +103,7 @@ def test_choices(tmp_path, choose):
     assert run(*arguments, "--seed", 1) == 0
     assert (shown_ids(page) == found) == (choose != "random")
     rows = rows_of(MANY)
-    everything = {each.row.id: each for each in shown_rows(rows, rouge(rows))}
+    everything = {each.row.id: each for each in order_rows(rows, rouge(rows))}
     key, sign = {"varied": ("mean_distance", -1), "alike": ("mean_distance", 1), "best": ("mean_score", -1)}.get(
         choose, ("mean_score", 1)
     )
@@ -159,9 +159,9 @@ def test_a_damaged_picture_is_named_and_rows_that_cannot_be_ordered_are_counted(
 
 
 def test_each_side_has_both_of_its_means():
-    alone = rows_page(ChosenRows(shown_rows(rows_of(), rouge(rows_of())), "a", "first", "ROUGE-L", "of bags"))
+    alone = rows_page(ChosenRows(order_rows(rows_of(), rouge(rows_of())), "a", "first", "ROUGE-L", "of bags"))
     assert re.findall(r"mean distance [^;<]*", alone) == re.findall(r"(?<=human captions: )mean distance [^;<]*", alone)
-    both = shown_rows(rows_of(system=[["a dog"], ["a man", "a pan"]]), rouge(rows_of()))
+    both = order_rows(rows_of(system=[["a dog"], ["a man", "a pan"]]), rouge(rows_of()))
     lines = re.findall(r'<p class="soft">(human captions: .*)</p>', rows_page(ChosenRows(both, "a", "all", "R", "d")))
     assert len(lines) == 2
     for line, row in zip(lines, both, strict=True):
@@ -204,7 +204,7 @@ def test_wording_is_that_of_people_of_other_rows():
     rows = rows_of(
         [["a dog runs here", f"the dog runs {i}"] for i in range(12)], [["a dog runs"]] * 11 + [["dog a runs"]]
     )
-    shown = shown_rows(rows, token_metric("wording", rows))
+    shown = order_rows(rows, token_metric("wording", rows))
     worst = min(shown, key=lambda row: row.mean_score)
     assert [caption.text for caption in worst.system] == ["dog a runs"]
     tokens = [functional.ptb_tokenize(row.people) for row in rows]
@@ -216,7 +216,7 @@ def test_cider_d_is_that_of_the_documents_of_all_rows():
     rows = rows_of(PEOPLE * 2, [["a dog runs", "a man"]] * 4)
     tokens = [functional.ptb_tokenize(row.people) for row in rows]
     table = {"n_documents": 4, "document_frequency": document_frequencies(tokens)}
-    for shown, own, row in zip(shown_rows(rows, token_metric("cider_d", rows)), tokens, rows, strict=True):
+    for shown, own, row in zip(order_rows(rows, token_metric("cider_d", rows)), tokens, rows, strict=True):
         distinct = [tokens for i, tokens in enumerate(own) if tokens not in own[:i]]
         for each in shown.people:
             (mine,) = functional.ptb_tokenize([each.text])

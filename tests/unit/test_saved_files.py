@@ -7,7 +7,7 @@ import pytest
 
 from manycaps.saved_files import (
     check_can_be_written,
-    made_folder,
+    make_folder,
     write_atomically,
     write_folder_atomically,
     write_text_atomically,
@@ -70,5 +70,5 @@ def test_a_folder_is_whole_or_not_there(tmp_path):
 def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     for name in ("file", "file/deeper"):
-        assert_refused(OSError, ".*expected a folder for output, got ", made_folder, tmp_path / name)
+        assert_refused(OSError, ".*expected a folder for output, got ", make_folder, tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -96,7 +96,7 @@ def test_a_caption_with_brackets_stays_a_caption(cell, tmp_path):
 def test_columns_are_named_for_all_files_or_for_one(tmp_path):
     ours = write_table(tmp_path / "ours.csv", ["clip", "answer"], [["1", "a dog"]])
     theirs = write_table(tmp_path / "theirs.csv", ["name", "answer"], [["1", "a cat"]])
-    chosen = columns.parsed_columns(f"id=clip,predictions=answer,{theirs}:references=answer,{theirs}:id=name")
+    chosen = columns.parse_columns(f"id=clip,predictions=answer,{theirs}:references=answer,{theirs}:id=name")
     assert [(row.predictions, row.references) for row in read([ours], [theirs], chosen)] == [(["a dog"], ["a cat"])]
     with pytest.raises(
         ValueError, match=r"^--columns: expected one of the files .*ours.csv before the colon, got 'x.csv'\. "
@@ -158,7 +158,7 @@ def test_empty_captions_are_counted_by_files_and_modules(tmp_path):
 
 # Every layout in which people keep captions, in every command that reads captions: read right, or refused clearly.
 
-PARSED = json_layouts._parsed_json
+PARSED = json_layouts._parse_json
 
 N_ROWS = 8
 NAMES = [f"{i}_a.jpg" for i in range(N_ROWS)]
@@ -467,7 +467,7 @@ def test_of_a_file_of_karpathy_only_the_split_and_no_tokens_are_kept(folder):
 def test_a_json_file_of_references_is_parsed_once_for_all_systems(folder, monkeypatch):
     (folder / "right.json").write_text(READ["mapping"][1])
     parsed = []
-    monkeypatch.setattr(json_layouts, "_parsed_json", lambda *given: parsed.append(given) or PARSED(*given))
+    monkeypatch.setattr(json_layouts, "_parse_json", lambda *given: parsed.append(given) or PARSED(*given))
     read_systems(dict.fromkeys("abc", "system.jsonl"), ["right.json"])
     assert len(parsed) == 1
     read_systems({"a": "system.jsonl"}, ["right.json"])

@@ -30,7 +30,7 @@ from manycaps.caption_tables import (
     table_records,
     text_records,
 )
-from manycaps.caption_tables.columns import find_layout, parsed_columns
+from manycaps.caption_tables.columns import find_layout, parse_columns
 from manycaps.caption_tables.files import expand_braces, table_files, table_kind, whole
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import SCHEMA
@@ -450,7 +450,7 @@ def test_what_concerns_all_rows_raises(tmp_path, name, content, message):
             "expected lists of captions in caption, or a column that names the item of",
         ),
         (lambda: list(table_records("both.jsonl")), "both.jsonl: row[3]: expected a line of JSON, got invalid JSON"),
-        (lambda: parsed_columns("captions=a"), "--columns: expected a list such as predictions=samples,id=image_i"),
+        (lambda: parse_columns("captions=a"), "--columns: expected a list such as predictions=samples,id=image_i"),
         (
             lambda: find_layout(["text"], {"id": "x"}, ["predictions"], "a"),
             "a: expected a column 'x' of id, got text. Check --columns.",

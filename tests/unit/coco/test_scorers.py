@@ -119,7 +119,7 @@ def test_pickles_of_all_protocols(protocol, tmp_path):
     for n, given in enumerate((counts, dict(counts), defaultdict(int, {key: int(n) for key, n in counts.items()}))):
         path = tmp_path / f"{n}.p"
         path.write_bytes(pickle.dumps({"document_frequency": given, "ref_len": 8092}, protocol))
-        found = frequencies.cached_frequencies(path)
+        found = frequencies.load_frequencies(path)
         assert (found.n_documents, found.counts) == (8092, counts)
 
 

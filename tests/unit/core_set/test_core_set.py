@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from manycaps import functional
 from manycaps.command_line import main
 from manycaps.core_set import covers
-from manycaps.core_set.covers import greedy_cover, reached_rows
+from manycaps.core_set.covers import find_reached_rows, greedy_cover
 from manycaps.kit.ngram_scores import CrossCider
 
 TRAIN = [
@@ -82,7 +82,7 @@ def test_parts_do_not_matter(monkeypatch):
     thresholds = [0.3, 0.8, 0.95]
 
     def compared():
-        reached = reached_rows(lambda b, e: scores[b:e], 20, 7, thresholds, lambda steps, **_: steps)
+        reached = find_reached_rows(lambda b, e: scores[b:e], 20, 7, thresholds, lambda steps, **_: steps)
         return [greedy_cover(*reached.at(level), 7) for level in range(3)], reached.best.tolist()
 
     whole = compared()
@@ -154,7 +154,7 @@ def test_scores_are_those_of_single_candidates(candidates, rows):
 def test_the_cover_is_the_exhaustive_one(candidates, rows, threshold):
     cross = CrossCider(candidates, rows)
     sizes = len(candidates), len(rows)
-    reached = reached_rows(cross.scores, *sizes, [threshold], lambda steps, **_: steps).reordered(cross.order)
+    reached = find_reached_rows(cross.scores, *sizes, [threshold], lambda steps, **_: steps).reorder(cross.order)
     scores = loop(candidates, rows)
     # A score that is the threshold but for rounding could fall on either side.
     assume(not (abs(scores - threshold) < 1e-7).any())

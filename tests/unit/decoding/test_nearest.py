@@ -13,11 +13,11 @@ from manycaps.decoding.nearest import (
     Half,
     NearestSetting,
     check_two_captions,
-    chosen_and_tested,
+    choose_and_test,
     halves_of,
     most_like_people,
     nearest_setting,
-    paired_with_best,
+    p_values_against_best,
     part_of,
 )
 from manycaps.decoding.run import ComparedSettings, within_budget
@@ -162,7 +162,7 @@ def test_the_p_value_of_the_other_half_is_right():
     rng, n_trials, single, both = np.random.default_rng(21), 100, [], []
     for trial in range(n_trials):
         rows = speakers(rng, (1.0,) * 8)
-        halves = [chosen_and_tested(rows, half, None, trial) for half in halves_of(60, None, trial)]
+        halves = [choose_and_test(rows, half, None, trial) for half in halves_of(60, None, trial)]
         single += [half.result["human_parity_p_value"] for half in halves]
         same = [halves[0], halves[1]._replace(setting=halves[0].setting)]
         both.append(NearestSetting({}, {}, same).p_value)
@@ -241,7 +241,7 @@ def test_p_values_are_those_of_pairs_of_compare():
         "1#0": {"0.8#1": first.adjusted_p_value, "1#2": second.adjusted_p_value},
         "1#2": {"1#0": second.adjusted_p_value, "0.8#1": last.adjusted_p_value},
     }
-    assert paired_with_best(systems, pairs) == {best: 1.0, **expected[best]}
+    assert p_values_against_best(systems, pairs) == {best: 1.0, **expected[best]}
 
 
 def test_messages():

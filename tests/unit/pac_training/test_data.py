@@ -15,7 +15,7 @@ import pytest
 from tqdm import tqdm
 
 from manycaps.pac_training import positives
-from manycaps.pac_training.data_set import checked_rows, load_split
+from manycaps.pac_training.data_set import examine_rows, load_split
 from manycaps.pac_training.training_run import read_state
 from tests.large_packages import torch
 from tests.refusals import assert_refused
@@ -33,7 +33,7 @@ POSITIVES = "Make them with `manycaps make-positives`, or give --lambda-"
 
 
 def check(rows, **changes):
-    return checked_rows(rows, "training", **OPTIONS | changes)
+    return examine_rows(rows, "training", **OPTIONS | changes)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from manycaps.pages.inputs import (
     check_megapixels,
     check_uploaded,
     rows_of_text_box,
-    uploaded_file,
+    take_uploads_only,
 )
 from manycaps.pages.plots import caption_bars, histogram_figure, mean_intervals
 from manycaps.pages.results import Drawing
@@ -85,7 +85,7 @@ def test_an_empty_line_starts_the_next_row():
 
 
 def test_an_upload_is_a_path_and_never_an_address(tmp_path):
-    component = uploaded_file(gr.Image(render=False, type="filepath"))
+    component = take_uploads_only(gr.Image(render=False, type="filepath"))
     for address in ("http://127.0.0.1:9/x.png", "https://example.org/x", "ftp://x/y", "data:image/png;base64,AAAA"):
         with pytest.raises(gr.Error) as error:
             asyncio.run(component.async_move_resource_to_block_cache(address))

@@ -141,8 +141,8 @@ def test_messages_about_what_is_there(folder, tmp_path):
     unknown = options_for(folder, "gpt2", tmp_path / "a.jsonl")
     assert_refused(ValueError, ".*without settings. Give another file", sample, unknown)
     (tmp_path / "a.jsonl").unlink()
-    with CaptionsFile(tmp_path / "b.jsonl", {}).opened(restart=False):
-        again = CaptionsFile(tmp_path / "b.jsonl", {}).opened(restart=False)
+    with CaptionsFile(tmp_path / "b.jsonl", {}).open(restart=False):
+        again = CaptionsFile(tmp_path / "b.jsonl", {}).open(restart=False)
         message = ".*expected a file that no other run writes to, got one that is in use."
         assert_refused(OSError, message, again.__enter__)
 
@@ -342,15 +342,15 @@ DAMAGED = (
 @pytest.mark.parametrize("line", DAMAGED, ids=range(len(DAMAGED)))
 def test_a_damaged_line_of_a_stopped_run_is_named(tmp_path, line):
     file = CaptionsFile(tmp_path / "a.jsonl", {"n": 4})
-    with file.opened(restart=False):
+    with file.open(restart=False):
         file.add([("q0", "abcd"), ("q1", ["a\u2028b", "\x85", "c\r", "\x1d"])])
     with (tmp_path / "a.jsonl.partial").open("ab") as written:
         written.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
     before = (tmp_path / "a.jsonl.partial").read_bytes()
     message = "--output: expected rows of samples in .*a.jsonl.partial', got another line at 3. Delete it, or"
-    assert_refused(ValueError, message, file.opened(restart=False).__enter__)
+    assert_refused(ValueError, message, file.open(restart=False).__enter__)
     assert (tmp_path / "a.jsonl.partial").read_bytes() == before
-    with file.opened(restart=True) as finished:
+    with file.open(restart=True) as finished:
         assert finished == []
 
 
@@ -462,20 +462,20 @@ def test_a_token_without_probability_is_never_chosen():
     scores = torch.tensor([[-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf]] * 3)
     numbers = np.array([[0.0], [0.5], [np.nextafter(1, 0)]])
     choice = token_choice.SampledTokens(Setting(), numbers, torch.device("cpu"))
-    assert choice.chosen(None, scores).tolist() == [[1], [3], [3]]
+    assert choice.choose(None, scores).tolist() == [[1], [3], [3]]
     assert not choice.has_overflowed
 
 
 def test_probabilities_that_are_no_numbers_are_seen():
     choice = token_choice.SampledTokens(Setting(), np.zeros((1, 1)), torch.device("cpu"))
-    choice.chosen(None, torch.full((1, 3), torch.nan))
+    choice.choose(None, torch.full((1, 3), torch.nan))
     assert choice.has_overflowed
 
 
 def test_groups_avoid_what_earlier_ones_chose():
     # The two first tokens are 0.1 apart in log-probability, less than the penalty of 0.5.
     choice = token_choice.DiverseTokens(3, 0.5)
-    assert choice.chosen(None, torch.tensor([[2.0, 1.9, 0.0]] * 6)).tolist() == [[0], [1], [0]] * 2
+    assert choice.choose(None, torch.tensor([[2.0, 1.9, 0.0]] * 6)).tolist() == [[0], [1], [0]] * 2
     left = choice(None, torch.tensor([[2.0, 1.9, 0.0]] * 3))
     assert left.argmax(dim=-1).tolist() == [0, 1, 0]
 
