@@ -162,13 +162,13 @@ def as_shares(shares: Mapping[str, float]) -> dict[str, float]:
     """Return the shares that are above 0; raise if one is out of range, or if they leave nothing for training."""
     for name, share in shares.items():
         if not 0 <= share < 1:
-            raise InputError(f"--{name}", "a share from 0 to below 1", share, "Write 10 % as 0.1.")
+            raise InputError(f"--{name}", "a share from 0 to below 1", share, "Write 10% as 0.1.")
     if not 0 < sum(shares.values()) < 1:
         raise InputError(
             "--test",
             "shares above 0 that leave rows for training",
             f"{sum(shares.values()):g} together",
-            "Write 10 % as 0.1.",
+            "Write 10% as 0.1.",
         )
     return {name: share for name, share in shares.items() if share > 0}
 

@@ -89,8 +89,8 @@ def _wrong_rows(module: Any, columns: Mapping[str, list[list[str]]], share: floa
 
 def plan_sentences(planned: PlannedTest, gap: float | None, wrong: float | None = None) -> list[str]:
     """Say the plan in sentences, a line each."""
-    plan, power = planned.plan, f"{planned.plan.power:.0%}".replace("%", " %")
-    often = f"{power} of the time at a level of {100 * LEVEL:.0f} %"
+    plan, power = planned.plan, f"{planned.plan.power:.0%}"
+    often = f"{power} of the time at a level of {100 * LEVEL:.0f}%"
     lines = [f"Pilot: {planned.n_pilot_rows:,} rows, distance {planned.distance}."]
     gaps = {"fidelity": plan.fidelity_gap, "diversity": plan.diversity_gap}
     needed = {"fidelity": plan.fidelity_rows, "diversity": plan.diversity_rows}
@@ -103,5 +103,5 @@ def plan_sentences(planned: PlannedTest, gap: float | None, wrong: float | None 
     if wrong is not None and planned.wrong_rows is not None:
         is_found = planned.wrong_rows < math.inf
         rows = f"{planned.wrong_rows:,.0f} rows" if is_found else "more rows than can be planned"
-        lines.append(f"To find {100 * wrong:g} % wrong captions, taken from other rows, as often takes {rows}.")
+        lines.append(f"To find {100 * wrong:g}% wrong captions, taken from other rows, as often takes {rows}.")
     return lines

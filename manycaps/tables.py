@@ -133,8 +133,8 @@ def write_table(table: Table, form: str) -> str:
 def align_columns(rows: Sequence[Sequence[str]], align: str = "") -> list[str]:
     """Return the lines of rows of texts in columns, two blanks apart; `align` is as in `Table`.
 
-    >>> align_columns([["", "share"], ["base", "5 %"]], "lr")
-    ['      share', 'base    5 %']
+    >>> align_columns([["", "share"], ["base", "5%"]], "lr")
+    ['      share', 'base     5%']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     justify = [{"l": str.ljust, "r": str.rjust}[letter] for letter in align or "l" * len(widths)]

@@ -22,7 +22,7 @@ distinguished from people, after how many rows, and how does it differ; and whic
 which is more like people in what. Faults are captions farther from the references than 19 of 20 human ones, or worded
 less predictably than 19 of 20: fewer are better. The rest says how like people's captions are, not how good: ordinary
 captions are nearer than 19 of 20, formulaic ones worded more predictably, and near-duplicates are pairs of captions
-nearer to each other than 19 of 20 human pairs. People give 5 % of each. The phrases that give a system away are those
+nearer to each other than 19 of 20 human pairs. People give 5% of each. The phrases that give a system away are those
 that it has more often, or less often, than people. p is corrected by Holm's method, over the systems and over the
 pairs. Systems stand as they were given, the best of every column is marked, with those not shown to be worse; --sort
 orders them by faults, or by the rows after which they are distinguished. --distance says how captions are compared: by

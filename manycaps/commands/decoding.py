@@ -10,7 +10,7 @@ for each setting, may be given instead.
 
 The table has a line for each setting: p of the test against people, the rows after which it is distinguished from them,
 faults (captions unlike people's, or of odd wording; fewer are better), the shares of captions unlike people's, of
-ordinary ones and of near-duplicates (people give 5 % of each), and the energy distance, which is 0 for people. The
+ordinary ones and of near-duplicates (people give 5% of each), and the energy distance, which is 0 for people. The
 setting most like people takes the most rows to distinguish, which says how like people's its captions are, not how
 good. A test of pairs, that of `manycaps compare`, says which others cannot be distinguished from it. A setting whose
 captions also occur among the references stands behind all others. The best of many is too good by chance, so the rows

@@ -22,7 +22,7 @@ row, or with --clusters of rows whose ids have the same match of a regular expre
 
 With --benchmark, prints Kendall's tau_b and tau_c, or the accuracy of choosing between two captions, beside the
 published value and the difference; vatex-eval has tau_b and Spearman's rho, coco-systems a table of systems. After each
-comes its 95 % interval: Student's, over images or videos, since captions of one image are not independent. --against
+comes its 95% interval: Student's, over images or videos, since captions of one image are not independent. --against
 names a second metric, with options of its own, that is scored on the same rows: the differences have intervals and
 p-values, paired by row, as in Williams' test for Pearson's correlation (Kendall's tau: Cliff and Charlin, 1991). Public
 copies on the Hub are used for flickr8k-expert, flickr8k-cf, composite and polaris; the others have no copy and need

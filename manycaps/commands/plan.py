@@ -2,13 +2,13 @@
 
 manycaps plan pilot.jsonl                                   what is found with as many rows as the pilot has
 manycaps plan pilot.jsonl --find 0.02 --power 0.9           rows for a gap of 0.02
-manycaps plan pilot.jsonl --wrong 0.1                       rows needed to find 10 % wrong captions
+manycaps plan pilot.jsonl --wrong 0.1                       rows needed to find 10% wrong captions
 manycaps plan people.jsonl -r references.jsonl --rows 500 --distance meteor
 
 The pilot is a table of captions as `manycaps score` reads them, with references: some rows of the data to be tested,
 with the captions of any system, or of people, as many per row as there will be in the test. The gaps are those of the
 module human_parity, in the unit of the distance: fidelity, how much farther the captions are from people than people
-are from each other, and diversity, how much more varied they are. The level is 5 %.
+are from each other, and diversity, how much more varied they are. The level is 5%.
 
 --find assumes that all rows share the gap. Wrong captions occur only in some of the rows: --wrong plans for them, with
 captions of the pilot's other rows in place of a row's own.

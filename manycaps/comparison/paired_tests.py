@@ -59,7 +59,7 @@ def attainable_level(n_clusters: int, level: float) -> float:
 
 
 def minimum_detectable_difference(standard_error: float, n_clusters: int, level: float = LEVEL) -> float:
-    """Least true difference that a paired test finds with a power of 80 %, two-sided.
+    """Least true difference that a paired test finds with a power of 80%, two-sided.
 
     It is that of Student's test at the level that a sign-flip test can have with so many clusters; as their number
     grows, both have the same power (Hoeffding 1952, https://doi.org/10.1214/aoms/1177729436). With so few clusters that
@@ -80,7 +80,7 @@ def minimum_detectable_difference(standard_error: float, n_clusters: int, level:
 def rows_for_difference(
     difference: float, standard_error: float, n_clusters: int, n_rows: int, level: float = LEVEL
 ) -> float:
-    """Rows with which a true difference of this size would be found with a power of 80 %.
+    """Rows with which a true difference of this size would be found with a power of 80%.
 
     `standard_error`, of the mean difference, `n_clusters` and `n_rows` are those at hand; more rows are thought to come
     in clusters of the same sizes. `level` is as for `minimum_detectable_difference`. The result is a whole number;
@@ -172,7 +172,7 @@ class PairedTest(NamedTuple):
     n_smaller: int
     # Mean difference in standard deviations of the rows' differences (Cohen's d_z); NaN where they do not vary.
     effect_size: float
-    # With a power of 80 % at `level`; NaN with a single cluster, and where all differences are equal.
+    # With a power of 80% at `level`; NaN with a single cluster, and where all differences are equal.
     minimum_detectable_difference: float
     # To find the observed difference with that power: a whole number, infinity for a difference of 0.
     rows_to_detect: float
@@ -256,9 +256,9 @@ def paired_test(
     Returns:
         A named tuple: `difference`, first minus second, mean over rows, with `ci_low` and `ci_high`; `p_value`,
         two-sided, and `is_exact`; `n_larger`, `n_equal`, `n_smaller`, rows by the sign of their difference;
-        `effect_size`, the difference in standard deviations of the rows' differences; with a power of 80 % at the level
-        of 5 % the `minimum_detectable_difference`, and the `rows_to_detect` the observed one. Infinite, where so few
-        clusters can reject nothing (up to five, at 5 %): the ends of the interval, the detectable difference. NaN with
+        `effect_size`, the difference in standard deviations of the rows' differences; with a power of 80% at the level
+        of 5% the `minimum_detectable_difference`, and the `rows_to_detect` the observed one. Infinite, where so few
+        clusters can reject nothing (up to five, at 5%): the ends of the interval, the detectable difference. NaN with
         one cluster: the detectable difference and the rows; where the differences do not vary: the effect size
         and the detectable difference.
 

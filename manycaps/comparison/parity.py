@@ -2,7 +2,7 @@
 
 Each system beside people, every two of them, by one test of both gaps and of shares, and what that test detects.
 
-What the paired test of two systems' gaps detects 80 % of the time: more wrong captions, or a shift of all rows.
+What the paired test of two systems' gaps detects 80% of the time: more wrong captions, or a shift of all rows.
 
 Wrong captions do not move all rows alike. With w the chance that a caption of m is wrong, and k of them wrong in a row,
 the fidelity gap f of the row moves by k / m (g - f), where g is the gap of a caption of another row beside these
@@ -94,7 +94,7 @@ class PairTests(NamedTuple):
 
 
 class Detectable(NamedTuple):
-    """Differences of two systems that are detected with a power of 80 %, after Holm's rule over all pairs as well."""
+    """Differences of two systems that are detected with a power of 80%, after Holm's rule over all pairs as well."""
 
     # Of the fidelity gaps, if all rows share it, whatever that of the diversity gaps is; infinity where there are too
     # few rows to distinguish any two systems, NaN where gaps do not vary; and the least number of rows that suffices.
@@ -232,7 +232,7 @@ class _Mixture:
         return 1 - missed * float(scipy.special.ndtr((lacking[1] - correlation * points) / residual).mean())
 
 
-# Shares of faults, of which fewer are better: by meaning or wording, and each. In all others people's 5 % is best.
+# Shares of faults, of which fewer are better: by meaning or wording, and each. In all others people's 5% is best.
 FAULTS = ("faulty_share", "unlike_people_share", "odd_wording_share")
 
 # Other shares of which pairs are tested, where both systems have them.
@@ -249,12 +249,12 @@ class ShareTest(NamedTuple):
     # Do they differ, and is one better? After Holm's rule over all shares of the pairs that differ.
     p_value: float
     better_p_value: float
-    # The system with fewer faults, or nearer to people's 5 % in a share of likeness, where both tests hold; else None.
+    # The system with fewer faults, or nearer to people's 5% in a share of likeness, where both tests hold; else None.
     better: str | None
 
 
 class GapDifference(NamedTuple):
-    """A gap of two systems: its mean in both, and their difference, first minus second, with its 95 % interval."""
+    """A gap of two systems: its mean in both, and their difference, first minus second, with its 95% interval."""
 
     key: str
     first: float
@@ -321,7 +321,7 @@ class ParityPair(NamedTuple):
 
 
 def are_within(gaps: Sequence[tuple[np.ndarray, float]], clusters: Sequence[Hashable] | None, margin: float) -> bool:
-    """Whether all gaps are shown to lie within a margin: two one-sided tests of each at 5 % (Schuirmann 1987).
+    """Whether all gaps are shown to lie within a margin: two one-sided tests of each at 5% (Schuirmann 1987).
 
     Each of `gaps` is a float64 array of shape (n_rows,), NaN where a row has none, and the variance of its sum under
     random splits; `margin` is above 0, in the unit of the distance. False with a single cluster.
@@ -343,7 +343,7 @@ def _chosen_labels(clusters: Sequence[Hashable] | None, chosen: np.ndarray) -> l
 
 
 def _upper(mean: ClusteredMean, sign: int) -> float:
-    """Upper end of a one-sided 95 % interval of a mean, or of its negative.
+    """Upper end of a one-sided 95% interval of a mean, or of its negative.
 
     The farther one of Student's and of that for skewed rows: a few gross faults move both the mean and its error.
     """
@@ -609,7 +609,7 @@ class SystemParity:
     name: str
     rows: ParityRows
     tails: CorpusTails
-    # Numbers of the module, with 95 % intervals where there are two rows.
+    # Numbers of the module, with 95% intervals where there are two rows.
     result: Mapping[str, Any]
     # p-value of the result after Holm's rule over all systems.
     adjusted_p_value: float

@@ -6,9 +6,9 @@ Homogeneity: do several systems say the same of a row, more often than several p
 
 Jiang et al. (2025, https://arxiv.org/abs/2510.22954) call it an artificial hivemind. Two captions of a row say the same
 as far as they are nearer to each other than 19 of 20 pairs of human captions are (near-duplicates; see `parity_tails`):
-of people's own pairs 5 % do, whatever the distance. With the captions C of one system and D of another, the share of a
+of people's own pairs 5% do, whatever the distance. With the captions C of one system and D of another, the share of a
 row is the mean over all pairs (c, d) of C x D, and that of the corpus the mean over rows. Pairs at people's quantile
-count with the fraction that gives people exactly 5 %.
+count with the fraction that gives people exactly 5%.
 """
 
 import functools
@@ -390,7 +390,7 @@ def shared_answers(
 
 
 def people_pairs(row_values: Sequence[np.ndarray]) -> tuple[PeopleDistances, Threshold]:
-    """Return the distribution of people's pairs, with equal weight of all rows, and its 5 % quantile."""
+    """Return the distribution of people's pairs, with equal weight of all rows, and its 5% quantile."""
     by_count: dict[int, list[np.ndarray]] = {}
     for pairs in row_values:
         by_count.setdefault(len(pairs), []).append(pairs)
@@ -425,7 +425,7 @@ MOST_AT_ONCE = 50_000
 
 # What is said where the better distance is unavailable. Measured by `scripts.studies.human_parity_power`.
 WITHOUT_ENCODER = (
-    "Distance: METEOR, as {why}. Of 60 rows with 10 % wrong captions it finds 36 %, sentence embeddings find 91 %: "
+    "Distance: METEOR, as {why}. Of 60 rows with 10% wrong captions it finds 36%, sentence embeddings find 91%: "
     "{remedy}."
 )
 

@@ -86,9 +86,9 @@ def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
 
     >>> shirt, begins = Phrase("shirt", False, False, 0.34, 0.01, 0.001), Phrase("a", True, False, 0.44, 0.09, 0.001)
     >>> phrase_line([begins, shirt])
-    "gives itself away by: begins with 'a' (44 % of captions, people 9 %), 'shirt' (34 %, 1 %)"
+    "gives itself away by: begins with 'a' (44% of captions, people 9%), 'shirt' (34%, 1%)"
     >>> phrase_line([begins, shirt, Phrase("there is", False, False, 0.0, 0.02, 0.01)], width=80)
-    "gives itself away by: never 'there is' (people 2 %)"
+    "gives itself away by: never 'there is' (people 2%)"
     """
     over = [phrase for phrase in phrases if phrase.share > phrase.share_of_people][:MOST_OVERUSED]
     under = [phrase for phrase in phrases if phrase.share < phrase.share_of_people][:MOST_UNDERUSED]
@@ -207,9 +207,9 @@ def _detectable(pair: ParityPair) -> str:
     shares = {"wrong captions": wrong_captions, "rows of wrong captions": wrong_rows}
     if wrong_rows == wrong_captions:  # rows have one caption
         del shares["rows of wrong captions"]
-    known = [f"{100 * share:.2g} % more {noun}, " for noun, share in shares.items() if math.isfinite(share)]
+    known = [f"{100 * share:.2g}% more {noun}, " for noun, share in shares.items() if math.isfinite(share)]
     found = f"{''.join(known)}{'or ' * bool(known)}fidelity gaps that differ by {gap:.2g} in every row"
-    return f"; {found} would be detected with a power of {100 * POWER:.0f} %"
+    return f"; {found} would be detected with a power of {100 * POWER:.0f}%"
 
 
 def _margin(pair: ParityPair) -> str:
@@ -225,7 +225,7 @@ def _both(share: ShareTest, better: str, pair: ParityPair) -> str:
 def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
     """Both values of a share, that of the better system first."""
     values = (share.first, share.second) if better == pair.first else (share.second, share.first)
-    return " and ".join(f"{100 * value:.0f} %" for value in values)
+    return " and ".join(f"{100 * value:.0f}%" for value in values)
 
 
 def as_rows_needed(result: Mapping[str, Any]) -> str:
@@ -291,13 +291,13 @@ def parity_table(parity: ComparedParity, *, whole: bool = False) -> Table:
     likeness_caption = (
         " Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and spread pairs "
         "are pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human ones: people's "
-        "5 % is best."
+        "5% is best."
     )
     defined = f"{by_meaning * parity.has_meaning}{WORDING_CAPTION * has_wording}".removesuffix("; ")
     caption = (
         f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p is that of "
-        '"people could have written all captions"; after so many rows the difference is found 80 % of the time.'
-        f"{likeness_caption * parity.has_meaning} Brackets: 95 % intervals"
+        '"people could have written all captions"; after so many rows the difference is found 80% of the time.'
+        f"{likeness_caption * parity.has_meaning} Brackets: 95% intervals"
         f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
     )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
@@ -314,9 +314,9 @@ def as_percent(share: float) -> str:
     """A share in percent, rounded as in sentences and the table.
 
     >>> as_percent(0.126)
-    '13 %'
+    '13%'
     """
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}%"
 
 
 class CaptionExample(NamedTuple):
@@ -508,9 +508,9 @@ def pair_table(comparison: Comparison) -> Table:
         for pair in compared.pairs
     ]
     return Table(
-        "Differences of two systems, mean over rows with its 95 % interval; p before and after Holm, marked: at most "
+        "Differences of two systems, mean over rows with its 95% interval; p before and after Holm, marked: at most "
         "0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations of the "
-        "rows' differences; smallest difference found 80 % of the time, and rows to find the observed one.",
+        "rows' differences; smallest difference found 80% of the time, and rows to find the observed one.",
         ["metric", "difference", "mean", "interval", "p", "p Holm", "+/=/-", "effect", "detectable", "rows to detect"],
         rows,
         "pairs",
@@ -558,8 +558,8 @@ def shared_table(comparison: Comparison) -> Table:
     ]
     return Table(
         "Do systems say the same? Share of the pairs of captions of a row, one of each system, that are nearer to each "
-        "other than 19 of 20 pairs of human captions, with its interval, beside the shares within each of the two; 5 % "
-        "of people's own pairs are. Marked: more than people, the interval lies above 5 %.",
+        "other than 19 of 20 pairs of human captions, with its interval, beside the shares within each of the two; 5% "
+        "of people's own pairs are. Marked: more than people, the interval lies above 5%.",
         ["systems", "between", "interval", "within first", "within second"],
         rows,
         "homogeneity",
@@ -567,7 +567,7 @@ def shared_table(comparison: Comparison) -> Table:
 
 
 def _as_percent(share: float) -> str:
-    return "one caption" if math.isnan(share) else f"{100 * share:.1f} %"
+    return "one caption" if math.isnan(share) else f"{100 * share:.1f}%"
 
 
 def correlation_table(comparison: Comparison) -> Table:

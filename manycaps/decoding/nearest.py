@@ -171,7 +171,7 @@ def check_two_captions(rows: Mapping[str, ParityRows]) -> None:
 def p_values_against_best(systems: Sequence[SystemParity], pairs: Sequence[ParityPair]) -> dict[str, float]:
     """Return by setting the p-value of the pair with the best one, after Holm's rule over all pairs.
 
-    Whichever is the best, one false finding has a chance of 5 % at most.
+    Whichever is the best, one false finding has a chance of 5% at most.
     """
     best = most_like_people(systems)
     p_values = {frozenset((pair.first, pair.second)): pair.adjusted_p_value for pair in pairs}

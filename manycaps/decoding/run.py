@@ -247,8 +247,8 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
     """Choose in rounds, and drop the settings that are clearly worse after each (successive halving).
 
     Each round gives the remaining settings equally many more rows. A setting is dropped where p of its pair with the
-    best one, after Holm's rule over all pairs, and its own p beside people are both below 5 % / rounds: the chance that
-    a setting of people's is ever dropped is at most 5 %.
+    best one, after Holm's rule over all pairs, and its own p beside people are both below 5% / rounds: the chance that
+    a setting of people's is ever dropped is at most 5%.
     """
     seed = judge.tests["seed"]
     plan = plan_of(len(samples.items), len(samples.settings), budget, seed)

@@ -25,7 +25,7 @@ def table(compared: SettingsBesidePeople) -> list[list[str]]:
     nearest = compared.nearest
     order = sorted(nearest.systems, key=lambda name: (name not in nearest.p_values, likeness(nearest.systems[name])))
     lines = [_line(name, nearest) for name in order]
-    people = f"{100 * TAIL:.0f} %"
+    people = f"{100 * TAIL:.0f}%"
     faults = share_text(nearest.results[nearest.best], "faulty_share_of_people").partition(" [")[0]
     return [list(HEADER), *lines, ["people", "", "", "", faults, people, people, people, "0", ""]]
 

@@ -6,8 +6,8 @@ means over pairs of judgements; how far each row moves it (its influence, as in 
 metrics, which share rows and judgements: for Kendall's tau Cliff and Charlin 1991,
 https://doi.org/10.1207/s15327906mbr2604_6, as Williams' test is for Pearson's correlation. Nothing is drawn.
 
-Of 1,000 trials with 20, 50 and 200 images of three captions, 94, 96 and 95 % of the intervals of tau_b hold the true
-value (91, 93 and 91 % with rows taken for independent), and equally good metrics differ at 0.05 in 4, 5 and 5 %.
+Of 1,000 trials with 20, 50 and 200 images of three captions, 94, 96 and 95% of the intervals of tau_b hold the true
+value (91, 93 and 91% with rows taken for independent), and equally good metrics differ at 0.05 in 4, 5 and 5%.
 """
 
 import math

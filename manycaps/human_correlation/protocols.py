@@ -195,7 +195,7 @@ def published_key(name: str, config: str | None, key: str | None = None) -> str:
 
 def report(agreement: Agreement, published: Mapping[str, float]) -> str:
     """Format the results beside the published values, with their intervals."""
-    clusters = f"{100 * CONFIDENCE:.0f} % interval, {agreement.n_clusters:,} clusters"
+    clusters = f"{100 * CONFIDENCE:.0f}% interval, {agreement.n_clusters:,} clusters"
     rows = [["", "measured", "published", "difference", clusters]]
     for name, value in agreement.figures.items():
         if name.startswith("n_"):
@@ -209,7 +209,7 @@ def report(agreement: Agreement, published: Mapping[str, float]) -> str:
 
 def difference_report(first: Agreement, second: Agreement) -> str:
     """Format the differences of two metrics on the same rows, with their intervals and p-values."""
-    rows = [["", "difference", "p", f"{100 * CONFIDENCE:.0f} % interval"]]
+    rows = [["", "difference", "p", f"{100 * CONFIDENCE:.0f}% interval"]]
     for name in first.deviations:
         compared = difference(first, second, name)
         p_value = "-" if math.isnan(compared.p_value) else f"{compared.p_value:.2g}"

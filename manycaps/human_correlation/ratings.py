@@ -5,7 +5,7 @@ row: the row's number, and its mean rating; rows are independent of each other, 
 
 An interval is that of Fisher's z = artanh(r), with the standard error of r by the infinitesimal jackknife over clusters
 and Student's quantile, so that it stays between -1 and 1. With 6, 10 and 21 normal points and a correlation of 0, 0.5
-and 0.8 it holds the true value in 91 to 98 % of 600 trials for Spearman's rho, and in 91 to 99 % for Kendall's tau_b.
+and 0.8 it holds the true value in 91 to 98% of 600 trials for Spearman's rho, and in 91 to 99% for Kendall's tau_b.
 """
 
 import dataclasses
@@ -359,7 +359,7 @@ def _figures(
 
 
 def noise_limits(n: int) -> tuple[float, float]:
-    """Smallest sizes of Spearman's rho and Kendall's tau that n unrelated points reach in at most 5 % of cases.
+    """Smallest sizes of Spearman's rho and Kendall's tau that n unrelated points reach in at most 5% of cases.
 
     Of all orders up to eight points; beyond, by Student's t for rho and the normal distribution for tau (Kendall 1938).
 

@@ -1672,7 +1672,7 @@ def check_share(name: str, share: Any) -> None:
     """Raise unless a share of the whole is above 0 and at most 1."""
     check_is_number(name, share, "Give a float such as 0.9.")
     if not 0 < share <= 1:
-        raise InputError(name, "a share above 0 and at most 1", shown_value(share), "Write 90 % as 0.9.")
+        raise InputError(name, "a share above 0 and at most 1", shown_value(share), "Write 90% as 0.9.")
 
 
 def check_flag(name: str, value: object) -> None:
@@ -1687,7 +1687,7 @@ def check_confidence_level(value: Any) -> None:
         return
     check_is_number("confidence_level", value, "Give a float such as 0.95.")
     if not 0 < value < 1:
-        raise InputError("confidence_level", "a number between 0 and 1", shown_value(value), "Write 95 % as 0.95.")
+        raise InputError("confidence_level", "a number between 0 and 1", shown_value(value), "Write 95% as 0.95.")
 
 
 def checked_beside_rows(name: str, value: object) -> None:

@@ -327,7 +327,7 @@ class RowGenerators:
 # Nothing is drawn: an interval depends on the values alone, whatever their order and unit. It is Student's interval
 # after a transformation that takes the skewness of the values out (Hall 1992,
 # https://doi.org/10.1111/j.2517-6161.1992.tb01876.x). Percentile bootstrap intervals hold the mean of 5 or 10 rows in
-# 77 to 86 or 86 to 91 % of the cases where 95 % are stated; these do in 92 to 95 or 94 to 99 %, for skewed values,
+# 77 to 86 or 86 to 91% of the cases where 95% are stated; these do in 92 to 95 or 94 to 99%, for skewed values,
 # too (`python -m scripts.studies.inference`).
 
 # Residuals that are no larger than this share of the values are rounding.

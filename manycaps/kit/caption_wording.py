@@ -56,8 +56,8 @@ from .tokenization import RowTexts, word_ids
 # subtracted. So a reference and a candidate are scored by one model that has seen neither; if people wrote both, they
 # are exchangeable.
 #
-# A candidate is odd if its SLOR is below that of 19 of 20 human captions, and formulaic if it is above; people give 5
-# % of each. The wording gap of a row is the mean SLOR of its candidates less that of its references. Rows share the
+# A candidate is odd if its SLOR is below that of 19 of 20 human captions, and formulaic if it is above; people give 5%
+# of each. The wording gap of a row is the mean SLOR of its candidates less that of its references. Rows share the
 # model: the gaps of rows with similar captions are correlated, and `wording_test` adds these covariances to the
 # variance. The slow versions of all this are in tests/oracles/wording_loop.py.
 

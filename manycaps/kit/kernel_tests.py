@@ -340,7 +340,7 @@ def _float64(vectors: np.ndarray) -> np.ndarray:
     return vectors.astype(np.float64, copy=False)
 
 
-# Most pairs of a sample, 8 bytes each, which tell the median's rank to about 0.02 %. The groups that are paired have at
+# Most pairs of a sample, 8 bytes each, which tell the median's rank to about 0.02%. The groups that are paired have at
 # most a 50th of the vectors: the sample of a small corpus is smaller.
 SAMPLED_PAIRS = 8_000_000
 SAMPLED_SHARE = 50
@@ -348,7 +348,7 @@ SAMPLED_SHARE = 50
 # Half the width of the bracket around a sample's median, in standard deviations of its rank.
 BRACKET_DEVIATIONS = 6
 
-# Values held to find the median among them, 8 bytes each, twice; a bracket holds 0.2 % of the pairs.
+# Values held to find the median among them, 8 bytes each, twice; a bracket holds 0.2% of the pairs.
 MAX_BRACKETED = 32_000_000
 
 # Bins of one pass of the search for a median, and the number of values below which they are sorted instead.
@@ -735,7 +735,7 @@ def null_mmd(
 # CMMD and KID are two published values of this kind, with the kernels, estimators and units of their authors.
 
 # Terms of the power series, the kernel itself included, and the largest error of a kernel value that they may leave. A
-# sample misses a bandwidth by less than 0.1 %, which leaves 1e-13.
+# sample misses a bandwidth by less than 0.1%, which leaves 1e-13.
 N_TERMS = 4
 SERIES_TOLERANCE = 1e-11
 

@@ -3,7 +3,7 @@
 Token sequences are compared by 64-bit hashes. What is looked for are the n-grams of the captions at hand, so memory
 does not grow with the number of training captions, which are read once, in chunks. An n-gram can only occur where both
 (n - 1)-grams in it do: longer runs cost little. Any two different sequences, one of 10^8 and one of 5 * 10^8, have the
-same hash with a probability of 0.3 %. `tests/oracles` has a loop over sets of tuples.
+same hash with a probability of 0.3%. `tests/oracles` has a loop over sets of tuples.
 """
 
 import gzip

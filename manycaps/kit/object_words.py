@@ -157,8 +157,8 @@ KEPT_WORDS = 1 << 17
 SPECIAL = re.compile(r"[^a-z0-9 ,.'-]|--|,(?! )|\.(?! *$)|(?<![a-z0-9])'|'(?!s(?:[ ,.]|$))")
 CONTRACTED = frozenset("cannot gimme gonna gotta lemme wanna".split())
 
-# Rows, or clusters, from which the gap has a p-value and an interval: people against people have p up to 0.05 in 10 %
-# of draws of 30 rows, as few captions name what nobody else names, in 5 to 7 % of 50, and in 3 to 6 % of 100 and more.
+# Rows, or clusters, from which the gap has a p-value and an interval: people against people have p up to 0.05 in 10%
+# of draws of 30 rows, as few captions name what nobody else names, in 5 to 7% of 50, and in 3 to 6% of 100 and more.
 LEAST_COMPARED = 50
 
 # What is counted of captions, in this order: mentions, hallucinated ones, objects of the ground truth that are named,

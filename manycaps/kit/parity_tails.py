@@ -19,12 +19,12 @@ from .caption_sets import TIE_TOLERANCE, ClusteredMean, cluster_numbers, mean_of
 # For a reference r_j of a row, with S_j the other references, a_j = mean d(r_j, S_j); for a candidate c beside the
 # same texts, b_j = mean d(c, S_j). Given S_j, c and r_j are exchangeable if c is a human caption, so that b and a
 # have one distribution, whatever the sizes of the sets. A candidate is unlike people's captions as far as its b_j lie
-# above the 95 % quantile of the a of all rows, and ordinary as far as they lie below the 5 % quantile. Pairs of
-# candidates are compared with pairs of references in the same way: near-duplicates lie below the 5 % quantile of
-# people's pairs, spread pairs above the 95 % quantile. Human captions give 5 % of each.
+# above the 95% quantile of the a of all rows, and ordinary as far as they lie below the 5% quantile. Pairs of
+# candidates are compared with pairs of references in the same way: near-duplicates lie below the 5% quantile of
+# people's pairs, spread pairs above the 95% quantile. Human captions give 5% of each.
 #
 # Rows have equal weight, and so have the references of a row. Values within 1e-9 of the corpus's scale are equal;
-# those at a quantile count with the fraction that gives people exactly 5 %.
+# those at a quantile count with the fraction that gives people exactly 5%.
 
 # Share of people's distances in a tail.
 TAIL = 0.05
@@ -677,7 +677,7 @@ N_BISECTIONS = 60
 
 
 class RowsNeeded(NamedTuple):
-    """Rows after which a system is distinguished from people with a power of 80 % at a level of 5 %."""
+    """Rows after which a system is distinguished from people with a power of 80% at a level of 5%."""
 
     # float, at least 1; infinity where lambda is 0 or below.
     rows: float
@@ -752,7 +752,7 @@ def spread_of_effect(
     With w = S^-1 g of the means g and S, row i moves lambda by 2 w'(g_i - g) - w'(S_i - S) w over the number of rows.
     Wrong captions in some of the rows raise it, and damage that all rows share lowers it. Few rows tell little: with
     Student's quantile in place of the normal one, and `PRIOR_ROWS` rows at 1, intervals of lambda hold it in 92 to
-    99 % of the cases from five rows on (`python -m scripts.studies.human_parity_power`).
+    99% of the cases from five rows on (`python -m scripts.studies.human_parity_power`).
 
     `mean` (k,) and `covariance` (k, k), not singular, are the means over rows; `blocks` are the gaps (n, k) and
     covariances (n, k, k) of all rows, at least 2, in parts; all float64. The result is above 0.
@@ -929,9 +929,9 @@ def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: f
 # --------------------------------------------------------------------------------------------------------------------
 # What may be said in words of a result of human parity: the one place that says what each word needs.
 #
-# A word needs the p-value, which is that of the gaps and of the tails together, to be at most 0.05, and the 95 %
-# interval of its share to lie above the 5 % of people. So people's captions get any word at all in at most 5 % of the
-# cases, and a system with one damage gets each word for another damage in at most 5 %. Measured by `python -m
+# A word needs the p-value, which is that of the gaps and of the tails together, to be at most 0.05, and the 95%
+# interval of its share to lie above the 5% of people. So people's captions get any word at all in at most 5% of the
+# cases, and a system with one damage gets each word for another damage in at most 5%. Measured by `python -m
 # scripts.studies.human_parity_truth`.
 #
 # Faults and likeness are two questions. Captions unlike people's, and those of odd wording, are faults: fewer than
@@ -943,7 +943,7 @@ def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: f
 # Where p finds a difference and no share does, the gaps give the direction: those that are significant by themselves,
 # else all of them together. A significant fidelity gap is said unless a share says so.
 
-# Rows below which no p-value under FEW_ROWS_P is printed: the closed form is right at 5 % from five rows on, but its
+# Rows below which no p-value under FEW_ROWS_P is printed: the closed form is right at 5% from five rows on, but its
 # far tail only with more.
 MANY_ROWS, FEW_ROWS_P, LEAST_P = 50, 0.001, 0.0001
 
@@ -989,7 +989,7 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
     ...     result |= {f"{name}_share{end}": share + shift for end, shift in (("", 0), ("_ci_low", -0.03))}
     ...     result |= {f"{name}_share_ci_high": share + 0.03}
     >>> print(words_of(result)[0].sentence)
-    Blander than human captions: 32 % [29, 35] are nearer to the references than 19 of 20 human ones (people 5 %).
+    Blander than human captions: 32% [29, 35] are nearer to the references than 19 of 20 human ones (people 5%).
     """
     missing = [key for key in ("human_parity_p_value", "unlike_people_share_ci_low") if key not in result]
     if missing:
@@ -1024,7 +1024,7 @@ def _of_gaps(result: Mapping[str, float], chosen: Collection[str]) -> str:
     if not significant and result.get("gaps_p_value", math.nan) > LEVEL:
         shares = [name for name in SHARE_NOUNS if result[f"{name}_ci_low"] < result[name]]
         largest = max(shares, key=lambda name: (result[name] - TAIL) / (result[name] - result[f"{name}_ci_low"]))
-        return f"most by {SHARE_NOUNS[largest]} ({share_text(result, largest)}, people {100 * TAIL:.0f} %)"
+        return f"most by {SHARE_NOUNS[largest]} ({share_text(result, largest)}, people {100 * TAIL:.0f}%)"
     directions = [
         f"{DIRECTIONS[gap][gaps[gap] > 0]} ({gap.replace('_', ' ')} {gap_text(result, gap)})"
         for gap in significant or gaps
@@ -1047,18 +1047,18 @@ def _bound(result: Mapping[str, float]) -> str:
     bound = (
         ""
         if math.isnan(high)
-        else f"; at most {_percent_up(high)} % are farther from the references than 19 of 20 human ones"
+        else f"; at most {_percent_up(high)}% are farther from the references than 19 of 20 human ones"
     )
     return bound + ("" if not math.isnan(result["tails_p_value"]) else "; too few rows to test the shares")
 
 
 def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
     """The words whose intervals lie above what people give."""
-    people, copied = f"(people {TAIL:.0%})".replace("%", " %"), 0.0
+    people, copied = f"(people {TAIL:.0%})", 0.0
     words = []
     if is_unlike := is_above_people(result, "unlike_people_share"):
         share, least = share_text(result, "unlike_people_share"), _percent_down(result["wrong_share_ci_low"])
-        bound = f": at least {least} % are not what people write" if least else ""
+        bound = f": at least {least}% are not what people write" if least else ""
         words.append(
             ParityWord(
                 "unlike",
@@ -1073,7 +1073,7 @@ def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
             said = f"{share_text(result, share)} of its captions are {place} than 19 of 20 human ones {people}."
             words.append(ParityWord(name, said))
     if is_above_people(result, "copied_share"):
-        of_people = f"{100 * result['copied_share_of_people']:.0f} %"
+        of_people = f"{100 * result['copied_share_of_people']:.0f}%"
         words.append(
             ParityWord(
                 "copies",
@@ -1113,14 +1113,14 @@ def share_text(result: Mapping[str, float], name: str) -> str:
     """A share in percent with its interval, whose ends are rounded outwards: the same wherever it is shown.
 
     >>> share_text({"spread_share": 0.127, "spread_share_ci_low": 0.019, "spread_share_ci_high": 0.301}, "spread_share")
-    '13 % [1, 31]'
+    '13% [1, 31]'
     >>> share_text({"spread_share": 0.0}, "spread_share"), share_text({"spread_share": math.nan}, "spread_share")
-    ('0 %', 'not defined')
+    ('0%', 'not defined')
     """
     value, low, high = (result.get(f"{name}{end}", math.nan) for end in ("", "_ci_low", "_ci_high"))
     if math.isnan(value):
         return "not defined"
-    text = f"{100 * value:.0f} %"
+    text = f"{100 * value:.0f}%"
     return text if math.isnan(low) else f"{text} [{_percent_down(low)}, {_percent_up(high)}]"
 
 

@@ -313,7 +313,7 @@ def _share_reached(draws: np.ndarray, observed: float) -> float:
 # Ways to the p-value: the closed form, or as in the other modules by all splits, by random ones, or none.
 PARITY_P_VALUES = ("chi-squared", "exact", "permutation", "none")
 
-# Rows from which on chi-squared p-values are right at a level of 5 %.
+# Rows from which on chi-squared p-values are right at a level of 5%.
 LEAST_ROWS = 5
 
 # The smallest p-value of which a z is computed.
@@ -877,8 +877,8 @@ def human_tails(
     """Say which share of the candidates lies where only one human caption in twenty lies.
 
     For a reference r_j and the other ones S_j, a_j = mean d(r_j, S_j); for a candidate c, b_j = mean d(c, S_j). If c is
-    a human caption, b and a have one distribution, whatever the sizes. The shares are those of the b above the 95 %,
-    and below the 5 %, quantile of the a of all rows, and the same of pairs of candidates beside pairs of references.
+    a human caption, b and a have one distribution, whatever the sizes. The shares are those of the b above the 95%,
+    and below the 5%, quantile of the a of all rows, and the same of pairs of candidates beside pairs of references.
 
     Args:
         distances: as for `human_gaps`, as is the next.
@@ -1006,7 +1006,7 @@ def plan_human_parity(
 
     T2 is noncentral chi-squared with n g' S^-1 g for gaps g that all rows share and the mean covariance S of a row
     under its splits, at least n g_i^2 / S_ii for one of the gaps, whatever the other is. The level of both tests
-    together is 5 %. For wrong captions in some of the rows see `plan_wrong_captions`.
+    together is 5%. For wrong captions in some of the rows see `plan_wrong_captions`.
 
     Args:
         distances: of the pilot, as for `human_gaps`, as is the next.

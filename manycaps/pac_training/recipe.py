@@ -70,7 +70,7 @@ class TrainOptions(Recipe):
     prompt: Annotated[str | None, Option("text before every caption; default: that of pac_score", "TEXT")] = None
     lora_rank: Annotated[int, Option("also train low-rank attention updates", least=0)] = 0
     save_lora: Annotated[bool, Option("also write the updates unmerged, named as in PAC-S++ files")] = False
-    augment: Annotated[bool, Option("train on random crops of 90 %% or more of the area")] = False
+    augment: Annotated[bool, Option("train on random crops of 90%% or more of the area")] = False
     device: Annotated[Literal["auto", "cpu"], Option("auto: an accelerator if available")] = "auto"
     precision: Annotated[
         Literal["auto", "float32", "bfloat16"],

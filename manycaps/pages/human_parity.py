@@ -21,7 +21,7 @@ N_DRAWN = 12
 
 MEANINGS = {
     "human_parity_p_value": "could people have written all candidates? Small values say no",
-    "rows_needed": "images after which the test finds this, 80 % of the time; the more, the more like people's",
+    "rows_needed": "images after which the test finds this, 80% of the time; the more, the more like people's",
     "rows_needed_ci_low": f"lower end of its {CONFIDENCE:.0%} interval",
     "rows_needed_ci_high": "upper end",
     "unlike_people_share": "captions farther from the human ones than 19 of 20 of these; people 0.05",

@@ -239,7 +239,7 @@ def distance_plot(parity: ComparedParity) -> Plot:
             "histograms",
             "Captions among people's",
             "Captions by their distance from the references, in twentieths of people's own distances, from ordinary to "
-            "unlike people's; the line marks the 5 % that people give.",
+            "unlike people's; the line marks the 5% that people give.",
             "; ".join(descriptions),
             figure,
         )
@@ -262,7 +262,7 @@ def map_plot(parity: ComparedParity) -> Plot | None:
             axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2, linestyle=LINE_STYLES[i % 6])
             axes.plot(*center[:, None], ms=8, label=system.name, linestyle="none", **mark_of(i))
             descriptions.append(f"{system.name}: {noun} {as_percent(center[0])}, faults {as_percent(center[1])}")
-        axes.set(xlabel=f"{noun} (people's 5 % is best)", ylabel="faults (fewer are better)")
+        axes.set(xlabel=f"{noun} (people's 5% is best)", ylabel="faults (fewer are better)")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
             axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
@@ -271,7 +271,7 @@ def map_plot(parity: ComparedParity) -> Plot | None:
             "map",
             "Systems around people",
             f"Up: faults, captions that people would not write. Right: {noun}, {AXES[key]}. The star is people. "
-            "Regions reach as far as the 95 % intervals of the table.",
+            "Regions reach as far as the 95% intervals of the table.",
             "; ".join(descriptions),
             figure,
         )
@@ -341,7 +341,7 @@ def metric_plot(compared: ComparedMetric) -> Plot:
             _draw_interval(left, i, i, mean.mean, mean.ci_low, mean.ci_high)
         left.set(yticks=range(len(names)), yticklabels=names, xlabel=f"{metric.measures}\n({metric.direction})")
         left.set(title="mean over rows", ylim=(len(names) - 0.5, -0.5))
-        caption = f"Means over rows and their 95 % intervals: {metric.direction}."
+        caption = f"Means over rows and their 95% intervals: {metric.direction}."
         if pairs:
             for i, pair in enumerate(pairs):
                 _draw_interval(right, i, i + 1, pair.test.difference, pair.test.ci_low, pair.test.ci_high)

@@ -15,7 +15,7 @@ PUBLISHED_MARKS = ("o", "s", "^", "D")
 def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, int]) -> Plot:
     """Share of all tokens that the most frequent types make up.
 
-    `curves` has the tokens per type of each data set, `published` the vocabulary heads at 90 % of the tokens.
+    `curves` has the tokens per type of each data set, `published` the vocabulary heads at 90% of the tokens.
     """
     with new_figure(4.2) as (figure, axes):
         descriptions = []

@@ -81,7 +81,7 @@ from .meteor15_search import english_stem as english_stem
 _DESCRIPTION = """
 Human Parity says in one p-value whether candidate captions of each image or video can be distinguished from human ones,
 how many rows that takes, and how they differ: which share of them is unlike what people write, which share is ordinary,
-and how many of their pairs are near-duplicates, beside the 5 % that people give of each. The test costs
+and how many of their pairs are near-duplicates, beside the 5% that people give of each. The test costs
 little beside the distances of captions, and finds a few wrong captions in a hundred.
 """
 
@@ -418,5 +418,5 @@ class HumanParity(SetMetric, evaluate.Metric):
 
     @staticmethod
     def words(result):
-        """Say what a result with confidence_level=0.95 means, in sentences that are each false in at most 5 %."""
+        """Say what a result with confidence_level=0.95 means, in sentences that are each false in at most 5%."""
         return [word.sentence for word in words_of(result)]

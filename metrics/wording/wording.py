@@ -21,7 +21,7 @@ from .parity_tails import Tail as Tail
 _DESCRIPTION = """
 Wording says whether captions are put into words as people put them: broken language, such as doubled words or ends that
 are missing, is less predictable to an n-gram model of people's captions, and a bland system's is more predictable. Both
-are beside the 5 % that people give of each, with the phrases that give a system away. No network, no weights.
+are beside the 5% that people give of each, with the phrases that give a system away. No network, no weights.
 """
 
 _CITATION = """

@@ -62,7 +62,7 @@ def test_people_name_what_no_other_person_names(golden):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [50, 100])
 def test_level_of_the_gap(golden, n_rows):
-    """People against people: p up to 0.05 in 2 to 8 % of 400 draws of 100 rows, and of 50."""
+    """People against people: p up to 0.05 in 2 to 8% of 400 draws of 100 rows, and of 50."""
     rng = np.random.default_rng(n_rows)
     p_values = []
     for _ in range(400):

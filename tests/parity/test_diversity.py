@@ -169,7 +169,7 @@ def test_published_ed_follows_from_the_published_evs(name):
 
 @pytest.mark.realdata
 def test_published_uniqueness_and_novelty_follow_the_definitions_the_card_names(data_folder):
-    """Table 1 and section 5: 33.76 % and 99.9 % for MS-COCO, 11.8 %, 85.3 % and 7.03 tokens for MSVD (all of each)."""
+    """Table 1 and section 5: 33.76% and 99.9% for MS-COCO, 11.8%, 85.3% and 7.03 tokens for MSVD (all of each)."""
     samples = json.loads((data_folder / "coco_val_1000.json").read_text())
     coco = CaptionDiversity()
     coco.update([sample["references"] for sample in samples])

@@ -102,7 +102,7 @@ def test_equal_systems_are_equal_here_and_different_to_sacrebleu():
 
 
 def test_interval_is_near_that_of_scipys_bootstrap():
-    """An end of 9,999 means carries about 2 % of the interval's width."""
+    """An end of 9,999 means carries about 2% of the interval's width."""
     first, second = two_systems(4, 200)
     result = paired_test(first, second)
     of_scipy = scipy.stats.bootstrap((first - second,), np.mean, method="percentile", rng=np.random.default_rng(1))

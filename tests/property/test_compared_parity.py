@@ -65,13 +65,13 @@ def unchanged(_, texts):
 # Two systems that are alike, that differ in one share, and that differ in two that make up for each other in the gaps.
 PAIRS = {
     "people, people": (unchanged, unchanged),
-    "20 % wrong, 20 % wrong": (wrong(0.2), wrong(0.2)),
-    "people, 20 % wrong": (unchanged, wrong(0.2)),
+    "20% wrong, 20% wrong": (wrong(0.2), wrong(0.2)),
+    "people, 20% wrong": (unchanged, wrong(0.2)),
     "people, repeating": (unchanged, repeating),
     "people, ordinary": (unchanged, ordinary),
-    "repeating, 20 % wrong": (repeating, wrong(0.2)),
-    "ordinary and 30 % wrong, people": (both(ordinary, wrong(0.3)), unchanged),
-    "repeating and 30 % wrong, ordinary": (both(repeating, wrong(0.3)), ordinary),
+    "repeating, 20% wrong": (repeating, wrong(0.2)),
+    "ordinary and 30% wrong, people": (both(ordinary, wrong(0.3)), unchanged),
+    "repeating and 30% wrong, ordinary": (both(repeating, wrong(0.3)), ordinary),
 }
 
 
@@ -87,7 +87,7 @@ def as_rows(distances, m=M):
 
 
 def truth_of(damages):
-    """By system, how far its shares are from what is best, none or people's 5 %, over many rows."""
+    """By system, how far its shares are from what is best, none or people's 5%, over many rows."""
     rows = [as_rows(distances) for distances in distances_of(np.random.default_rng(99), 20_000, damages)]
     tails = [corpus_tails(each.distances, None, None).shares for each in rows]
     best = dict.fromkeys(FAULTS, 0.0)
@@ -132,7 +132,7 @@ def test_words_of_pairs_are_seldom_false(name):
     for word in set(false):
         assert false.count(word) / n_trials <= most, word
     told = np.mean([pair.adjusted_p_value <= 0.05 for pair in pairs])
-    if damages[0] is damages[1] or name == "20 % wrong, 20 % wrong":
+    if damages[0] is damages[1] or name == "20% wrong, 20% wrong":
         assert told <= most
     else:
         assert told > 0.3

@@ -86,7 +86,7 @@ def test_interval_holds_within_the_differences(drawn):
 @pytest.mark.parametrize("n_rows", [20, 200])
 @pytest.mark.parametrize("is_clustered", [False, True])
 def test_level_is_kept(n_rows, is_clustered):
-    """Skewed values of two exchangeable systems, rows of a cluster alike: rejections within the 99.9 % interval.
+    """Skewed values of two exchangeable systems, rows of a cluster alike: rejections within the 99.9% interval.
 
     scripts/studies/paired_test_study.py does the same with captions and 1,000 pairs.
     """

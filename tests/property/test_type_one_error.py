@@ -1,7 +1,7 @@
 """Under the null hypothesis p-values are uniform: all five distribution modules keep the level of their test.
 
 Of rows: Gaussian points through the maths. Of corpora: Gaussian points and made captions through the modules. The
-rejections must lie in the binomial interval that holds 99.9 % of such counts; the draws are seeded. And power: points
+rejections must lie in the binomial interval that holds 99.9% of such counts; the draws are seeded. And power: points
 that lie elsewhere are recognised. scripts/studies/level_study.py does the same for 1,000 corpora of human captions.
 """
 
@@ -20,7 +20,7 @@ from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 
 LEVEL = 0.05
 
-# 6 + 5 texts have 462 splits: an exact test without ties rejects 23/462 = 4.98 % at the level of 5 %.
+# 6 + 5 texts have 462 splits: an exact test without ties rejects 23/462 = 4.98% at the level of 5%.
 N_CANDIDATES, N_REFERENCES = 6, 5
 
 SPLITS = exact_splits(N_CANDIDATES, N_REFERENCES, 1000)

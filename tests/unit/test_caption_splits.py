@@ -96,7 +96,7 @@ def test_the_concept_of_a_row_is_the_rarest(run):
     [
         (["--by", "concept"], "--labels: expected a file, got None. Name a file with one label per line."),
         (["--by", "length", "--labels", "x"], "--labels: expected no file without --by concept, got x. Name"),
-        (["--by", "length", "--test", "1.5"], "--test: expected a share from 0 to below 1, got 1.5. Write 10 %"),
+        (["--by", "length", "--test", "1.5"], "--test: expected a share from 0 to below 1, got 1.5. Write 10%"),
         (
             ["--by", "length", "--test", "0.6", "--validation", "0.5"],
             "--test: expected shares above 0 that leave rows for",

@@ -83,11 +83,11 @@ def test_command(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Pilot: 12 rows, distance meteor."
     assert lines[1].startswith("200 rows find a fidelity gap of 0.0")
-    assert lines[1].endswith("80 % of the time at a level of 5 %, if all rows share the gap.")
+    assert lines[1].endswith("80% of the time at a level of 5%, if all rows share the gap.")
     assert lines[2].startswith("To find 0.05 as often takes ")
     assert main([*arguments, "--wrong", "0.2"]) == 0
     line = capsys.readouterr().out.splitlines()[2]
-    assert line.startswith("To find 20 % wrong captions, taken from other rows, as often takes ")
+    assert line.startswith("To find 20% wrong captions, taken from other rows, as often takes ")
     refused(2, "--wrong: expected a pilot of at least 10 rows, got 9. Add rows.", "--wrong", "0.2", "--limit", "9")
     refused(2, "--wrong: expected a number above 0 and below 1, got 1.5.", "--wrong", "1.5")
     refused(2, "--power: expected a number above 0.05 and below 1, got 2.0.", "--power", "2")

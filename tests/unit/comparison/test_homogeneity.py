@@ -62,7 +62,7 @@ def test_shares_are_those_of_a_loop_whatever_is_computed_at_once(most, monkeypat
 
 
 def test_the_interval_holds_the_share_of_people():
-    """Systems of human captions, as points: 5 % lies in at least 90 % of the intervals of 40 draws."""
+    """Systems of human captions, as points: 5% lies in at least 90% of the intervals of 40 draws."""
     sides = [{name: [f"{i} {name} {k}" for k in range(2 + (name == "c"))] for name in "abc"} for i in range(30)]
     rows = [SystemRow("", {"a": each["a"], "b": each["b"]}, each["c"]) for each in sides]
     are_inside = []
@@ -91,7 +91,7 @@ def test_compare_full_prints_how_often_systems_say_the_same(distance, tmp_path, 
     shared = {(pair["first"], pair["second"]): pair for pair in numbers["shared_answers"]}
     assert list(shared) == list(itertools.combinations([*systems, PEOPLE], 2))
     for pair in shared.values():
-        assert f"{100 * pair['between']:.1f} %" in table
+        assert f"{100 * pair['between']:.1f}%" in table
         assert pair["within_first"] == numbers["systems"][pair["first"]]["near_duplicate_share"]
     # A third of the pairs of a system and its copy are of one caption twice; other images' captions are far away.
     assert shared["base", "copy"]["ci_low"] > 0.05 > shared["base", "other"]["between"]

@@ -61,14 +61,14 @@ UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
 @pytest.mark.parametrize(
     ("shares", "gaps", "line"),
     [
-        # Fewer faults than people's 5 % are never held against a system.
-        ([FEWER], [FIDELITY], "a has fewer faults than b (1 % and 20 %, p = 0.001).$"),
-        ([FEWER, ORDINARY], [], "a has fewer faults .*; b is more like people in ordinary captions (20 % and 40 %).$"),
+        # Fewer faults than people's 5% are never held against a system.
+        ([FEWER], [FIDELITY], "a has fewer faults than b (1% and 20%, p = 0.001).$"),
+        ([FEWER, ORDINARY], [], "a has fewer faults .*; b is more like people in ordinary captions (20% and 40%).$"),
         (
             [EQUAL, ORDINARY, DUPLICATES],
             [],
-            "a and b differ (p = 0.01): a is more like people in near-duplicates (5 % and 30 %); b .* in ordinary "
-            "captions (20 % and 40 %); faults: no difference detected (1 % and 3 %).$",
+            "a and b differ (p = 0.01): a is more like people in near-duplicates (5% and 30%); b .* in ordinary "
+            "captions (20% and 40%); faults: no difference detected (1% and 3%).$",
         ),
         (
             [EQUAL],
@@ -91,17 +91,14 @@ IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
 @pytest.mark.parametrize(
     ("detectable", "said"),
     [
-        ((0.031, 6), f"; {IN_EVERY_ROW} would be detected with a power of 80 %"),
-        (
-            (0.031, 6, 0.07, 0.07),
-            f"; 7 % more wrong captions, or {IN_EVERY_ROW} would be detected with a power of 80 %",
-        ),
+        ((0.031, 6), f"; {IN_EVERY_ROW} would be detected with a power of 80%"),
+        ((0.031, 6, 0.07, 0.07), f"; 7% more wrong captions, or {IN_EVERY_ROW} would be detected with a power of 80%"),
         (
             (0.031, 6, 0.013, 0.042),
-            f"; 1.3 % more wrong captions, 4.2 % more rows of wrong captions, or {IN_EVERY_ROW} would be detected with "
-            "a power of 80 %",
+            f"; 1.3% more wrong captions, 4.2% more rows of wrong captions, or {IN_EVERY_ROW} would be detected with "
+            "a power of 80%",
         ),
-        ((0.031, 6, np.inf, np.inf), f"; {IN_EVERY_ROW} would be detected with a power of 80 %"),
+        ((0.031, 6, np.inf, np.inf), f"; {IN_EVERY_ROW} would be detected with a power of 80%"),
         ((np.nan, 6), ""),
         ((np.inf, 6), "; too few rows to distinguish any two systems: at least 6 are needed"),
     ],
@@ -143,7 +140,7 @@ def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse(
     parity = compared(*given, pairs=shown)
     assert parity.best("unlike_people_share") == ["a", "b"]
     assert parity.best("rows_needed") == ["a", "b"]
-    # 1 % is nearer to people's 5 % than 20 % and 40 %; no pair shows the others to be worse.
+    # 1% is nearer to people's 5% than 20% and 40%; no pair shows the others to be worse.
     assert parity.best("ordinary_share") == ["a", "b", "c"]
     assert parity.best("near_duplicate_share") == []
     assert compared(given[0]).best("unlike_people_share") == []

@@ -239,8 +239,8 @@ def test_what_is_said_of_files_is_said_once_on_screen_and_page(folder, capsys, l
         numbers = json.loads((folder / "report" / "comparison.json").read_text(encoding="utf-8"))
         assert (numbers["ids"], numbers["notes"]) == (IDS[:10], [sentence])
     if "leak" in line:
-        assert re.search(r"leak: .*100 % also among the references\.", " ".join(said.out.split()))
-        assert "of its captions also occur among the references of their row (people 0 %)" in page_of(folder)
+        assert re.search(r"leak: .*100% also among the references\.", " ".join(said.out.split()))
+        assert "of its captions also occur among the references of their row (people 0%)" in page_of(folder)
 
 
 @pytest.mark.parametrize("option", ["", "--common-rows"])
@@ -316,7 +316,7 @@ def test_single_references_leave_the_wording(n_captions, tmp_path, capsys):
 def test_one_system_is_compared_with_people(folder, capsys):
     assert run("shifted.jsonl --full -m trm_cider,bleu_rouge") == 0
     printed, page = capsys.readouterr().out, page_of(folder)
-    assert re.search(r"\n- shifted: p < 0\.001\. \d+ % unlike people's", printed)
+    assert re.search(r"\n- shifted: p < 0\.001\. \d+% unlike people's", printed)
     for text in ("shifted (a)", "best one", "baseline", "Two systems differ", "difference to", "pairs-beside"):
         assert text not in printed + page, text
     assert "shifted on 14 rows." in page

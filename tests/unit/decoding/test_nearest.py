@@ -80,7 +80,7 @@ def n_below(p_values):
 
 
 def damaged_people(rng, n_rows):
-    """Rows of people, of 10 and 20 % captions of other rows, and of bland captions."""
+    """Rows of people, of 10 and 20% captions of other rows, and of bland captions."""
     centres = 1.5 * rng.normal(size=(n_rows, 1, 8))
     people, candidates = (centres + rng.normal(size=(n_rows, 5, 8)) for _ in range(2))
     settings = {"people": candidates, "bland": centres + 0.8 * rng.normal(size=(n_rows, 5, 8))}
@@ -158,7 +158,7 @@ def test_settings_that_are_equal_cannot_be_distinguished():
 
 @pytest.mark.slow
 def test_the_p_value_of_the_other_half_is_right():
-    # Eight settings that are all people's: whichever is chosen, 5 % of the tests on other rows are below 0.05.
+    # Eight settings that are all people's: whichever is chosen, 5% of the tests on other rows are below 0.05.
     rng, n_trials, single, both = np.random.default_rng(21), 100, [], []
     for trial in range(n_trials):
         rows = speakers(rng, (1.0,) * 8)

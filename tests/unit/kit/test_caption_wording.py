@@ -244,7 +244,7 @@ def test_golden_values(data_folder):
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_rows", "m", "n"), [(10, 10, 3), (20, 1, 4), (60, 2, 3), (60, 1, 1)])
 def test_level(n_rows, m, n):
-    """People against people, of captions that share many phrases: p <= .05 in at most what 200 draws of 5 % give."""
+    """People against people, of captions that share many phrases: p <= .05 in at most what 200 draws of 5% give."""
     rng = np.random.default_rng(6)
     p_values = [wording_test(wording_rows(*exchangeable(rng, n_rows, m, n, 30))).p_value for _ in range(200)]
-    assert np.mean(np.array(p_values) <= 0.05) <= 0.1  # 99.8 % of such draws have less
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.1  # 99.8% of such draws have less

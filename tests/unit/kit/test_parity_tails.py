@@ -163,7 +163,7 @@ def equal_captions(rng, n_rows, m, n):
     ],
 )
 def test_the_level_of_both_tests_is_kept(m, n, n_rows, draw):
-    """Student's t of ten candidates beside three references finds 15 to 19 % of people, and of equal captions 11 %."""
+    """Student's t of ten candidates beside three references finds 15 to 19% of people, and of equal captions 11%."""
     distances = draw(np.random.default_rng(m + n), 150 * n_rows, m, n)
     tests = [human_parity_test(part, m) for part in np.split(distances, 150)]
     most = scipy.stats.binom.interval(0.999, 150, 0.05)[1]
@@ -176,7 +176,7 @@ def test_the_level_of_both_tests_is_kept(m, n, n_rows, draw):
     [(1, 4, 30, bland_and_wrong), (3, 3, 30, wrong(0.1)), (1, 3, 30, None), (10, 2, 20, None), (5, 2, 20, wrong(0.1))],
 )
 def test_intervals_hold_the_share_of_all_rows(m, n, n_rows, damage):
-    """In 93 % or more of 300 corpora, within three standard errors; two references say little of people's quantile."""
+    """In 93% or more of 300 corpora, within three standard errors; two references say little of people's quantile."""
     distances = drawn_distances(np.random.default_rng(m * n), 300 * n_rows, m, n, damage)
     true = human_tails(distances, m)[:4]
     held = np.zeros(4)
@@ -221,7 +221,7 @@ def test_the_histogram_is_that_of_people_and_ends_in_the_tails():
 
 
 def test_conformal_p_values_can_be_smaller_than_one_row_allows():
-    """Far candidates have 1 / (1 + all references); people's are at most 0.05 in about 5 %."""
+    """Far candidates have 1 / (1 + all references); people's are at most 0.05 in about 5%."""
     rng = np.random.default_rng(9)
     distances = drawn_distances(rng, 200, 2, 4)
     of_rows = tail_distances(distances, 2)
@@ -284,11 +284,11 @@ def sentences(result):
 
 # What differs from people, and the only sentence of the result.
 SENTENCES = [
-    ({"unlike_people": 0.2}, "20 % [17, 23] .* farther from the references .* (people 5 %): at least 12 %"),
-    ({"unlike_people": 0.0851}, "9 % [5, 12] .* farther from the references .* (people 5 %).$"),
-    ({"near_duplicate": 0.36}, "36 % [33, 39] .* near-duplicates (people 5 %).$"),
-    ({"ordinary": 0.32}, "Blander .*: 32 % [29, 35] are nearer to the references .* (people 5 %).$"),
-    ({"spread": 0.18}, "Its captions vary more .*: 18 % [15, 21] .* (people 5 %).$"),
+    ({"unlike_people": 0.2}, "20% [17, 23] .* farther from the references .* (people 5%): at least 12%"),
+    ({"unlike_people": 0.0851}, "9% [5, 12] .* farther from the references .* (people 5%).$"),
+    ({"near_duplicate": 0.36}, "36% [33, 39] .* near-duplicates (people 5%).$"),
+    ({"ordinary": 0.32}, "Blander .*: 32% [29, 35] are nearer to the references .* (people 5%).$"),
+    ({"spread": 0.18}, "Its captions vary more .*: 18% [15, 21] .* (people 5%).$"),
     ({"gaps": IS_NEARER}, "Distinguished .* (p = 0.01): nearer to the references .* (fidelity gap -0.03).$"),
     ({"p_value": 1e-9, "gaps": IS_NEARER}, "Distinguished .* (p < 0.0001): nearer"),
     (
@@ -299,9 +299,9 @@ SENTENCES = [
     ({"gaps": UNCLEAR}, "Distinguished .*: neither gap by itself, but together nearer .* (fidelity gap -0.03).$"),
     (
         {"gaps": (-0.03, 0.2, 0.01, 0.3), "of_gaps": 0.2, "near_duplicate": 0.078},
-        "Distinguished .*: most by near-duplicates (8 % [4, 11], people 5 %).$",
+        "Distinguished .*: most by near-duplicates (8% [4, 11], people 5%).$",
     ),
-    ({"p_value": 0.2, "half": 0.019}, "Cannot be distinguished .*; at most 7 % are farther"),
+    ({"p_value": 0.2, "half": 0.019}, "Cannot be distinguished .*; at most 7% are farther"),
     ({"p_value": 0.2, "half": math.nan}, "Cannot be distinguished from human captions.$"),
     ({"p_value": math.nan, "near_duplicate": 1.0}, "Not tested: "),
 ]
@@ -315,7 +315,7 @@ def test_a_result_has_this_sentence_alone(given, expected):
 
 def test_copies_are_said_with_the_direction():
     copies, direction = sentences(result_with(copied=0.4, gaps=IS_NEARER))
-    assert reads(copies, "40 % [37, 43] .* among the references .* (people 1 %)"), copies
+    assert reads(copies, "40% [37, 43] .* among the references .* (people 1%)"), copies
     assert reads(direction, "Distinguished .* (p = 0.01): nearer"), direction
 
 
@@ -335,8 +335,8 @@ def test_wording_has_words_of_its_own():
     wording = {"odd_wording_share": 0.12, "odd_wording_share_ci_low": 0.09, "odd_wording_share_ci_high": 0.16}
     wording |= {"formulaic_share": 0.3, "formulaic_share_ci_low": 0.2, "formulaic_share_ci_high": 0.4}
     odd, formulaic = sentences(result_with() | wording)
-    assert reads(odd, "12 % [9, 16] .* less predictable .* (people 5 %).$"), odd
-    assert reads(formulaic, "30 % [20, 40] .* more predictable .* (people 5 %).$"), formulaic
+    assert reads(odd, "12% [9, 16] .* less predictable .* (people 5%).$"), odd
+    assert reads(formulaic, "30% [20, 40] .* more predictable .* (people 5%).$"), formulaic
     [sentence] = sentences(result_with() | {"wording_gap": 0.3, "wording_p_value": 0.001})
     assert reads(sentence, "Distinguished .*: more predictable in wording than people (wording gap 0.3).$"), sentence
 
@@ -404,7 +404,7 @@ def bland(_, candidates):
     ],
 )
 def test_no_word_is_false_in_more_than_its_share_of_corpora(damage, deserved):
-    """100 corpora: a word with a rate of 5 % is counted 13 times or more once in 1,000."""
+    """100 corpora: a word with a rate of 5% is counted 13 times or more once in 1,000."""
     rng = np.random.default_rng(0)
     corpora = [said(rng, damage) for _ in range(100)]
     for name in {"unlike", "copies", "ordinary", "near-duplicates", "spread"} - deserved:

@@ -187,7 +187,7 @@ def test_the_interval_of_clusters_inverts_the_noncentral_f():
 
 
 def test_the_interval_of_rows_holds_the_true_number():
-    """In 95 % of 400 corpora of 30 rows, people with a tenth of wrong captions; binomial, four standard errors."""
+    """In 95% of 400 corpora of 30 rows, people with a tenth of wrong captions; binomial, four standard errors."""
     columns = row_gaps(as_distances(corpus(1, 40_000, wrong=0.1)), 5)
     mean = np.array([columns.fidelity.mean(), columns.diversity.mean()])
     true = noncentrality(2) / (mean @ np.linalg.solve(columns.covariance.mean(axis=0), mean))
@@ -213,7 +213,7 @@ def test_a_spread_of_few_rows_counts_five_rows_of_people():
 
 
 def test_intervals_of_the_rows_that_people_need_hold_infinity(human_parity):
-    """In 97.5 % of 100 corpora of ten candidates and five references: the sooner of two tests is no one-sided 5 %."""
+    """In 97.5% of 100 corpora of ten candidates and five references: the sooner of two tests is no one-sided 5%."""
     n_finite = 0
     for seed in range(100):
         columns = ready(seed, 20, m=10)
