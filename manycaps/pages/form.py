@@ -72,11 +72,13 @@ class Page(NamedTuple):
 
         script = str(folder / f"{self.module}.py")
         module = evaluate.load(script)
-        options = {
+        given = {
             option: os.environ[name]
             for option, name in self.variables.items()
             if option in module.DEFAULTS and os.environ.get(name)
         }
+        # Others would be refused: data of a metric that the page does not compute.
+        options = module.effective_options(given)
         return evaluate.load(script, **options) if options else module
 
     def serve(self, page: gr.Blocks) -> None:

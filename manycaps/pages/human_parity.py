@@ -75,9 +75,12 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
         for key in MEANINGS
         if key.startswith("rows_") and math.isfinite(result.get(key, math.nan))
     }
-    listed = result["most_unlike_people"][:N_DRAWN]
-    captions = [rows["predictions"][row][candidate] for row, candidate in listed]
-    distances = [result["distance_per_candidate"][row][candidate] for row, candidate in listed]
+    # Each caption of a row once.
+    distance_of = {
+        (row, rows["predictions"][row][candidate]): result["distance_per_candidate"][row][candidate]
+        for row, candidate in result["most_unlike_people"]
+    }
+    distances, captions = list(distance_of.values())[:N_DRAWN], [caption for _, caption in distance_of][:N_DRAWN]
     sentences = module.words(result) if several else ["One image: give more for an answer with intervals."]
     leading, others = leading_tables(result, MEANINGS, module.VALUES)
     return (

@@ -15,10 +15,11 @@ import gradio as gr
 
 from manycaps.catalog import MODULES
 from manycaps.kit.videos import VideoSize
+from manycaps.pages import human_parity
 from manycaps.pages.module_page import check_clip, module_form, module_page
 from scripts.repository import new_module, push_to_hub
 from tests.modules.conftest import DISTRIBUTION_FOLDERS, FOLDERS, ROOT, SPACES, folder_name
-from tests.modules.sample_inputs import CLIP_MODULES, loaded, small_checkpoint
+from tests.modules.sample_inputs import CLIP_MODULES, loaded, small_checkpoint, small_meteor15_data
 from tests.modules.test_every_module import load_module
 
 # Their pages are their own; those of all other modules are links to one file.
@@ -89,8 +90,9 @@ def test_an_empty_box_of_labels_is_named():
 
 
 @pytest.fixture
-def page(distribution_folder):
+def page(distribution_folder, monkeypatch):
     """The page of a folder, made as `python app.py` makes it, and not served."""
+    monkeypatch.setenv("MANYCAPS_METEOR15_DATA", small_meteor15_data())  # without effect on the pages that need none
     return runpy.run_path(str(distribution_folder / "app.py"))["page"]
 
 
@@ -142,6 +144,15 @@ def test_captions_of_one_image_are_listed_with_their_scores():
     assert "| a &lt;b&gt; &#124; cat | " in text
 
 
+def test_what_is_read_first_is_defined_and_a_repeated_caption_is_drawn_once():
+    form = human_parity.form(loaded("human_parity"))
+    answer, _, most_unlike, others = form.measure(*form.examples["One caption repeated"][:2], "METEOR")
+    assert "not defined" not in answer
+    assert "| `faulty_share` | not defined |" in others
+    captions = most_unlike.description.partition(": ")[2].rstrip(".").split(", ")
+    assert len(captions) == len(set(captions)) > 1
+
+
 def test_a_minute_as_phones_record_it():
     check_clip(VideoSize(60.0, 3600, 1920, 1080))
     check_clip(VideoSize(15.0, 900, 4096, 2160))
@@ -166,6 +177,7 @@ def test_larger_clips(size, message):
 @pytest.mark.parametrize("other", [space for space in SPACES if space not in DISTRIBUTION_FOLDERS], ids=folder_name)
 def test_the_first_example_computes(other, monkeypatch, tmp_path):
     monkeypatch.setenv("MANYCAPS_CHECKPOINT", small_checkpoint())
+    monkeypatch.setenv("MANYCAPS_METEOR15_DATA", small_meteor15_data())
     monkeypatch.syspath_prepend(str(other))
     page = runpy.run_path(str(other / "app.py"))["page"]
     compute = compute_event(page)
