@@ -31,47 +31,48 @@ words = "a the dog cat man woman runs running sits red small big beach park stre
 generator = random.Random(0)
 def captions(n):
     return [" ".join(generator.choices(words, k=generator.randint(5, 14))) for _ in range(n)]
+def print_peak():
+    print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1)) / 1024**2, end=" ")
 """
 
 NOVELTY = """
 import evaluate
 lines = [" ".join(generator.choices(words, k=10)) + "\\n" for _ in range(50_000)]
-with open({path!r}, "w") as file:
-    for _ in range({n_chunks}):
-        file.writelines(lines)
-module = evaluate.load({module!r}, training={path!r})
-assert module.compute(predictions=captions(5_000), references=captions(5_000))["n_training"] == 50_000 * {n_chunks}
-"""
-
-END = """
-print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1)) / 1024**2)
+for n_chunks in (1, 12):
+    with open({path!r}, "w") as file:
+        for _ in range(n_chunks):
+            file.writelines(lines)
+    module = evaluate.load({module!r}, training={path!r})
+    assert module.compute(predictions=captions(5_000), references=captions(5_000))["n_training"] == 50_000 * n_chunks
+    print_peak()
 """
 
 LARGE_ROW = """
 import evaluate
-module = evaluate.load({module!r}, document_frequency={table!r}) if "cider" in {module!r} else evaluate.load({module!r})
-result = module.compute(predictions=[captions(500)], references=[captions(500)])
-assert result["n_rows"] == 1
+for module in (evaluate.load({meteor!r}), evaluate.load({cider!r}, document_frequency={table!r})):
+    assert module.compute(predictions=[captions(500)], references=[captions(500)])["n_rows"] == 1
+print_peak()
 """
 
 EXACT = """
 from manycaps.kit.caption_sets import exact_splits, split_p_values
 from manycaps.kit.triangle_rank import null_statistics
 distances = np.random.default_rng(0).random((20, 20, 20))
-blocks = null_statistics(distances, exact_splits(10, 10, 10**6), {statistic!r})
-assert split_p_values(np.zeros(20), blocks).tolist() == [1.0] * 20
+for statistic in ("pooled", "per_side"):
+    blocks = null_statistics(distances, exact_splits(10, 10, 10**6), statistic)
+    assert split_p_values(np.zeros(20), blocks).tolist() == [1.0] * 20
+print_peak()
 """
 
 CORPUS = """
 import evaluate
 module = evaluate.load({module!r})
 rng = np.random.default_rng(0)
-result = module.compute(
-    prediction_embeddings=rng.normal(size=(10_000, 2, 4)),
-    reference_embeddings=rng.normal(size=(10_000, 3, 4)),
-    **{options!r},
-)
-assert result["n_rows"] == 10_000
+sides = (("prediction_embeddings", 2), ("reference_embeddings", 3))
+columns = dict((name, rng.normal(size=(10_000, n, 4))) for name, n in sides)
+for options in (dict(), dict(p_value="permutation", n_resamples=3_999)):
+    assert module.compute(**columns, **options)["n_rows"] == 10_000
+    print_peak()
 """
 
 # A second video that is ten times as long must need no more memory than the first. Each frame that is kept as the model
@@ -82,42 +83,37 @@ module = evaluate.load({module!r}, checkpoint={checkpoint!r}, device="cpu", batc
 for path in {paths!r}:
     for frames in ("all", 10):
         assert module.compute(predictions=["a dog"], videos=[path], frames=frames)["n_rows"] == 1
-    print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1)) / 1024**2, end=" ")
+    print_peak()
 """
 
 
 def peaks_gib(code, **values):
-    """What a process that runs the code prints, in GiB; its peak is the last."""
-    code = BEGIN.format(root=str(ROOT)) + code.format(**values) + END
+    """The peaks that a process which runs the code prints, in GiB: each is the largest until then."""
+    code = BEGIN.format(root=str(ROOT)) + code.format(**values)
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     return [float(word) for word in process.stdout.split() if word[0].isdigit()]
 
 
-@pytest.mark.parametrize("name", ["trm_meteor", "trm_cider"])
-def test_a_row_of_500_and_500_captions_needs_less_than_2_gib(name):
+def test_a_row_of_500_and_500_captions_needs_less_than_2_gib():
     table = {"n_documents": 100, "document_frequency": {"a": 90, "dog": 20}}
-    assert peaks_gib(LARGE_ROW, module=str(ROOT / "metrics" / name), table=table)[-1] < 2
+    meteor, cider = (str(ROOT / "metrics" / name) for name in ("trm_meteor", "trm_cider"))
+    assert peaks_gib(LARGE_ROW, meteor=meteor, cider=cider, table=table)[-1] < 2
 
 
-@pytest.mark.parametrize("statistic", ["pooled", "per_side"])
-def test_exact_p_values_of_10_and_10_captions_need_less_than_1_gib(statistic):
-    assert peaks_gib(EXACT, statistic=statistic)[-1] < 1
+def test_exact_p_values_of_10_and_10_captions_need_less_than_1_gib():
+    assert peaks_gib(EXACT)[-1] < 1
 
 
 def test_p_values_of_a_corpus_need_less_than_a_third_of_memory_more():
-    module = str(ROOT / "metrics" / "trm_bert")
-    without, tested = (
-        peaks_gib(CORPUS, module=module, options=options)[-1]
-        for options in ({}, {"p_value": "permutation", "n_resamples": 3_999})
-    )
+    without, tested = peaks_gib(CORPUS, module=str(ROOT / "metrics" / "trm_bert"))
     # 0.15 GiB more than 0.88; all null values of all rows would be another 0.3 GiB.
     assert tested < 1.3 * without
 
 
 def test_memory_of_novelty_does_not_grow_with_the_training_captions(tmp_path):
-    module, path = str(ROOT / "measurements" / "novelty"), str(tmp_path / "training.txt")
-    one, twelve = (peaks_gib(NOVELTY, module=module, path=path, n_chunks=n_chunks)[-1] for n_chunks in (1, 12))
+    module = str(ROOT / "measurements" / "novelty")
+    one, twelve = peaks_gib(NOVELTY, module=module, path=str(tmp_path / "training.txt"))
     assert twelve < 1.15 * one < 1.15
 
 
@@ -128,7 +124,7 @@ def test_memory_does_not_grow_with_the_length_of_a_video(tmp_path):
     # Twice the first: what the allocator needs for good is taken then.
     paths = [str(short), str(short), str(repeat_clip(tmp_path / "long.avi", short, 20))]
     module = str(ROOT / "metrics" / "emscore_pac")
-    _, before, after, _ = peaks_gib(VIDEOS, module=module, checkpoint=str(checkpoint), paths=paths)
+    _, before, after = peaks_gib(VIDEOS, module=module, checkpoint=str(checkpoint), paths=paths)
     # 950 more frames: 0.13 GiB as pixels of the model, 2.4 GiB as decoded. What may wait decoded is 0.02 GiB, which the
     # short clip does not fill; the rest is the allocator's.
     assert after - before < 0.08
