@@ -1,33 +1,41 @@
-"""Evaluate the example of a Trainer; the tests start this program twice, with ranks.
+"""Run an example of a Trainer as the program that it is, and note what its process sees.
 
-Every process writes what it saw into the folder that is the only argument: rank0.json and rank1.json.
+Arguments: a folder, the example, and the example's own arguments. torchrun starts this file in place of the example;
+every process writes what it saw into the folder: rank0.json and rank1.json, with the result of the last evaluation, and
+how many rows of predictions arrived there.
 """
 
 import json
 import os
 import pathlib
+import runpy
 import sys
 
 import torch
-
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from tests.example_programs import example  # noqa: E402, the line before makes it possible
+import transformers
 
 
-def trainer_results(folder):
-    """What one evaluation of the untrained model gave, and whether more than the rows of the data set arrived."""
-    program = example("seq2seq_trainer")
-    trainer = program.make_trainer(folder / "trained", 1)
-    seen = []
-    metrics = trainer.compute_metrics
-    trainer.compute_metrics = lambda evaluated: seen.append(evaluated) or metrics(evaluated)
-    result = trainer.evaluate()
-    return {"result": result, "rows that arrived": len(seen[0].predictions)}
+def note_evaluations(seen):
+    """Note the result of each evaluation, and the number of rows that arrived at `compute_metrics`."""
+    evaluate = transformers.Seq2SeqTrainer.evaluate
+
+    def noted(trainer, *arguments, **options):
+        metrics = trainer.compute_metrics
+        trainer.compute_metrics = lambda evaluated: (
+            seen.update(n_rows=len(evaluated.predictions)),
+            metrics(evaluated),
+        )[1]
+        seen["result"] = evaluate(trainer, *arguments, **options)
+        trainer.compute_metrics = metrics
+        return seen["result"]
+
+    transformers.Seq2SeqTrainer.evaluate = noted
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    folder = pathlib.Path(sys.argv[1])
-    (folder / f"rank{os.environ['RANK']}.json").write_text(json.dumps(trainer_results(folder)))
+    folder, *sys.argv = sys.argv[1:]
+    seen = {}
+    note_evaluations(seen)
+    runpy.run_path(sys.argv[0], run_name="__main__")
+    (pathlib.Path(folder) / f"rank{os.environ['RANK']}.json").write_text(json.dumps(seen))

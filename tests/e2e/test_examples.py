@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 
@@ -177,28 +176,20 @@ def test_early_stopping_follows_the_falling_distance(tmp_path):
 # Two processes.
 
 
-@pytest.fixture(scope="module")
-def two_processes(tmp_path_factory):
-    """What two processes saw of the Trainer, and the folder into which they wrote."""
-    folder = tmp_path_factory.mktemp("two-processes")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    command = [sys.executable, str(ROOT / "tests" / "two_process_examples.py"), str(folder)]
-    common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            command,
-            env={**common, "RANK": rank, "LOCAL_RANK": rank},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in "01"
-    ]
-    printed = [process.communicate(timeout=1200)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], printed[0][-3000:] + printed[1][-3000:]
-    return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(2)], folder
+def run_documented(program, folder, *more, starts=()):
+    """Run the command of an example's docstring in a folder; `starts` is a program that runs the example.
+
+    `accelerate launch --cpu` would start one process, and say nothing.
+    """
+    [line] = re.findall(r"^torchrun .*$", (EXAMPLES / f"{program}.py").read_text(encoding="utf-8"), re.MULTILINE)
+    [launcher, *words] = line.split()
+    first = next(i for i, word in enumerate(words) if word.startswith("scripts/"))
+    words[first : first + 1] = [*starts, ROOT / words[first]]
+    command = [pathlib.Path(sys.executable).with_name(launcher), *words, *more]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder, timeout=1200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout[done.stdout.rindex("{") :]), done.stderr
 
 
 def lines_of(path):
@@ -206,41 +197,28 @@ def lines_of(path):
 
 
 @pytest.mark.slow
-def test_trainer_in_two_processes_scores_every_row_once_and_ends_well(two_processes):
-    (main, other), folder = two_processes
-    assert main["result"]["eval_n_rows"] == 11
-    assert main["rows that arrived"] > 11
-    for name in ("trm_meteor", "mmd_bert", "loss"):
-        assert main["result"][f"eval_{name}"] == other["result"][f"eval_{name}"]
-    # One process writes the captions.
-    assert len(lines_of(folder / "trained" / "captions.jsonl")) == 11
+def test_the_loop_in_two_processes_equals_that_in_one(tmp_path):
+    """Without gather_for_metrics the last batch would count twice; without their line all processes would write."""
+    result, _ = run_documented("accelerate_loop", tmp_path, "--output", "loop.jsonl")
+    alone = example("accelerate_loop").main(CAPTIONS, 4, tmp_path / "alone.jsonl")
+    assert alone["n_rows"] == 14
+    assert lines_of(tmp_path / "loop.jsonl") == [result] == [{"n_processes": 2, **alone}]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("program", "more"), [("accelerate_loop", "--output loop.jsonl"), ("seq2seq_trainer", "--epochs 1")]
-)
-def test_the_documented_command_starts_two_processes(program, more, tmp_path):
-    """`accelerate launch --cpu` starts one, and says nothing.
-
-    Without gather_for_metrics the last batch would count twice; without their line all processes would write.
-    """
-    [line] = re.findall(r"^torchrun .*$", (EXAMPLES / f"{program}.py").read_text(encoding="utf-8"), re.MULTILINE)
-    [launcher, *words] = line.split()
-    words = [str(ROOT / word) if word.startswith("scripts/") else word for word in words]
-    command = [str(pathlib.Path(sys.executable).with_name(launcher)), *words, *more.split()]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, timeout=1200)
-    assert done.returncode == 0, done.stderr[-3000:]
-    result = json.loads(done.stdout[done.stdout.rindex("{") :])
-    if program == "accelerate_loop":
-        alone = example("accelerate_loop").main(CAPTIONS, 4, tmp_path / "alone.jsonl")
-        assert alone["n_rows"] == 14
-        assert lines_of(tmp_path / "loop.jsonl") == [result] == [{"n_processes": 2, **alone}]
-    else:
-        assert "processes: 2\n" in done.stderr
-        assert result["eval_n_rows"] == 11
-        assert np.isfinite(result["eval_trm_meteor"])
+def test_trainer_in_two_processes_scores_every_row_once_and_ends_well(tmp_path):
+    program = ROOT / "tests" / "two_process_examples.py"
+    result, errors = run_documented("seq2seq_trainer", tmp_path, "--epochs", "1", starts=(program, tmp_path))
+    assert "processes: 2\n" in errors
+    main, other = (json.loads((tmp_path / f"rank{rank}.json").read_text()) for rank in range(2))
+    assert main["result"] == result
+    assert result["eval_n_rows"] == 11
+    assert main["n_rows"] > 11
+    assert np.isfinite(result["eval_trm_meteor"])
+    for name in ("trm_meteor", "mmd_bert", "loss"):
+        assert result[f"eval_{name}"] == other["result"][f"eval_{name}"]
+    # One process writes the captions: after the epoch, and of the best weights.
+    assert len(lines_of(tmp_path / "trained" / "captions.jsonl")) == 2 * 11
 
 
 @pytest.fixture(scope="module")
