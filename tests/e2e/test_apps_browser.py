@@ -22,6 +22,7 @@ from scripts.repository import push_to_hub
 from tests.browser_pages import requested_addresses
 from tests.comparison_cases import caption_rows as rows_of_systems
 from tests.comparison_cases import write_captions
+from tests.environments import empty_environment, pip_install
 from tests.modules.sample_inputs import load_options
 from tests.video_clips import write_clip
 
@@ -489,9 +490,8 @@ def test_a_space_runs_with_what_its_own_files_ask_for(browser, tmp_path):
     files = push_to_hub.space_files(folder_of("trm_meteor"), "me")
     version = re.search(r"^sdk_version: (.+)$", files["README.md"].decode(), re.MULTILINE)[1]
     (tmp_path / "requirements.txt").write_bytes(files["requirements.txt"] + f"gradio=={version}\n".encode())
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True)
-    python = tmp_path / "environment" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", tmp_path / "requirements.txt"], check=True)
+    python = empty_environment(tmp_path / "environment")
+    subprocess.run([*pip_install(python), "-r", tmp_path / "requirements.txt"], check=True)
     with Server(tmp_path, "trm_meteor", python=python) as server:
         page = Page(browser, server.url)
         page.button(CASES["trm_meteor"].example).click()

@@ -3,11 +3,10 @@
 import json
 import re
 import subprocess
-import sys
 
 import pytest
 
-from tests.environments import make_environment, outer_variables
+from tests.environments import make_environment, outer_variables, pip_install
 from tests.tools import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
@@ -98,8 +97,7 @@ def python(tmp_path_factory):
     """Python of an environment that has the frameworks, and sees the packages of this one."""
     python = make_environment(tmp_path_factory.mktemp("frameworks") / "environment")
     listed = ROOT / "tests" / "requirements-integrations.txt"
-    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "-r", str(listed)]
-    installed = subprocess.run(command, capture_output=True, text=True, check=False)
+    installed = subprocess.run([*pip_install(python), "-r", listed], capture_output=True, text=True, check=False)
     if installed.returncode:
         pytest.skip(f"needs PyPI: {installed.stderr.strip().splitlines()[-1]}")
     return python

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.environments import outer_variables
+from tests.environments import empty_environment, outer_variables, pip_install
 from tests.tools import ROOT
 
 CONSTRAINTS = ROOT / "tests" / "oldest_versions.txt"
@@ -84,11 +84,9 @@ def run(command, folder, **options):
 @pytest.mark.skipif(sys.version_info[:2] > NEWEST_PYTHON, reason="the oldest versions are not built for this Python")
 def test_commands_and_modules_run_with_the_oldest_versions(tmp_path):
     environment = {"env": outer_variables() | {"HF_HOME": str(tmp_path / "cache"), "PYTHONNOUSERSITE": "1"}}
-    run([sys.executable, "-m", "venv", "oldest"], tmp_path)
-    scripts = tmp_path / "oldest" / "bin"
-    pip = [scripts / "python", "-m", "pip", "install", "--quiet", "-c", CONSTRAINTS]
-    upgrade = [scripts / "python", "-m", "pip", "install", "--quiet", "--upgrade", "pip"]
-    if subprocess.run(upgrade, check=False, capture_output=True, **environment).returncode:
+    python = empty_environment(tmp_path / "oldest")
+    scripts, pip = python.parent, [python, "-m", "pip", "install", "--quiet", "--no-compile", "-c", CONSTRAINTS]
+    if subprocess.run([*pip_install(python), "pip"], check=False, capture_output=True, **environment).returncode:
         pytest.skip("needs PyPI")
     # Whether all of them can be together, without 2 GB of torch.
     run([*pip, "--dry-run", f"{ROOT}[{','.join(EXTRAS)}]"], tmp_path, **environment)
