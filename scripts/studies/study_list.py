@@ -40,9 +40,9 @@ SMALL: Mapping[str, str] = {
     "efficiency": "--rows 2 --scenes 1 --repeats 1 --no-encoder",
     "embeddings": "--rows 4 --sizes 4 4 --systems human repeated --trials 1 --draws 199",
     "known_truth": "--scenes 6 --seeds 2 --sizes 3 3 --temperatures 0 0.9 1 1.1 --fewer 2 --splits 19",
-    "rewards": """--likelihood-steps 4 --train-scenes 20 --scenes 12 --seeds 1 --steps 2 --collapse-steps 1 --every 1
+    "rewards": """--likelihood-steps 4 --train-scenes 20 --scenes 12 --seeds 1 --steps 2 --collapse-steps 1 --every 2
         --rewards CIDEr-D 'energy, n-grams + PAC-S'""",
-    "inference": "--simulations 20",
+    "inference": "--simulations 4",
     "human_parity_power": "--simulations 4 --drawn 140 --distances MiniLM",
     "human_parity_truth": "--simulations 5 --scenes 12 --drawn 120 --distances meteor",
     "human_parity_experts": "--distances meteor",
