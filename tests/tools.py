@@ -15,6 +15,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "scripts").rglob("*.py"))}
 
+# A program that runs several command lines, given as JSON: its packages are imported once.
+SEVERAL_COMMANDS = """
+import json, sys
+from manycaps.command_line import main
+sys.exit(max(main(line) for line in json.loads(sys.argv[1])))
+"""
+
 
 @functools.cache
 def numpy_alone():

@@ -23,6 +23,7 @@ from manycaps.pac_training import encoders, positives
 from tests.clip_checkpoints import save_checkpoint
 from tests.module_folders import PAC_SCORE, ROOT
 from tests.tiny_pipelines import save_captioner, save_painter
+from tests.tools import SEVERAL_COMMANDS
 from tests.training_data import data_set, picture, save_data
 
 pytestmark = pytest.mark.slow
@@ -167,18 +168,11 @@ def test_a_stopped_training_resumes_with_the_same_bits_and_a_finished_one_is_lef
         assert (stopped / "training_state.pt").stat().st_mtime_ns == before
 
 
-BOTH_TRAININGS = """
-import json, sys
-from manycaps.command_line import main
-sys.exit(max(main(line) for line in json.loads(sys.argv[1])))
-"""
-
-
 def test_two_processes_equal_one(folder, tmp_path):
     # 15 images are no multiple of 2; with low-rank updates the gradients run through both encoders.
     changes = SHORT | {"batch_size": 15}
     kinds = {"cached": [], "lora": ["--lora-rank", "2"]}
-    (tmp_path / "both.py").write_text(BOTH_TRAININGS)
+    (tmp_path / "both.py").write_text(SEVERAL_COMMANDS)
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(tmp_path / "both.py")]
     lines = json.dumps([train_line(folder, f"two-{kind}", *flags, **changes) for kind, flags in kinds.items()])
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
