@@ -34,7 +34,7 @@ def suite_names() -> list[str]:
     return [path.stem for path in paths if "\ndef comparisons(" in path.read_text(encoding="utf-8")]
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[], choices=suite_names(), metavar="SUITE")
@@ -84,5 +84,5 @@ def main(only: list[str], csv_path: pathlib.Path | None, is_small: bool = False)
 
 
 if __name__ == "__main__":
-    given = parsed()
+    given = parse()
     sys.exit(main(given.only, given.csv, given.small))

@@ -73,7 +73,7 @@ def comparisons() -> Iterator[Comparison]:
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-15)
     starts = {
         "PTBTokenizer": seconds(lambda: PTBTokenizer().tokenize({0: [{"caption": "a dog"}]}))[0],
-        "Meteor": seconds(lambda: scored(Meteor, {0: ["a dog"]}, {0: ["a dog"]}))[0],
+        "Meteor": seconds(lambda: score(Meteor, {0: ["a dog"]}, {0: ["a dog"]}))[0],
     }
     mine, other = seconds(lambda: evaluate(OURS, gts, res), lambda: evaluate(THEIRS, gts, res))
     work = f"whole evaluation, {N_IMAGES:,} images of {N_REFERENCES} references"
@@ -91,8 +91,8 @@ def comparisons() -> Iterator[Comparison]:
 
 def parts(classes: Mapping[str, Any], gts: Captions, tokens: tuple[Tokens, Tokens]) -> dict[str, Callable[[], object]]:
     """Return functions that run one class each."""
-    scores = {name: functools.partial(scored_alone, kind, *tokens) for name, kind in classes.items()}
-    return scores | {"PTBTokenizer": lambda: tokenized(classes, gts)}
+    scores = {name: functools.partial(score_alone, kind, *tokens) for name, kind in classes.items()}
+    return scores | {"PTBTokenizer": lambda: tokenize(classes, gts)}
 
 
 def _line(work: str, unit: str, n: int, ours: float, theirs: float, target: float) -> Comparison:
@@ -122,27 +122,27 @@ def captions(n: int) -> tuple[Captions, Captions]:
 def evaluate(classes: Mapping[str, Any], gts: Captions, res: Captions) -> list[Any]:
     """Evaluate as COCOEvalCap does."""
     scorers._texts.cache_clear()
-    tokens = tokenized(classes, gts), tokenized(classes, res)
-    return [scored(kind, *tokens) for name, kind in classes.items() if name != "PTBTokenizer"]
+    tokens = tokenize(classes, gts), tokenize(classes, res)
+    return [score(kind, *tokens) for name, kind in classes.items() if name != "PTBTokenizer"]
 
 
-def tokenized(classes: Mapping[str, Any], side: Captions) -> Tokens:
+def tokenize(classes: Mapping[str, Any], side: Captions) -> Tokens:
     """Tokenise, with nothing remembered."""
     scorers._line.cache_clear()
     tokens: Tokens = classes["PTBTokenizer"]().tokenize(side)
     return tokens
 
 
-def scored(kind: Any, gts: Tokens, res: Tokens) -> Any:
+def score(kind: Any, gts: Tokens, res: Tokens) -> Any:
     """Make a scorer, as each evaluation does, and score; nothing is printed."""
     with contextlib.redirect_stdout(io.StringIO()):
         return kind().compute_score(gts, res)
 
 
-def scored_alone(kind: Any, gts: Tokens, res: Tokens) -> Any:
+def score_alone(kind: Any, gts: Tokens, res: Tokens) -> Any:
     """Score, with nothing remembered."""
     scorers._texts.cache_clear()
-    return scored(kind, gts, res)
+    return score(kind, gts, res)
 
 
 # A process that computes BLEU, ROUGE-L and CIDEr, and METEOR if so, and prints its peak in bytes beyond its imports.

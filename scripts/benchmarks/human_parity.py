@@ -40,12 +40,12 @@ def comparisons() -> Iterator[Comparison]:
         splits.add(size, range(N_EXACT), row_key, compared)
         return splits.test(compared.statistic).corpus_p_value
 
-    def drawn() -> None:
+    def draw() -> None:
         splits = DrawnGaps({**OPTIONS, "p_value": "permutation"}, N_DRAWN)
         splits.add(distances[:N_DRAWN], size, range(N_DRAWN), row_key)
 
     work = Work("p-value of the corpus, 10 + 10 captions, closed form", "rows", N_ROWS, closed_form)
     yield work.beside("exact p-value of the triangle ranks", exact_ranks, N_EXACT, claim=100)
-    yield work.beside("9,999 random splits", drawn, N_DRAWN, claim=20)
+    yield work.beside("9,999 random splits", draw, N_DRAWN, claim=20)
     work = Work("the same with all shares and copies", "rows", N_ROWS, lambda: row_columns(distances, N_TEXTS))
     yield work.beside("the p-value alone", closed_form)

@@ -36,7 +36,7 @@ print(time.perf_counter() - start)
 """
 
 
-def drawn_captions(n: int, seed: int) -> list[str]:
+def draw_captions(n: int, seed: int) -> list[str]:
     """Return captions of ten words each, out of 10,000 words."""
     numbers = np.random.default_rng(seed).zipf(1.3, (n, 10)) % 10_000
     return [" ".join(map("w{}".format, row)) for row in numbers.tolist()]
@@ -44,7 +44,7 @@ def drawn_captions(n: int, seed: int) -> list[str]:
 
 def comparisons() -> Iterator[Comparison]:
     """Yield time and memory."""
-    training, candidates = drawn_captions(N_TRAINING, 0), drawn_captions(N_CANDIDATES, 1)
+    training, candidates = draw_captions(N_TRAINING, 0), draw_captions(N_CANDIDATES, 1)
     module = load("novelty", training=training, tokenizer="none")
 
     def ours() -> object:
@@ -65,6 +65,6 @@ def comparisons() -> Iterator[Comparison]:
         path = pathlib.Path(folder) / "training.txt"
         with path.open("w", encoding="utf-8") as file:
             for start in range(0, N_STREAMED, N_TRAINING):
-                file.write("\n".join(drawn_captions(min(N_TRAINING, N_STREAMED - start), start + 2)) + "\n")
+                file.write("\n".join(draw_captions(min(N_TRAINING, N_STREAMED - start), start + 2)) + "\n")
         name = f"novelty beside a file of {N_STREAMED:,} training captions"
         yield from alone(name, PROGRAM, [str(path), str(N_CANDIDATES)], SECONDS, GIBIBYTES)

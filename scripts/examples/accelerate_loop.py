@@ -15,7 +15,7 @@ import random
 from manycaps.commands.quickstart import SAMPLE
 
 
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--captions", type=pathlib.Path, default=SAMPLE)
@@ -25,7 +25,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    parsed()  # answers --help before the packages are imported
+    parse()  # answers --help before the packages are imported
 
 import torch
 from accelerate import Accelerator
@@ -80,4 +80,4 @@ def main(captions: pathlib.Path, batch_size: int, output: pathlib.Path) -> dict[
 
 
 if __name__ == "__main__":
-    main(**vars(parsed()))
+    main(**vars(parse()))

@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("trained"), metavar="FOLDER")
@@ -24,7 +24,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    parsed()  # answers --help before the packages are imported
+    parse()  # answers --help before the packages are imported
 
 import datasets
 import numpy as np
@@ -157,4 +157,4 @@ def main(output: pathlib.Path, steps: int, likelihood_steps: int) -> list[dict[s
 
 
 if __name__ == "__main__":
-    main(**vars(parsed()))
+    main(**vars(parse()))

@@ -13,7 +13,7 @@ import pathlib
 from manycaps.commands.quickstart import SAMPLE
 
 
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--captions", type=pathlib.Path, default=SAMPLE)
@@ -22,7 +22,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    parsed()  # answers --help before the packages are imported
+    parse()  # answers --help before the packages are imported
 
 import datasets
 
@@ -82,4 +82,4 @@ def main(captions: pathlib.Path, output: pathlib.Path) -> datasets.Dataset:
 
 
 if __name__ == "__main__":
-    main(**vars(parsed()))
+    main(**vars(parse()))

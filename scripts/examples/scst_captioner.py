@@ -17,7 +17,7 @@ import pathlib
 from typing import Any
 
 
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("captioner", type=pathlib.Path, metavar="FOLDER")
@@ -30,7 +30,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    parsed()  # answers --help before the packages are imported
+    parse()  # answers --help before the packages are imported
 
 import numpy as np
 import torch
@@ -91,7 +91,7 @@ def draw_scenes(captioner: Captioner, seed: int, n: int) -> tuple[torch.Tensor, 
     return captioner.processor(images=pictures, return_tensors="pt").pixel_values, references
 
 
-def watched(captioner: Captioner, pixels: torch.Tensor, references: list[list[str]]) -> str:
+def describe_distance(captioner: Captioner, pixels: torch.Tensor, references: list[list[str]]) -> str:
     """Say how far the captions of held-out scenes are from people's."""
     _, captions = captioner.sample(pixels)
     result = manycaps.load("human_parity", distance="meteor").compute(predictions=captions, references=references)
@@ -107,7 +107,7 @@ def main(options: argparse.Namespace) -> dict[str, str]:
     captioner, rng = Captioner(options.captioner), np.random.default_rng(0)
     pictures, people = draw_scenes(captioner, 1_000_000, options.scenes)
     held_out = draw_scenes(captioner, 2_000_000, options.watched)
-    lines = {"before": watched(captioner, *held_out)}
+    lines = {"before": describe_distance(captioner, *held_out)}
     cider, energy = CiderReward(people), EnergyReward("cider", document_frequency=people)
     learned = [weight for weight in captioner.model.parameters() if weight.requires_grad]
     optimizer = torch.optim.Adam(learned, lr=LEARNING_RATE)
@@ -126,7 +126,7 @@ def main(options: argparse.Namespace) -> dict[str, str]:
         optimizer.zero_grad()
         (-(weights * log_p).mean()).backward()
         optimizer.step()
-    lines["after"] = watched(captioner, *held_out)
+    lines["after"] = describe_distance(captioner, *held_out)
     for part in (captioner.model, captioner.tokenizer, captioner.processor):
         part.save_pretrained(options.output)
     for when, line in lines.items():
@@ -135,4 +135,4 @@ def main(options: argparse.Namespace) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

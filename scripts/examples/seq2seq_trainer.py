@@ -18,7 +18,7 @@ import random
 import sys
 
 
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("trained"), metavar="FOLDER")
@@ -27,7 +27,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    parsed()  # answers --help before the packages are imported
+    parse()  # answers --help before the packages are imported
 
 import datasets
 import numpy as np
@@ -109,7 +109,7 @@ def bag_of_words(captions: list[str]) -> np.ndarray:
 # The training.
 
 
-def collated(tokenizer: transformers.PreTrainedTokenizerFast, rows: list[dict]) -> dict[str, torch.Tensor]:
+def collate(tokenizer: transformers.PreTrainedTokenizerFast, rows: list[dict]) -> dict[str, torch.Tensor]:
     """Return a batch of rows, `pixel_values` and padded `labels`; -100 keeps padding out of the loss."""
     tokens = tokenizer([row["caption"] for row in rows], padding=True, return_tensors="pt")
     labels = tokens["input_ids"].masked_fill(tokens["attention_mask"] == 0, -100)
@@ -213,7 +213,7 @@ def make_trainer(output: pathlib.Path, epochs: int) -> SamplingTrainer:
         args=settings,
         train_dataset=train,
         eval_dataset=test,
-        data_collator=functools.partial(collated, tokenizer),
+        data_collator=functools.partial(collate, tokenizer),
         processing_class=tokenizer,
         compute_metrics=CaptionMetrics(tokenizer, test, output / "captions.jsonl"),
         callbacks=[transformers.EarlyStoppingCallback(early_stopping_patience=2)],
@@ -245,4 +245,4 @@ def main(output: pathlib.Path, epochs: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main(**vars(parsed()))
+    main(**vars(parse()))

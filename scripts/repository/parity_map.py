@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from manycaps.report.page_frame import STYLE
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, only report")
@@ -126,4 +126,4 @@ def main(check: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed().check))
+    sys.exit(main(parse().check))

@@ -38,7 +38,7 @@ from manycaps.installed_modules import card_with_documents
 from scripts.repository import sync_kit
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--org", required=True, metavar="NAME", help="the user or organisation that has the Spaces")
@@ -154,7 +154,7 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
     if front_matter["app_file"] not in files:
         print(f"{folder.name}: no {front_matter['app_file']}: the module will load, but the Space shows no page")
     check_gradio(folder.name, str(front_matter["sdk_version"]))
-    pinned = pinned_requirements(files["requirements.txt"].decode(), folder.name)
+    pinned = pin_requirements(files["requirements.txt"].decode(), folder.name)
     address = f"https://huggingface.co/spaces/{org}/{folder.name}/blob/main/"
     with_documents = card_with_documents(files["README.md"].decode(), sync_kit.ROOT / "docs", address)
     files |= {path: text.encode() for path, text in with_documents.items()}
@@ -187,13 +187,13 @@ def check_gradio(name: str, sdk_version: str) -> None:
         )
 
 
-def pinned_requirements(text: str, name: str) -> str:
+def pin_requirements(text: str, name: str) -> str:
     r"""Pin every requirement of a requirements.txt with `==`; extras and markers are kept, comments are not.
 
     Raises:
         ValueError: a package is not installed, or its version does not fulfil the requirement; begins with `name`.
 
-    >>> pinned_requirements("# why\nevaluate>=0.4\n", "demo").startswith("evaluate==0.4.")
+    >>> pin_requirements("# why\nevaluate>=0.4\n", "demo").startswith("evaluate==0.4.")
     True
     """
     lines = []
@@ -283,5 +283,5 @@ def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
 
 
 if __name__ == "__main__":
-    given = parsed()
+    given = parse()
     sys.exit(main(given.org, given.module, given.dry_run, given.token))

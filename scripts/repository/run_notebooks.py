@@ -16,7 +16,7 @@ import nbclient
 import nbformat
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, only report")
@@ -29,7 +29,7 @@ NOTEBOOKS = sorted((pathlib.Path(__file__).resolve().parents[2] / "docs" / "note
 TIMEOUT = 600
 
 
-def executed(path: pathlib.Path) -> nbformat.NotebookNode:
+def execute(path: pathlib.Path) -> nbformat.NotebookNode:
     """Return a notebook with what its cells print now; progress and warnings are left out."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
@@ -47,7 +47,7 @@ def main(check: bool) -> int:
     """Write or check the outputs; 0 if they are up to date afterwards."""
     changed = 0
     for path in NOTEBOOKS:
-        text = nbformat.writes(executed(path)) + "\n"
+        text = nbformat.writes(execute(path)) + "\n"
         if check and text != path.read_text(encoding="utf-8"):
             print(f"{path.name}: expected other outputs. Run `python -m scripts.repository.run_notebooks`.")
             changed = 1
@@ -57,4 +57,4 @@ def main(check: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed().check))
+    sys.exit(main(parse().check))

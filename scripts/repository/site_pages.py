@@ -86,9 +86,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     place = page.file.src_uri
     source = next((each for each, target in PAGES.items() if target == place), f"docs/{place}")
     parts = FENCED.split(markdown)
-    parts[::2] = [LINK.sub(lambda link: led(link, source, place), part) for part in parts[::2]]
+    parts[::2] = [LINK.sub(lambda link: lead_link(link, source, place), part) for part in parts[::2]]
     markdown = "".join(parts)
-    written[place] = (page.title or place, MEMBERS.sub(lambda found: described(found[1]), markdown))
+    written[place] = (page.title or place, MEMBERS.sub(lambda found: describe(found[1]), markdown))
     return markdown
 
 
@@ -116,10 +116,10 @@ def on_post_build(config: MkDocsConfig) -> None:
     (site / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def led(link: re.Match[str], source: str, place: str) -> str:
+def lead_link(link: re.Match[str], source: str, place: str) -> str:
     """Lead one link of a document to a page.
 
-    >>> led(LINK.search("](../metrics/trm/README.md#inputs)"), "docs/compare.md", "compare.md")
+    >>> lead_link(LINK.search("](../metrics/trm/README.md#inputs)"), "docs/compare.md", "compare.md")
     '](cards/trm.md#inputs)'
     """
     target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link[1]))
@@ -186,7 +186,7 @@ def option_rows(program: str, add_arguments: Callable[[argparse.ArgumentParser],
             yield f"| `{names}` | {what.replace('|', chr(92) + '|').replace('<', '&lt;').replace('*', chr(92) + '*')} |"
 
 
-def described(name: str) -> str:
+def describe(name: str) -> str:
     """Return functions and classes of a module as Markdown, for the copy of a page that mkdocstrings fills."""
     found = pkgutil.resolve_name(name)
     parts = []

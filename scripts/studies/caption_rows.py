@@ -233,7 +233,7 @@ class CaptionMeasures:
         return loaded.rows_of(predictions, references, {**loaded.load_options, "statistic": statistic})
 
 
-def compared_with_nulls(
+def compare_with_nulls(
     rows: ComparableRows, splits: SplitsOfRow, n_rows: int, batch: int
 ) -> Iterator[tuple[range, Any, np.ndarray, np.ndarray]]:
     """Yield parts of the first rows, all of one size: their places, what is compared, null values, and their units.

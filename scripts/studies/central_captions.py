@@ -28,7 +28,7 @@ from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, label_axes, new_
 
 parser = study_parser(__doc__)
 add_caption_options(parser, n_rows=500)
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "central_captions"
 KEY = ("distance",)
@@ -110,4 +110,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

@@ -26,7 +26,7 @@ parser = tool_parser(__doc__)
 parser.add_argument("file", type=pathlib.Path)
 parser.add_argument("--clips", type=int, default=25)
 parser.add_argument("--splits", type=int, default=99)
-parsed = parser.parse_args
+parse = parser.parse_args
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10
@@ -99,4 +99,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

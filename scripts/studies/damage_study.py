@@ -34,7 +34,7 @@ import numpy as np
 import scipy.stats
 
 from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, RowTester, combined_p_value
-from scripts.studies.caption_rows import CaptionMeasures, compared_with_nulls, draw_rows, read_images
+from scripts.studies.caption_rows import CaptionMeasures, compare_with_nulls, draw_rows, read_images
 from scripts.studies.split_tests import LEVEL, Nulls
 from scripts.studies.study_frame import Line, StudyTable, matching, print_table
 from scripts.studies.study_options import DAMAGES, MODULES, TRIANGLE_RANK_MODULES, Options, add_output, tool_parser
@@ -45,7 +45,7 @@ add_output(parser)
 parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
 parser.add_argument("--rows", type=int, default=6_000, metavar="N", help="rows of each kind, at least 60")
 parser.add_argument("--trials", type=int, default=500, metavar="N", help="corpus tests of each kind")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 KEY = ("module", "data", "n_candidates", "n_references", "captions", "n_rows")
 COLUMNS = ("value", "value_pooled", "excess", "excess_error", "found", "found_by_harmonic_mean", "rows_needed")
@@ -99,7 +99,7 @@ def corpus_options(size: tuple[int, int], seed: int) -> dict[str, Any]:
     return {"p_value": "exact" if exact else "permutation", "n_resamples": N_RESAMPLES, "seed": seed}
 
 
-def found_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int, n_trials: int) -> np.ndarray:
+def rejection_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int, n_trials: int) -> np.ndarray:
     """Return the shares of trials that the corpus test and the harmonic mean reject; row i is of image i % n_images."""
     found = []
     for trial in range(n_trials):
@@ -143,11 +143,11 @@ class Study:
         n_images = min(len(images), n_rows)
         sides = draw_rows(images, np.arange(n_rows) % n_images, size, damage, np.random.default_rng(size))
         splits = RowTester([size], {**DISTRIBUTION_DEFAULTS, **corpus_options(size, 0)}).splits[size]
-        compared = compared_with_nulls(measures.rows(module, *sides), splits, n_rows, BATCH)
+        compared = compare_with_nulls(measures.rows(module, *sides), splits, n_rows, BATCH)
         parts = [(part.statistic, units, nulls) for _, part, nulls, units in compared]
         rows = RowsWithNulls(*map(np.concatenate, zip(*parts, strict=True)))
         has_tests = SIZES.get(size) == data
-        found = found_shares(rows, size, n_images, self._n_trials) if has_tests else (math.nan, math.nan)
+        found = rejection_shares(rows, size, n_images, self._n_trials) if has_tests else (math.nan, math.nan)
         pooled = math.nan
         if module in TRIANGLE_RANK_MODULES:
             pooled_rows, places = measures.rows(module, *sides, "pooled"), range(n_rows)
@@ -169,7 +169,7 @@ def cells(modules: Sequence[str], n_rows: int) -> Iterator[tuple[str, str, int, 
 def print_tables(lines: Sequence[Line], module: str) -> None:
     """Print both tables of a module's card in Markdown."""
 
-    def shown(size: tuple[int, int], data: str, column: str, damage: str) -> str:
+    def cell(size: tuple[int, int], data: str, column: str, damage: str) -> str:
         key = {"module": module, "data": data, "n_candidates": size[0], "n_references": size[1], "captions": damage}
         return "".join(as_shown(column, line[column]) for line in matching(lines, **key))
 
@@ -178,11 +178,11 @@ def print_tables(lines: Sequence[Line], module: str) -> None:
         for column, title in SHOWN.items():
             if column != "value_pooled" or module in TRIANGLE_RANK_MODULES:
                 first = f"{n} + {m}, {data}" if column == "value" else ""
-                rows.append([first, title, *(shown((n, m), data, column, damage) for damage in DAMAGES)])
+                rows.append([first, title, *(cell((n, m), data, column, damage) for damage in DAMAGES)])
     print(f"\n{module}\n")
     print_table(["n + m", "mean over rows", *DAMAGES], rows)
     damages = [damage for damage in DAMAGES if damage != "human"]
-    needed = {size: [shown(size, data, "rows_needed", damage) for damage in damages] for size, data in DESIGNS.items()}
+    needed = {size: [cell(size, data, "rows_needed", damage) for damage in damages] for size, data in DESIGNS.items()}
     print()
     print_table(["n + m", *damages], ([f"{n} + {m}", *row] for (n, m), row in needed.items() if any(row)))
 
@@ -209,4 +209,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

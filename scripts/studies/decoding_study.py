@@ -80,7 +80,7 @@ def run_decoding_study(options: Options, name: str, curves: Sequence[Curve], pan
     @functools.cache
     def rows(speaker: str, setting: str, trial: int) -> tuple[Captions, Captions]:
         seed = (options.seed, trial)
-        return spoken_rows(captions.images, MISTAKES[speaker], captions.size, options.rows, by_name[setting], seed)
+        return draw_sides(captions.images, MISTAKES[speaker], captions.size, options.rows, by_name[setting], seed)
 
     @functools.cache
     def measures() -> CaptionMeasures:
@@ -96,7 +96,7 @@ def run_decoding_study(options: Options, name: str, curves: Sequence[Curve], pan
     draw_curves(lines, options.output, name, curves, panels, f"{captions.name}: {title}")
 
 
-def spoken_rows(
+def draw_sides(
     images: Captions, mistakes: float, size: tuple[int, int], n_rows: int, setting: Setting, trial: Sequence[int]
 ) -> tuple[Captions, Captions]:
     """Return candidates and references of images that are drawn; they are the same for every setting of a trial.
@@ -112,7 +112,7 @@ def spoken_rows(
         weights = zipf(len(right))
         references.append([right[k] for k in rng.choice(len(right), size[1], p=weights)])
         of_all = np.concatenate(((1 - mistakes) * weights, np.full(N_OTHERS, mistakes / N_OTHERS)))
-        candidates.append([[*right, *wrong][k] for k in decoded(of_all, setting, size[0], rng)])
+        candidates.append([[*right, *wrong][k] for k in decode(of_all, setting, size[0], rng)])
     return candidates, references
 
 
@@ -126,12 +126,12 @@ def zipf(n: int) -> np.ndarray:
     return weights / weights.sum()
 
 
-def decoded(probabilities: np.ndarray, setting: Setting, n: int, rng: np.random.Generator) -> list[int]:
+def decode(probabilities: np.ndarray, setting: Setting, n: int, rng: np.random.Generator) -> list[int]:
     """Choose n whole captions as `manycaps sample` chooses tokens: temperature first, then top-k, then top-p.
 
     Greedy search gives the likeliest caption n times, a beam search the n likeliest ones.
 
-    >>> decoded(np.array([0.2, 0.5, 0.3]), Setting(num_beams=2), 2, np.random.default_rng(0))
+    >>> decode(np.array([0.2, 0.5, 0.3]), Setting(num_beams=2), 2, np.random.default_rng(0))
     [1, 2]
     """
     order = np.argsort(-probabilities, kind="stable")

@@ -42,7 +42,7 @@ parser.add_argument("--rows", type=int, default=448, metavar="N", help="of 10 + 
 parser.add_argument("--scenes", type=int, default=24, metavar="N", help="of the made world, default 24")
 parser.add_argument("--no-encoder", action="store_true", help="leave out what embeds captions")
 parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed runs of each, default 3")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "efficiency"
 KEY = ("who", "what")
@@ -92,7 +92,7 @@ def module_work(options: Options) -> Iterator[tuple[str, Work]]:
     }
     for name in ("pac_score", "ref_pac_score", "emscore_pac"):
         given = {column: columns[column] for column in MODULES[name].columns}
-        yield f"{name}, tiny-pac", (len(scenes), functools.partial(prepared_toy, name, given))
+        yield f"{name}, tiny-pac", (len(scenes), functools.partial(prepare_toy, name, given))
 
 
 def text_module(name: str, n_rows: int, **options: Any) -> Work:
@@ -107,7 +107,7 @@ def text_module(name: str, n_rows: int, **options: Any) -> Work:
     return n_rows, prepare
 
 
-def prepared_toy(name: str, columns: dict[str, list[Any]], _repeat: int) -> Callable[[], object]:
+def prepare_toy(name: str, columns: dict[str, list[Any]], _repeat: int) -> Callable[[], object]:
     """Return a module with tiny-pac; a fresh one for each repeat, which has seen no picture and no caption."""
     module = manycaps.load(name, checkpoint=str(CHECKPOINT), device="cpu")
     # One row loads the network; its features are a small part of all.
@@ -132,7 +132,7 @@ def peer_work(options: Options) -> Iterator[tuple[tuple[str, str], Work]]:
     def triangles(rows: list[Rows]) -> object:
         return [authors_statistic(nltk_distances(row), n, rng) for row in rows]
 
-    def tokenized(run: Callable[[list[Rows]], object], most: int) -> Work:
+    def token_work(run: Callable[[list[Rows]], object], most: int) -> Work:
         n_rows = min(options.rows, most)
 
         def prepare(repeat: int) -> Callable[[], object]:
@@ -142,7 +142,7 @@ def peer_work(options: Options) -> Iterator[tuple[tuple[str, str], Work]]:
 
         return n_rows, prepare
 
-    def embedded(formula: Callable[[torch.Tensor, torch.Tensor], object], most: int) -> Work:
+    def vector_work(formula: Callable[[torch.Tensor, torch.Tensor], object], most: int) -> Work:
         """Return a formula of the authors on the embeddings of one row after the other."""
         n_rows = min(options.rows, most)
 
@@ -156,15 +156,15 @@ def peer_work(options: Options) -> Iterator[tuple[tuple[str, str], Work]]:
 
         return n_rows, prepare
 
-    yield ("NLTK", "METEOR"), tokenized(nltk_meteor, N_SLOW)
-    yield ("pycocoevalcap", "CIDEr-D"), tokenized(coco_cider, options.rows)
-    yield (AUTHORS, "TRM-METEOR"), tokenized(triangles, N_SLOW)
+    yield ("NLTK", "METEOR"), token_work(nltk_meteor, N_SLOW)
+    yield ("pycocoevalcap", "CIDEr-D"), token_work(coco_cider, options.rows)
+    yield (AUTHORS, "TRM-METEOR"), token_work(triangles, N_SLOW)
     if not options.no_encoder:
-        yield (AUTHORS, "MMD-BERT"), embedded(authors_mmd, N_EMBEDDED)
-        yield (AUTHORS, "FID-BERT"), embedded(authors_frechet, N_SLOW)
+        yield (AUTHORS, "MMD-BERT"), vector_work(authors_mmd, N_EMBEDDED)
+        yield (AUTHORS, "FID-BERT"), vector_work(authors_frechet, N_SLOW)
 
 
-def timed(work: Work, repeats: int) -> list[list[Any]]:
+def time_work(work: Work, repeats: int) -> list[list[Any]]:
     """Return the line of a cell: rows, and rows a second, median and range; a first run is not counted."""
     n_rows, prepare = work
     prepare(0)()
@@ -182,7 +182,7 @@ def main(options: Options) -> None:
     evaluate.utils.logging.disable_progress_bar()
     work = {(OURS, what): of_module for what, of_module in module_work(options)} | dict(peer_work(options))
     table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
-    lines = table.fill(work, lambda *key: timed(work[key], options.repeats))
+    lines = table.fill(work, lambda *key: time_work(work[key], options.repeats))
     lines = sorted(lines, key=lambda line: float(line["rows_per_second"]))
     with new_picture(options.output, NAME, 9, 0.32 * len(lines) + 1.2) as figure:
         axes = figure.subplots()
@@ -198,4 +198,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

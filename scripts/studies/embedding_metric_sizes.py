@@ -23,7 +23,7 @@ from scripts.studies.study_options import Options, tool_parser
 parser = tool_parser(__doc__)
 parser.add_argument("file", type=pathlib.Path)
 parser.add_argument("--clips", type=int, default=50)
-parsed = parser.parse_args
+parse = parser.parse_args
 
 # Captions taken of each clip.
 N_CAPTIONS = 40
@@ -80,4 +80,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

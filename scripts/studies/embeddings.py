@@ -38,7 +38,7 @@ parser.add_argument("--vectors", nargs="+", default=[], metavar="NAME=FILE", hel
 parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
 parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
 parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "embeddings"
 KEY = ("system", "n_candidates", "trial", "embedding")
@@ -75,7 +75,7 @@ def as_unit_vectors(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.where(norms > 0, norms, 1)
 
 
-def embedded(captions: Sequence[str], clip: str | None, files: Sequence[str]) -> dict[str, np.ndarray]:
+def embed_captions(captions: Sequence[str], clip: str | None, files: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the vectors of all captions by every embedding; `files` are NAME=FILE."""
     named = dict(file.split("=", 1) for file in files)
     encoder = ClipEncoder({**CLIP_LOAD_DEFAULTS, "checkpoint": clip or str(CHECKPOINT), "device": "cpu"}, tqdm)
@@ -99,7 +99,7 @@ def main(options: Options) -> None:
         places = {caption: i for i, caption in enumerate(distinct)}
         return {
             name: manycaps.load("mmd_bert", encoder=lambda texts, v=vectors: v[[places[text] for text in texts]])
-            for name, vectors in embedded(distinct, options.clip, options.vectors).items()
+            for name, vectors in embed_captions(distinct, options.clip, options.vectors).items()
         }
 
     def study(system: str, n: int, trial: int, embedding: str) -> Iterator[list[Any]]:
@@ -119,4 +119,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

@@ -24,7 +24,7 @@ MODULES = ("trm", "mmd")
 parser = tool_parser(__doc__)
 parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
 parser.add_argument("--trials", type=int, default=40, metavar="N", help="calls for each cell, at least 1")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 # Candidates and references of a row, and draws of the corpus test.
 SIZE = (5, 5)
@@ -96,4 +96,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

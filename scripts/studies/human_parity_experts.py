@@ -32,14 +32,14 @@ from manycaps.human_correlation.protocols import correlation, is_a_reference
 from manycaps.kit.caption_sets import interval_of_rows
 from manycaps.kit.parity_tails import TAIL
 from scripts.studies.caption_rows import bundled_images
-from scripts.studies.parity_pools import KINDS, embedded, make_pool, symmetric, vector_distances
+from scripts.studies.parity_pools import KINDS, embed_texts, make_pool, symmetric, vector_distances
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings
 from scripts.studies.study_options import EMBEDDINGS, Options, add_parity_options, data_folder, study_parser
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
 
 parser = study_parser(__doc__)
 add_parity_options(parser, ("meteor", "MiniLM"))
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "human_parity_experts"
 KEY = ("distance",)
@@ -103,7 +103,7 @@ def lines_of(rows: Sequence[Mapping[str, Any]], distance: str) -> Iterator[list[
 def farthest_shares(texts: Sequence[Sequence[str]], distance: str) -> np.ndarray:
     """Return of every row whether its first text is the farthest from the others, ties shared: (n_rows,)."""
     if distance in EMBEDDINGS:
-        rows = vector_distances(embedded(texts, distance))
+        rows = vector_distances(embed_texts(texts, distance))
     else:
         module = manycaps.load("human_parity", distance=NAMES[distance])
         compare, _ = module.text_distances([of_row[1:] for of_row in texts], module.load_options)
@@ -155,4 +155,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

@@ -33,7 +33,7 @@ from manycaps.kit.kernel_tests import gaussian_kernel, null_frechet_squared, nul
 from manycaps.kit.parity_tails import corpus_tails, joint_p_value
 from manycaps.kit.parity_tests import gaps_test_of_sums, null_gaps, row_columns, row_gaps
 from manycaps.kit.triangle_rank import null_statistics
-from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, PoolRows, kept_distances, parity_of, read_pool
+from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, PoolRows, keep_distances, parity_of, read_pool
 from scripts.studies.parity_speakers import draw_points
 from scripts.studies.split_tests import LEVEL, two_sided
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
@@ -43,7 +43,7 @@ from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, S
 parser = study_parser(__doc__)
 add_parity_options(parser)
 parser.add_argument("--simulations", type=int, default=500, metavar="N", help="trials of a cell, default 500")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "human_parity_power"
 KEY = ("kind", "n_candidates", "n_references", "n_rows", "distance", "damage")
@@ -150,7 +150,7 @@ def power_lines(
     both = np.stack([gaps.fidelity, gaps.diversity], axis=1)
     tests = [gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)) for of in trials]
     closed = {name: np.array([getattr(test, field) for test in tests]) for name, field in TESTS.items()}
-    tails = [corpus_tails(kept_distances(rows.distances[of], m), None, None).p_value for of in trials]
+    tails = [corpus_tails(keep_distances(rows.distances[of], m), None, None).p_value for of in trials]
     found = {"joint": np.array(list(map(joint_p_value, closed["T2"].tolist(), tails))), **closed}
     if m == 1:
         del found["v"]
@@ -161,7 +161,7 @@ def power_lines(
         yield [name, len(trials), (p_values <= LEVEL).mean(), *range_of(LEVEL, len(trials)), np.median(p_values)]
 
 
-def drawn_results(
+def draw_results(
     distances: np.ndarray, m: int, columns: Mapping[str, np.ndarray], shape: tuple[int, int], seed: Sequence[int]
 ) -> list[dict[str, Any]]:
     """Return the module's results of trials whose rows are drawn with replacement; shape: (n_trials, n_rows)."""
@@ -174,7 +174,7 @@ def needed_lines(distances: np.ndarray, m: int, n_trials: int, seed: Sequence[in
     columns = row_columns(distances, m)
     needed, share = parity_of(distances, m, columns)["rows_needed"], np.nan
     if needed <= MOST_NEEDED:
-        results = drawn_results(distances, m, columns, (n_trials, int(needed)), seed)
+        results = draw_results(distances, m, columns, (n_trials, int(needed)), seed)
         share = np.mean([result["human_parity_p_value"] <= LEVEL for result in results])
     yield ["power", n_trials, share, np.nan, np.nan, needed]
 
@@ -184,7 +184,7 @@ def coverage_lines(
 ) -> Iterator[list[Any]]:
     """Yield for every value the share of intervals that hold it."""
     columns = row_columns(distances, m)
-    results = drawn_results(distances, m, columns, (n_trials, n_rows), seed)
+    results = draw_results(distances, m, columns, (n_trials, n_rows), seed)
     true = parity_of(distances, m, columns)
     for name in VALUES:
         if not np.isnan(value := true[name]):
@@ -270,4 +270,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

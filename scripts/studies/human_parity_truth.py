@@ -45,7 +45,7 @@ parser = study_parser(__doc__)
 add_parity_options(parser, ("meteor", "MiniLM"))
 parser.add_argument("--simulations", type=int, default=1_000, metavar="N", help="corpora of a cell, default 1000")
 parser.add_argument("--scenes", type=int, default=100, metavar="N", help="of the made world, default 100")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "human_parity_truth"
 KEY = ("kind", "n_candidates", "n_references", "n_rows", "distance", "setting")
@@ -126,7 +126,7 @@ DRAWN = {
 }
 
 
-def made_pool(options: Options) -> ParityCorpus:
+def make_pool(options: Options) -> ParityCorpus:
     """Return what people of the made world say of scenes."""
     images = []
     for i in range(options.scenes):
@@ -158,7 +158,7 @@ def word_lines(counts: Counter[str], deserved: set[str], n_corpora: int) -> Iter
         yield share_line(word, counts, n_corpora, is_false)
 
 
-def said_of(result: Mapping[str, Any], wrong: float) -> set[str]:
+def words_about(result: Mapping[str, Any], wrong: float) -> set[str]:
     """Return the words that are said of a corpus, and whether more captions are called wrong than are."""
     names = {word.name for word in words_of(result)}
     return names | ({"wrong above"} if "unlike" in names and result["wrong_share_ci_low"] > wrong else set())
@@ -173,7 +173,7 @@ def damage_lines(
     true_share = tails_of(distances, size[0]).shares["unlike_people_share"].value
     for of_corpus in np.split(distances, n_corpora):
         result = parity_of(of_corpus, size[0])
-        said = said_of(result, damage.share)
+        said = words_about(result, damage.share)
         counts.update(said)
         counts["bound"] += "alike" in said and result["unlike_people_share_ci_high"] < true_share
     yield from word_lines(counts, DESERVED[setting], n_corpora)
@@ -199,7 +199,7 @@ def speaker_lines(
     true = {name: share.value for name, share in shares.items() if not np.isnan(share.value)}
     for rows in drawn:
         result = parity_of(rows, m)
-        said = said_of(result, speaker.wrong)
+        said = words_about(result, speaker.wrong)
         counts.update(said)
         counts.update(name for name, key in P_VALUES.items() if result[key] <= LEVEL)
         is_silent = bool(said & {"alike", "untested"})
@@ -306,7 +306,7 @@ def draw_speakers(lines: Sequence[Line], title: str, output: Any) -> None:
 
 def main(options: Options) -> None:
     """Measure what the table does not have yet, then draw it."""
-    corpus = functools.cache(lambda: read_pool(options) if options.corpus else made_pool(options))
+    corpus = functools.cache(lambda: read_pool(options) if options.corpus else make_pool(options))
     pool = functools.cache(lambda: vector_pool(corpus() if options.corpus else None, options.seed))
     spoken = {setting_of(wrong, said): Damage(share=wrong, repeats=said) for wrong in WRONG for said in SHARES}
 
@@ -328,4 +328,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

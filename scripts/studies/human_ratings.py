@@ -44,7 +44,7 @@ parser = study_parser(__doc__)
 parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
 parser.add_argument("--corpus", choices=["E2E"], help="which of them; default: bundled scenes")
 parser.add_argument("--measures", nargs="+", choices=MEASURES, default=MEASURES)
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "human_ratings"
 KEY = ("measure",)
@@ -151,4 +151,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

@@ -43,7 +43,7 @@ from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_ax
 
 parser = study_parser(__doc__)
 parser.add_argument("--simulations", type=int, default=2_000, metavar="N", help="trials of a cell, default 2000")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "inference"
 KEY = ("kind", "setting", "n_rows")
@@ -180,4 +180,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
-from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world, said
+from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world, say
 from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings, write_lines
 from scripts.studies.study_options import Options, add_world_options, study_parser
 from scripts.studies.study_pictures import label_axes, new_picture
@@ -33,7 +33,7 @@ parser = study_parser(__doc__)
 add_world_options(parser, 500, (0.0, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0))
 parser.add_argument("--wrong", nargs="+", type=float, default=(0.1,), help="shares, default: %(default)s")
 parser.add_argument("--fewer", nargs="*", type=int, default=(5,), help="candidates, default: %(default)s")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "known_truth"
 KEY = ("speaker", "setting", "n_candidates", "seed")
@@ -66,7 +66,7 @@ def curves_by_seed(lines: Sequence[Line], measure: str, column: str, temperature
     return np.array(by_setting).T
 
 
-def needed(lines: Sequence[Line]) -> Iterator[list[Any]]:
+def list_needed(lines: Sequence[Line]) -> Iterator[list[Any]]:
     """Yield for every measure and number of candidates the scenes that tell a near temperature from people."""
     near = matching(lines, speaker="temperature", setting=NEAR)
     counts = sorted({int(line["n_candidates"]) for line in near})
@@ -110,21 +110,21 @@ def main(options: Options) -> None:
     @functools.lru_cache(maxsize=1)
     def world(seed: int) -> SpokenWorld:
         drawn = draw_world(seed, options.scenes, n, m)
-        rows = (row for kind, setting, _ in speakers for row in said(drawn, speaker_of(kind, setting), drawn.draws))
+        rows = (row for kind, setting, _ in speakers for row in say(drawn, speaker_of(kind, setting), drawn.draws))
         return SpokenWorld(drawn, options.splits, itertools.chain.from_iterable(rows))
 
     def study(kind: str, setting: str, n: int, seed: int) -> list[list[Any]]:
         spoken, speaker = world(seed), speaker_of(kind, setting)
-        candidates = said(spoken.world, speaker, spoken.world.draws[:, :n])
+        candidates = say(spoken.world, speaker, spoken.world.draws[:, :n])
         return spoken.lines(spoken.people(n)[0] if speaker == Speaker() else spoken.values(candidates), n)
 
     lines = StudyTable(options.output, NAME, KEY, LINE_COLUMNS, study_settings(options)).fill(cells, study)
     columns = ["measure", "best", "best_temperature", "low", "high", "people_are_best", "z_at_best", "z_at_lowest"]
     write_lines(options.output / f"{NAME}_best.csv", columns, best(lines, options.temperatures))
     columns = ["measure", "n_candidates", "effect", "low", "high", "scenes_needed"]
-    write_lines(options.output / f"{NAME}_needed.csv", columns, needed(lines))
+    write_lines(options.output / f"{NAME}_needed.csv", columns, list_needed(lines))
     draw_picture(lines, options.temperatures, options.output)
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

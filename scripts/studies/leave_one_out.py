@@ -27,7 +27,7 @@ parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER"
 parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
 parser.add_argument("--iterations", type=int, default=750)
 parser.add_argument("--pos", metavar="PIPELINE", help="mask nouns, proper nouns and verbs as well")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 # What is measured: all that the paper reports, and NLTK's METEOR.
 METRICS = ("bleu", "rouge_l", "cider_d", "meteor15", "meteor")
@@ -58,4 +58,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

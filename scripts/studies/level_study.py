@@ -36,7 +36,7 @@ size_help = "candidates and references on MSVD alone, not the four sizes"
 parser.add_argument("--size", nargs=2, type=int, metavar=("N", "M"), help=size_help)
 parser.add_argument("--rows", nargs="+", type=int, default=(20, 200), metavar="N", help="rows of a corpus: 20 and 200")
 parser.add_argument("--corpora", type=int, default=1000, metavar="N")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 KEY = ("module", "n_candidates", "n_references", "n_rows", "n_corpora")
 COLUMNS = ("rejected_0.01", "rejected_0.05")
@@ -88,4 +88,4 @@ def main(options: Options) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    sys.exit(main(parse()))

@@ -38,7 +38,7 @@ parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER"
 add_output(parser)
 parser.add_argument("--pairs", type=int, default=1000, metavar="N", help="pairs of systems of a setting")
 parser.add_argument("--level", type=int, nargs=3, metavar="N", help="candidates, rows and rows of a clip")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 KEY = ("n_candidates", "n_references", "n_rows", "rows_a_cluster", "damage", "share", "n_pairs")
 COLUMNS = ("metric", "rejected", "rejected_unclustered", "rejected_by_t_test")
@@ -99,12 +99,12 @@ def draw_pair(images: Captions, setting: Setting, rng: np.random.Generator) -> t
             pools = (first, second)
             if setting.rows_a_cluster > 1:
                 pools = tuple([pool[k] for k in rng.integers(N_POOLED, size=n)] for pool in pools)
-            rows.append((pools[0], damaged(pools[1], images, setting, rng), references))
+            rows.append((pools[0], damage_row(pools[1], images, setting, rng), references))
     first, second, references = map(list, zip(*rows, strict=True))
     return first, second, references
 
 
-def damaged(candidates: Sequence[str], images: Captions, setting: Setting, rng: np.random.Generator) -> list[str]:
+def damage_row(candidates: Sequence[str], images: Captions, setting: Setting, rng: np.random.Generator) -> list[str]:
     """Damage the candidates of a row, or leave them."""
     other = images[rng.integers(len(images))]
     others = [other[k] for k in rng.permutation(len(other))[: len(candidates)]]
@@ -199,4 +199,4 @@ def main(options: Options) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    sys.exit(main(parse()))

@@ -136,7 +136,7 @@ def text_distances(pool: Pool, n_people: int, distance: str) -> np.ndarray:
     return symmetric(np.concatenate(parts))
 
 
-def embedded(texts: Sequence[Sequence[str]], name: str) -> np.ndarray:
+def embed_texts(texts: Sequence[Sequence[str]], name: str) -> np.ndarray:
     """Return the vectors of all texts of each image, by MiniLM or by the text encoder of tiny-pac: (n, n_texts, d)."""
     distinct = sorted({text for of_image in texts for text in of_image})
     if name == "MiniLM":
@@ -187,17 +187,17 @@ def draw_places(
     return np.concatenate([np.where(is_repeated, said[:, :1], said), references], axis=1)
 
 
-def taken(values: np.ndarray, images: np.ndarray, places: np.ndarray) -> np.ndarray:
+def take(values: np.ndarray, images: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the values of pairs of the texts of rows: (n_rows, n_texts, n_texts)."""
     return values[images[:, None, None], places[:, :, None], places[:, None, :]]
 
 
 def tails_of(distances: np.ndarray, n_candidates: int, clusters: Sequence[Hashable] | None = None) -> CorpusTails:
     """Return the tails of a corpus of rows of equal sizes, shape (n_rows, n_texts, n_texts)."""
-    return corpus_tails(kept_distances(distances, n_candidates), CONFIDENCE_LEVEL, clusters)
+    return corpus_tails(keep_distances(distances, n_candidates), CONFIDENCE_LEVEL, clusters)
 
 
-def kept_distances(distances: np.ndarray, n_candidates: int) -> KeptDistances:
+def keep_distances(distances: np.ndarray, n_candidates: int) -> KeptDistances:
     """Keep the distances of rows of equal sizes."""
     kept = KeptDistances(len(distances))
     kept.add(distances, n_candidates, range(len(distances)))
@@ -230,7 +230,7 @@ class ParityCorpus:
         """Take human captions, how many of an image are used, how many rows of 5 + 5 are drawn in all, and a seed."""
         self.n_images, self.n_people, self._n_drawn, self._seed = len(images), n_people, n_drawn, seed
         self._pool = make_pool(images, n_people, seed)
-        self.vectors = functools.cache(lambda name: embedded(self._pool, name))
+        self.vectors = functools.cache(lambda name: embed_texts(self._pool, name))
         self.distances = functools.cache(self._distances)
         # METEOR says which captions are the most ordinary, whatever is measured.
         self._order = functools.cache(lambda: ordinary(self.distances("meteor"), n_people))
@@ -244,7 +244,7 @@ class ParityCorpus:
         self, distance: str, images: np.ndarray, size: tuple[int, int], damage: Damage, rng: np.random.Generator
     ) -> PoolRows:
         places = draw_places(self._order(), images, size, damage, rng)
-        return PoolRows(taken(self.distances(distance), images, places), images, places)
+        return PoolRows(take(self.distances(distance), images, places), images, places)
 
     def rows(self, distance: str, size: tuple[int, int], damage: Damage) -> PoolRows:
         """Draw rows, as many of each image; rows of two damages differ in the damage alone."""

@@ -93,7 +93,7 @@ def vector_pool(corpus: ParityCorpus | None, seed: int) -> VectorPool:
     return VectorPool(places + texts, is_cosine=False)
 
 
-def drawn_rows(
+def draw_corpus(
     pool: VectorPool,
     images: np.ndarray,
     size: tuple[int, int],
@@ -159,7 +159,7 @@ def corpora(
     n_corpora: int,
     seed: Sequence[int],
 ) -> Iterator[list[np.ndarray]]:
-    """Yield the rows of each corpus, as from `drawn_rows`; images are drawn with replacement."""
+    """Yield the rows of each corpus, as from `draw_corpus`; images are drawn with replacement."""
     rng = np.random.default_rng((*seed, *size, n_rows))
     for images in rng.integers(len(pool.vectors), size=(n_corpora, n_rows)):
-        yield drawn_rows(pool, images, size, speakers, rng)
+        yield draw_corpus(pool, images, size, speakers, rng)

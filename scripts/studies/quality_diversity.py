@@ -24,7 +24,7 @@ parser = study_parser(__doc__)
 add_caption_options(parser, n_rows=100)
 parser.add_argument("--unique", nargs="+", type=int, default=[1, 2, 3, 5, 7, 10], metavar="K")
 parser.add_argument("--correct", nargs="+", type=int, default=[0, 2, 4, 5, 6, 8, 10], metavar="M")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "quality_diversity"
 KEY = ("unique", "correct")
@@ -40,10 +40,10 @@ PANELS = {
 }
 
 
-def mixed(right: Sequence[str], wrong: Sequence[str], unique: int, correct: int, n: int) -> list[str]:
+def mix(right: Sequence[str], wrong: Sequence[str], unique: int, correct: int, n: int) -> list[str]:
     """Return n candidates: `correct` of the first `unique` right captions in turn, the others of as many wrong ones.
 
-    >>> mixed(["a", "b", "c"], ["x", "y", "z"], 2, 3, 4)
+    >>> mix(["a", "b", "c"], ["x", "y", "z"], 2, 3, 4)
     ['a', 'b', 'a', 'x']
     """
     return [right[k % unique] for k in range(correct)] + [wrong[k % unique] for k in range(n - correct)]
@@ -81,7 +81,7 @@ def main(options: Options) -> None:
 
     def study(unique: int, correct: int) -> Iterator[list[Any]]:
         pairs = zip(right, wrong, strict=True)
-        predictions = [mixed(mine, others, unique, correct, n) for mine, others in pairs]
+        predictions = [mix(mine, others, unique, correct, n) for mine, others in pairs]
         for module in MODULES:
             compared = measures.rows(module, predictions, pools.references).compare(range(len(predictions)))
             for measure, values in ((module, compared.statistic), (PLAIN.get(module), compared.plain)):
@@ -94,4 +94,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

@@ -39,7 +39,7 @@ parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public 
 parser.add_argument("--corpus", choices=["COCO"], help="which of them; default: bundled scenes")
 parser.add_argument("--rows", type=int, default=1_000, metavar="N", help="images to draw, default %(default)s")
 parser.add_argument("--distance", default="bert", help="of human_parity, default %(default)s, which is MiniLM")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "real_systems"
 KEY = ("images",)
@@ -76,9 +76,9 @@ def read_groups(options: Options) -> dict[str, SomeImages]:
     drawn = np.sort(rng.choice(len(models.ids), min(options.rows, len(models.ids)), replace=False)).tolist()
     places = {image: i for i, image in enumerate(models.ids)}
     both = [i for i, image in enumerate(samples.ids) if image in places]
-    common = chosen(models, [places[samples.ids[i]] for i in both])
-    common = common._replace(systems={**common.systems, **chosen(samples, both).systems})
-    return {"drawn": with_person(chosen(models, drawn), rng), "common": with_person(common, rng)}
+    common = choose(models, [places[samples.ids[i]] for i in both])
+    common = common._replace(systems={**common.systems, **choose(samples, both).systems})
+    return {"drawn": with_person(choose(models, drawn), rng), "common": with_person(common, rng)}
 
 
 def read_file(path: pathlib.Path) -> SomeImages:
@@ -92,7 +92,7 @@ def read_file(path: pathlib.Path) -> SomeImages:
     return SomeImages(ids, references, systems)
 
 
-def chosen(images: SomeImages, places: Sequence[int]) -> SomeImages:
+def choose(images: SomeImages, places: Sequence[int]) -> SomeImages:
     """Return some of the images."""
     systems = {name: [own[i] for i in places] for name, own in images.systems.items()}
     return SomeImages([images.ids[i] for i in places], [images.references[i] for i in places], systems)
@@ -159,4 +159,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

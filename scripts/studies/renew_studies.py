@@ -24,7 +24,7 @@ parser = tool_parser(__doc__)
 parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
 parser.add_argument("--only", nargs="+", choices=STUDIES, default=list(STUDIES), metavar="STUDY")
 add_output(parser)
-parsed = parser.parse_args
+parse = parser.parse_args
 
 
 def commands(options: Options) -> Iterator[tuple[str, list[str]]]:
@@ -52,4 +52,4 @@ def main(options: Options) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    sys.exit(main(parse()))

@@ -68,7 +68,7 @@ parser.add_argument(
     *("--rewards", "--settings"), dest="settings", nargs="+", choices=REWARDS, default=list(REWARDS), metavar="NAME"
 )
 parser.add_argument("--starts", nargs="+", choices=(LIKELIHOOD, COLLAPSED), default=[LIKELIHOOD, COLLAPSED])
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "rewards"
 KEY = ("start", "reward", "seed")
@@ -167,9 +167,9 @@ class Study:
         self._collapsed = functools.lru_cache(maxsize=1)(self._collapse)
 
     def _collapse(self, seed: int) -> Captioner:
-        return self._trained(self._model, "CIDEr-D", seed, self._options.collapse_steps, lambda *_: None)
+        return self._train(self._model, "CIDEr-D", seed, self._options.collapse_steps, lambda *_: None)
 
-    def _trained(self, start: Captioner, reward: str, seed: int, n_steps: int, watch: Callable[..., None]) -> Captioner:
+    def _train(self, start: Captioner, reward: str, seed: int, n_steps: int, watch: Callable[..., None]) -> Captioner:
         """Train a copy of a captioner; `watch` is called with it and with the number of every step."""
         model = copy.deepcopy(start)
         watch(model, 0)
@@ -186,7 +186,7 @@ class Study:
             if step % self._options.every == 0 or step == n_steps:
                 lines.extend([step, *item] for item in self._measures.of(model, seed).items())
 
-        self._trained(self._model if start == LIKELIHOOD else self._collapsed(seed), reward, seed, n_steps, watch)
+        self._train(self._model if start == LIKELIHOOD else self._collapsed(seed), reward, seed, n_steps, watch)
         return lines
 
 
@@ -240,4 +240,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

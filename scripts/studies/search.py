@@ -17,7 +17,7 @@ from scripts.studies.study_options import Options, decoding_parser
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE
 
 parser = decoding_parser(__doc__, (0.3, 0.6, 1.0, 1.5, 2.0))
-parsed = parser.parse_args
+parse = parser.parse_args
 
 PANELS = ("energy_distance", "unlike_people_share", "near_duplicate_share", "trm_meteor", "meteor", "cider_d")
 
@@ -47,4 +47,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

@@ -40,7 +40,7 @@ parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=SYSTEMS, he
 parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES)
 parser.add_argument("--trials", type=int, default=1, metavar="N", help="draws of images and captions, default 1")
 parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 NAME = "sensitivity"
 KEY = ("system", "n_candidates", "trial")
@@ -58,7 +58,7 @@ SHOWN = {
 }
 
 
-def needed(lines: Sequence[Line], n_trials: int) -> Iterator[list[Any]]:
+def list_needed(lines: Sequence[Line], n_trials: int) -> Iterator[list[Any]]:
     """Yield, for every system, measure and combination, from how many candidates on a test rejects; "-": never."""
     systems, measures = distinct(lines, "system"), distinct(lines, "measure")
     for system, measure, combination in itertools.product(systems, measures, COMBINATIONS):
@@ -96,10 +96,10 @@ def main(options: Options) -> None:
     table = StudyTable(options.output, NAME, KEY, TEST_COLUMNS, study_settings(options))
     lines = table.fill(trial_cells(trials, 1, captions.size[0]), study)
     columns = ["system", "measure", "combination", "median_trial", "fewest", "most"]
-    write_lines(options.output / f"{NAME}_needed.csv", columns, needed(lines, options.trials))
+    write_lines(options.output / f"{NAME}_needed.csv", columns, list_needed(lines, options.trials))
     title = f"{captions.name}: p-values as candidates are added; grey: 5%"
     draw_p_values(lines, options.output, NAME, title, "measure", SHOWN)
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

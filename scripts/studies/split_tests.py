@@ -20,7 +20,7 @@ from manycaps.kit.caption_sets import (
     exact_splits,
     harmonic_mean_p,
 )
-from scripts.studies.caption_rows import DrawnRows, StudyCaptions, compared_with_nulls, draw_systems
+from scripts.studies.caption_rows import DrawnRows, StudyCaptions, compare_with_nulls, draw_systems
 from scripts.studies.study_frame import Line, distinct, matching, numbers
 from scripts.studies.study_options import Options
 from scripts.studies.study_pictures import label_axes, new_picture
@@ -143,7 +143,7 @@ def distribution_lines(module: str, rows: ComparableRows, n_draws: int) -> Itera
     tests, high, low = (Nulls(size, keys, **options) for _ in range(3))
     # A plain score, unlike a module, distinguishes candidates from references: it needs the mirror images as well.
     splits, all_splits = exact_splits(*size, MAX_PARTITIONS, mirrored=False), exact_splits(*size, MAX_PARTITIONS)
-    for places, compared, nulls, units in compared_with_nulls(rows, splits, n_rows, BATCH):
+    for places, compared, nulls, units in compare_with_nulls(rows, splits, n_rows, BATCH):
         tests.add(places, compared.statistic, nulls, units)
         for score in plain.values():
             # The first split is the observed one.

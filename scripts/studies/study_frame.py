@@ -26,14 +26,14 @@ NO_SETTINGS = ("output", "trials", "settings")
 
 def study_settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return what the cells of a table depend on: all options but `NO_SETTINGS`."""
-    return {name: shown_option(value) for name, value in vars(options).items() if name not in NO_SETTINGS}
+    return {name: as_json_option(value) for name, value in vars(options).items() if name not in NO_SETTINGS}
 
 
-def shown_option(value: Any) -> Any:
+def as_json_option(value: Any) -> Any:
     """Return an option as JSON can hold it; of a path its name alone, so that no file names a machine's folders."""
     if isinstance(value, pathlib.Path):
         return value.name
-    return [shown_option(item) for item in value] if isinstance(value, list | tuple) else value
+    return [as_json_option(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 class StudyTable:

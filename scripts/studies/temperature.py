@@ -17,7 +17,7 @@ from scripts.studies.study_options import Options, decoding_parser
 from scripts.studies.study_pictures import BLUE, ORANGE
 
 parser = decoding_parser(__doc__, (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0))
-parsed = parser.parse_args
+parse = parser.parse_args
 
 PANELS = (
     *("energy_distance", "unlike_people_share", "ordinary_share", "near_duplicate_share"),
@@ -34,4 +34,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(parsed())
+    main(parse())

@@ -34,7 +34,7 @@ parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER"
 add_output(parser)
 parser.add_argument("--trials", type=int, default=400, metavar="N", help="of people's captions; a quarter of damaged")
 parser.add_argument("--most-rows", type=int, default=1000, metavar="N", help="cells of more rows are left out")
-parsed = parser.parse_args
+parse = parser.parse_args
 
 KEY = ("corpus", "n_candidates", "n_references", "n_rows", "damage", "percent", "n_trials")
 COLUMNS = ("share", "mean_z", "sd_z", "covered", "named")
@@ -53,7 +53,7 @@ TextsOfImage = Sequence[TokenList]
 INTERVAL = 0.999
 
 
-def damaged(text: TokenList, damage: str, rng: np.random.Generator) -> list[str]:
+def damage_caption(text: TokenList, damage: str, rng: np.random.Generator) -> list[str]:
     """Damage a caption."""
     words = list(text)
     if damage == "doubled" and words:
@@ -64,7 +64,7 @@ def damaged(text: TokenList, damage: str, rng: np.random.Generator) -> list[str]
     return words[:-2] if damage == "cut" else words
 
 
-def drawn_rows(
+def draw_rows(
     images: Sequence[TextsOfImage], m: int, k: int, n: int, damage: str, share: float, rng: np.random.Generator
 ) -> tuple[list[list[TokenList]], list[list[TokenList]], list[int] | None]:
     """Candidates, references and clusters of n rows of m + k captions."""
@@ -76,7 +76,7 @@ def drawn_rows(
         n_drawn = per_image * (m + k)
         chosen = rng.integers(3, size=n_drawn) if damage == "equal" else rng.permutation(len(texts))[:n_drawn]
         for row in chosen.reshape(per_image, -1).tolist():
-            candidates.append([damaged(texts[i], damage if rng.random() < share else "", rng) for i in row[:m]])
+            candidates.append([damage_caption(texts[i], damage if rng.random() < share else "", rng) for i in row[:m]])
             references.append([texts[i] for i in row[m:]])
     return candidates, references, np.repeat(np.arange(n // 2), 2).tolist() if damage == "clusters" else None
 
@@ -107,7 +107,7 @@ def main(options: Options) -> int:
         lines = []
         for trial in range(n_trials):
             rng = np.random.default_rng((m, k, n_rows, percent, trial))
-            *sides, clusters = drawn_rows(images(corpus), m, k, n_rows, damage, percent / 100, rng)
+            *sides, clusters = draw_rows(images(corpus), m, k, n_rows, damage, percent / 100, rng)
             texts = number_texts(*sides, clusters)
             test = wording_test(wording_of(texts, is_tested=True), clusters, 0.95)
             z = np.sign(test.gap) * scipy.stats.norm.isf(max(test.p_value, 1e-300) / 2)
@@ -129,4 +129,4 @@ def main(options: Options) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    sys.exit(main(parse()))

@@ -135,7 +135,7 @@ def draw_batch(rng: np.random.Generator, families: Families, recipe: BaseRecipe)
     captions, words, scene_answers, caption_answers = [], [], [], []
     for place, i in enumerate(chosen.tolist()):
         habits = LABEL_HABITS if place < n_labels else PERSON_HABITS
-        claims, wording = worded_family(rng, families.scenes[i], habits)
+        claims, wording = word_family(rng, families.scenes[i], habits)
         if place < n_labels and rng.random() < recipe.mismatched:
             claims = claims[1:] + claims[:1]
         prompt = pick(rng, PROMPTS)
@@ -157,7 +157,7 @@ def draw_batch(rng: np.random.Generator, families: Families, recipe: BaseRecipe)
     )
 
 
-def worded_family(rng: np.random.Generator, family: list[Scene], habits: Habits) -> tuple[list[Scene], np.ndarray]:
+def word_family(rng: np.random.Generator, family: list[Scene], habits: Habits) -> tuple[list[Scene], np.ndarray]:
     """Say the same of every scene of a family, in the same words but for what differs.
 
     Returns:

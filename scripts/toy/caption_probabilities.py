@@ -29,7 +29,7 @@ def caption_probabilities(speaker: Speaker, scene: Scene) -> dict[str, float]:
     check_speaker(speaker)
     total: dict[str, float] = {}
     for probability, parts in _sentences(speaker, scene):
-        for text, share in _spoken(parts, None).items():
+        for text, share in _join_parts(parts, None).items():
             total[text] = total.get(text, 0.0) + probability * share
     return total
 
@@ -42,7 +42,7 @@ def caption_probability(speaker: Speaker, scene: Scene, caption: str) -> float:
     """
     check_speaker(speaker)
     return math.fsum(
-        probability * _spoken(parts, caption).get(caption, 0.0) for probability, parts in _sentences(speaker, scene)
+        probability * _join_parts(parts, caption).get(caption, 0.0) for probability, parts in _sentences(speaker, scene)
     )
 
 
@@ -77,7 +77,7 @@ def _parts(sentence: str, texts: Mapping[str, PartProbabilities]) -> Iterator[Pa
             yield texts[name]
 
 
-def _spoken(parts: Sequence[PartProbabilities], caption: str | None) -> dict[str, float]:
+def _join_parts(parts: Sequence[PartProbabilities], caption: str | None) -> dict[str, float]:
     """Texts of the parts one after the other, and their probabilities; with a caption only beginnings of it."""
     spoken = {"": 1.0}
     for part in parts:
@@ -97,26 +97,26 @@ def _texts(speaker: Speaker, seen: Scene) -> dict[str, PartProbabilities]:
         "first": {text: share for (text, _), share in phrases[0].items()},
         "second": {text: share for (text, _), share in phrases[-1].items()},
         "there_first": {f"{there} {text}": share for (text, there), share in phrases[0].items()},
-        "ground": _merged(
+        "ground": _merge(
             ("" if value is None else ground.format(word), share * of_ground)
-            for value, word, share in _worded(speaker, "background", seen.background)
+            for value, word, share in _wordings(speaker, "background", seen.background)
             for ground, of_ground in zip(
                 GROUNDS, preferences(len(GROUNDS), speaker.exponent, speaker.temperature), strict=True
             )
         ),
     }
     if seen.relation is not None:
-        worded = list(_worded(speaker, "relation", seen.relation))
-        texts["relation"] = _merged((word or "and", share) for _, word, share in worded)
-        said_opposite = list(_worded(speaker, "relation", OPPOSITE[seen.relation]))
-        texts["opposite"] = _merged((word or "and", share) for _, word, share in said_opposite)
-        texts["side"] = _merged(("" if value is None else SIDES[value], share) for value, _, share in worded)
+        worded = list(_wordings(speaker, "relation", seen.relation))
+        texts["relation"] = _merge((word or "and", share) for _, word, share in worded)
+        said_opposite = list(_wordings(speaker, "relation", OPPOSITE[seen.relation]))
+        texts["opposite"] = _merge((word or "and", share) for _, word, share in said_opposite)
+        texts["side"] = _merge(("" if value is None else SIDES[value], share) for value, _, share in worded)
     return texts
 
 
 def _phrases(speaker: Speaker, group: Group) -> dict[tuple[str, str], float]:
     """Noun phrases for a group, each with its "there is" or "there are", and their probabilities."""
-    worded = [list(_worded(speaker, field, value)) for field, value in zip(Group._fields, group, strict=True)]
+    worded = [list(_wordings(speaker, field, value)) for field, value in zip(Group._fields, group, strict=True)]
     phrases: dict[tuple[str, str], float] = {}
     for choices in itertools.product(*worded):
         stated = Group._make(value for value, _, _ in choices)
@@ -132,7 +132,7 @@ def _phrases(speaker: Speaker, group: Group) -> dict[tuple[str, str], float]:
     return phrases
 
 
-def _worded(speaker: Speaker, field: str, value: str | int | None) -> Iterator[tuple[str | int | None, str, float]]:
+def _wordings(speaker: Speaker, field: str, value: str | int | None) -> Iterator[tuple[str | int | None, str, float]]:
     """Yield what may be said of an attribute, in which word, and with which probability; None and "" for nothing."""
     if value is None:
         yield None, "", 1.0
@@ -148,7 +148,7 @@ def _worded(speaker: Speaker, field: str, value: str | int | None) -> Iterator[t
                 yield other, word, share_stated * share * preference
 
 
-def _merged(texts: Iterable[tuple[str, float]]) -> dict[str, float]:
+def _merge(texts: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Texts with the sums of their probabilities."""
     merged: dict[str, float] = {}
     for text, share in texts:

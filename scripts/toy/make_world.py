@@ -53,7 +53,7 @@ FEATURES = datasets.Features(
 )
 
 
-def made_row(seed: int, row: int) -> dict[str, Any]:
+def make_row(seed: int, row: int) -> dict[str, Any]:
     """Make one row; it depends on the seed and its number alone, so a longer data set begins with a shorter one.
 
     `generated_image` shows the same scene, drawn again; `generated_caption` and the references say what is true of it
@@ -75,9 +75,9 @@ def made_row(seed: int, row: int) -> dict[str, Any]:
     }
 
 
-def made_rows(seed: int, n_rows: int) -> Iterator[dict[str, Any]]:
+def make_rows(seed: int, n_rows: int) -> Iterator[dict[str, Any]]:
     """Make the rows of a data set, one after the other."""
-    return map(functools.partial(made_row, seed), range(n_rows))
+    return map(functools.partial(make_row, seed), range(n_rows))
 
 
 def make_world(output: pathlib.Path, rows: int, seed: int = 0) -> None:
@@ -93,7 +93,7 @@ def make_world(output: pathlib.Path, rows: int, seed: int = 0) -> None:
     def write(target: pathlib.Path) -> None:
         options = {"features": FEATURES, "writer_batch_size": ROWS_AT_ONCE, "embed_local_files": True}
         with datasets.arrow_writer.ParquetWriter(path=str(target), **options) as writer:
-            for row in tqdm.tqdm(made_rows(seed, rows), total=rows, desc=output.name, unit="scene"):
+            for row in tqdm.tqdm(make_rows(seed, rows), total=rows, desc=output.name, unit="scene"):
                 writer.write(FEATURES.encode_example(row))
             writer.finalize()
 

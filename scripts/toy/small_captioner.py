@@ -183,7 +183,7 @@ def train_captioner(
     model: transformers.VisionEncoderDecoderModel, seed: int, recipe: CaptionerRecipe, progress: Callable[..., Any]
 ) -> None:
     """Teach a captioner what people say of scenes; every step has captions that were not said before."""
-    scenes, states = encoded_scenes(model, seed, recipe.n_scenes, progress)
+    scenes, states = encode_scenes(model, seed, recipe.n_scenes, progress)
     rng = np.random.default_rng([seed, 1])
     learned = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=recipe.learning_rate, weight_decay=0.01)
@@ -208,7 +208,7 @@ def train_captioner(
     model.eval()
 
 
-def encoded_scenes(
+def encode_scenes(
     model: transformers.VisionEncoderDecoderModel, seed: int, n_scenes: int, progress: Callable[..., Any]
 ) -> tuple[list[Scene], torch.Tensor]:
     """Draw scenes and their pictures, and encode them once: nothing is learned by the encoder."""

@@ -133,7 +133,7 @@ def _claim(speaker: Speaker, scene: Scene, draws: Sequence[float]) -> Scene:
     """What the speaker says of a scene; None where nothing is said."""
     claim, temperature = scene, speaker.temperature
     if len(scene.groups) == 2 and draws[0] >= share_not_done(speaker.habits.names_one, temperature):
-        claim = Scene((scene.groups[_chosen(2, 0.0, temperature, draws[1])],), None, scene.background)
+        claim = Scene((scene.groups[_pick_wording(2, 0.0, temperature, draws[1])],), None, scene.background)
     for attribute in list(said_attributes(claim)):
         draw_number = 2 + 2 * ATTRIBUTES.index(attribute)
         if draws[draw_number + 1] >= share_not_done(speaker.habits.leaves_out.get(attribute[1], 0.0), temperature):
@@ -166,7 +166,7 @@ def _wording(speaker: Speaker, claim: Scene, draws: Sequence[float]) -> np.ndarr
     for group in claim.groups:
         n_choices += [_n_words(field, value) for field, value in zip(Group._fields, group, strict=True)]
     chosen = [
-        _chosen(n, speaker.exponent, speaker.temperature, draw) for n, draw in zip(n_choices, draws, strict=False)
+        _pick_wording(n, speaker.exponent, speaker.temperature, draw) for n, draw in zip(n_choices, draws, strict=False)
     ]
     wording = np.zeros(N_DRAWS)
     wording[: len(chosen)] = (np.array(chosen) + 0.5) / n_choices  # the middle of what stands for the choice
@@ -202,7 +202,7 @@ def _ends(n: int, exponent: float, temperature: float) -> list[float]:
     return list(itertools.accumulate(preferences(n, exponent, temperature)))
 
 
-def _chosen(n: int, exponent: float, temperature: float, draw: float) -> int:
+def _pick_wording(n: int, exponent: float, temperature: float, draw: float) -> int:
     """Number of the wording that a draw stands for."""
     return _place(_ends(n, exponent, temperature), draw)
 

@@ -107,12 +107,12 @@ def verdict(measurements: Measurements) -> str:
     A difference counts if its interval over the seeds does not hold 0.
     """
     plain, recipe, *ablations = measurements
-    lines = [f"- Tuning as a whole ({recipe} minus {plain}): {_compared(measurements, recipe, plain)}."]
-    lines += [f"- {recipe} minus {name}: {_compared(measurements, recipe, name)}." for name in ablations]
+    lines = [f"- Tuning as a whole ({recipe} minus {plain}): {_compare(measurements, recipe, plain)}."]
+    lines += [f"- {recipe} minus {name}: {_compare(measurements, recipe, name)}." for name in ablations]
     return "\n".join(lines)
 
 
-def learned_kinds(variant: Sequence[Mapping[str, float]]) -> str:
+def kinds_learned(variant: Sequence[Mapping[str, float]]) -> str:
     """Say which kinds of wrong words one variant finds with PAC-S, and which it does not."""
     learned, weak = [], []
     for kind, key in FOIL_KINDS:
@@ -143,7 +143,7 @@ def read_csv(path: pathlib.Path) -> dict[str, list[dict[str, float]]]:
     return {name: list(by_seed.values()) for name, by_seed in found.items()}
 
 
-def _compared(measurements: Measurements, name: str, other: str) -> str:
+def _compare(measurements: Measurements, name: str, other: str) -> str:
     """Differences of two variants in the columns of `VERDICT_COLUMNS`, and what they say."""
     parts = []
     for heading, key in VERDICT_COLUMNS:

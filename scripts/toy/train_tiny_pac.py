@@ -39,14 +39,14 @@ from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.saved_files import write_atomically, write_text_atomically
 from scripts.toy.base_training import BaseRecipe, train_base
 from scripts.toy.small_clip import TREATMENT, UNTUNED_NAME, SmallClip
-from scripts.toy.tables import Measurements, as_markdown, foil_table, learned_kinds, verdict, write_csv
+from scripts.toy.tables import Measurements, as_markdown, foil_table, kinds_learned, verdict, write_csv
 from scripts.toy.trials import draw_trials, encode, measure
 from scripts.toy.tuning import PAC, PLAIN, TuningRecipe, tune_variants
 
 SEEDS = (0, 1, 2, 3, 4)
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, required=True, metavar="FOLDER", help="for every seed's results")
@@ -89,7 +89,7 @@ QUICK = Recipe(
 def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
     """Train, tune and measure one seed, and write what came of it; the facts last: they say that the rest exists."""
     torch.set_num_threads(1)
-    clip, minutes_before = trained_base(folder, seed, recipe.base)
+    clip, minutes_before = load_or_train_base(folder, seed, recipe.base)
     start = time.process_time()
     tuned = tune_variants(clip, seed, recipe.tuning, tqdm.tqdm)
     trials = draw_trials(recipe.n_trials)
@@ -114,7 +114,7 @@ def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
     write_text_atomically(folder / FACTS_NAME, json.dumps(facts, indent=1))
 
 
-def trained_base(folder: pathlib.Path, seed: int, recipe: BaseRecipe) -> tuple[SmallClip, float]:
+def load_or_train_base(folder: pathlib.Path, seed: int, recipe: BaseRecipe) -> tuple[SmallClip, float]:
     """Return the checkpoint before tuning and the processor minutes that it took, trained now unless it exists."""
     facts = read_facts(folder / BASE_FACTS_NAME, recipe)
     if facts is not None:
@@ -195,7 +195,7 @@ def card(folder: pathlib.Path, facts: Sequence[Mapping[str, Any]], measurements:
         tables=as_markdown(measurements, PLAIN),
         verdict=verdict(measurements),
         foils=foil_table(measurements),
-        learned=learned_kinds(measurements[PAC]),
+        learned=kinds_learned(measurements[PAC]),
     )
 
 
@@ -230,4 +230,4 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    sys.exit(main(parse()))

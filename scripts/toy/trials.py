@@ -85,7 +85,7 @@ def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
     def number(text: str) -> int:
         return numbers.setdefault(text, len(numbers))
 
-    def numbered(scene: int, choices: Iterable[tuple[str, str, str]]) -> list[tuple[int, int, int, str]]:
+    def number_choices(scene: int, choices: Iterable[tuple[str, str, str]]) -> list[tuple[int, int, int, str]]:
         return [(scene, number(better), number(worse), kind) for better, worse, kind in choices]
 
     pixels, references, captions, graded = [], [], [], []
@@ -98,15 +98,15 @@ def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
         pixels.append(as_model_pixels(draw_picture(rng, scene), IMAGE_SIZE))
         captions.append(number(as_caption(scene, draw_wording(rng))))
         foil = draw_foil(rng, scene, draw_claim(rng, scene), draw_wording(rng))
-        foils += numbered(i, [foil])
+        foils += number_choices(i, [foil])
         own = np.random.default_rng([seed, i, 1])  # so that the draws that follow do not depend on the number of kinds
         every = draw_foils(own, scene, draw_claim(own, scene), draw_wording(own))
-        by_kind += numbered(i, every)
+        by_kind += number_choices(i, every)
         graded.append(
             [number(as_caption(wrong_claim(rng, scene, scene, errors), draw_wording(rng))) for errors in GRADES]
         )
         found = [(better, worse, kind) for kind, (better, worse) in draw_pairs(rng, scene).items()]
-        pairs += numbered(i, found)
+        pairs += number_choices(i, found)
         taken = {better for better, _, _ in [foil, *every, *found]}
         references.append([number(_caption_not_in(rng, scene, taken)) for _ in range(N_REFERENCES)])
     choices = (Choices(*map(np.array, zip(*rows, strict=True))) for rows in (foils, by_kind, pairs))

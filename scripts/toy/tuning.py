@@ -100,13 +100,13 @@ def draw_tuple(seed: int, part: int, number: int, make: TupleMake) -> Tuple:
         errs = own.random(2) < (make.caption_errors, make.picture_errors)
         said = wrong_claim(own, scene, scene, int(errs[0]))
         generated_caption = as_caption(said, draw_wording(own))
-        painted = completed(own, claim)
+        painted = complete(own, claim)
         painted = neighbour(own, painted) if errs[1] else painted
         positives.append((as_model_pixels(draw_picture(own, painted), IMAGE_SIZE), generated_caption))
     return Tuple(picture, caption, positives)
 
 
-def completed(rng: np.random.Generator, claim: Scene) -> Scene:
+def complete(rng: np.random.Generator, claim: Scene) -> Scene:
     """Draw a scene of which a claim is true: what it does not say is made up."""
     while True:
         scene = claim
@@ -122,7 +122,7 @@ def completed(rng: np.random.Generator, claim: Scene) -> Scene:
             return scene
 
 
-def cached_tuples(
+def encode_tuples(
     clip: SmallClip, seed: int, part: int, n_scenes: int, make: TupleMake, progress: Callable[..., Any]
 ) -> CachedFeatures:
     """Draw scenes with a caption and both kinds of positives, and encode them up to the projections."""
@@ -139,8 +139,8 @@ def tune_variants(
     clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Callable[..., Any]
 ) -> dict[str, TunedProjections]:
     """Tune the projections once with each of the recipe's variants, on the same tuples."""
-    cached = cached_tuples(clip, seed, 1, recipe.n_scenes, recipe.make, progress)
-    validation = cached_tuples(clip, seed, 2, recipe.n_validation_scenes, recipe.make, progress)
+    cached = encode_tuples(clip, seed, 1, recipe.n_scenes, recipe.make, progress)
+    validation = encode_tuples(clip, seed, 2, recipe.n_validation_scenes, recipe.make, progress)
     tuned = {}
     for name, lambdas in recipe.variants.items():
         numbers = Recipe(

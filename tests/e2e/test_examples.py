@@ -241,7 +241,7 @@ def captioner(tmp_path_factory):
 def test_a_captioner_is_trained_with_rewards_in_a_plain_loop(captioner, reward, tmp_path):
     program = example("scst_captioner")
     options = ["--reward", reward, "--scenes", "40", "--watched", "12", "--steps", "2"]
-    lines = program.main(program.parsed([str(captioner), *options, "--output", str(tmp_path / "trained")]))
+    lines = program.main(program.parse([str(captioner), *options, "--output", str(tmp_path / "trained")]))
     assert [*lines] == ["before", "after"]
     form = r"T2 [\d,]+, rows needed ([\d,]+|inf), near-duplicates \d+%"
     assert all(re.fullmatch(form, line) for line in lines.values())

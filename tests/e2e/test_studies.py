@@ -17,7 +17,7 @@ TIMED = {"efficiency": ("rows_per_second", "rows_per_second_low", "rows_per_seco
 def run(study, folder):
     """Run a study in this process, so that models are loaded once, and return its tables without what a clock wrote."""
     program = importlib.import_module(f"scripts.studies.{study}")
-    program.main(program.parsed(["--output", str(folder), *shlex.split(SMALL[study]), *word_vectors(study, folder)]))
+    program.main(program.parse(["--output", str(folder), *shlex.split(SMALL[study]), *word_vectors(study, folder)]))
     return {path.name: without_times(study, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.csv"))}
 
 

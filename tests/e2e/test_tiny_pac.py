@@ -21,9 +21,9 @@ from manycaps.kit.clip_model import read_weights, write_safetensors
 from manycaps.quickstart import comparison
 from manycaps.quickstart.image_metrics import COLUMNS, KINDS, mistake
 from scripts.toy import train_tiny_pac
-from scripts.toy.make_world import GRADES, made_row
+from scripts.toy.make_world import GRADES, make_row
 from scripts.toy.small_clip import UNTUNED_NAME, SmallClip
-from scripts.toy.tables import FOIL_KINDS, LEARNED, TABLES, as_markdown, foil_table, learned_kinds, read_csv, verdict
+from scripts.toy.tables import FOIL_KINDS, LEARNED, TABLES, as_markdown, foil_table, kinds_learned, read_csv, verdict
 from scripts.toy.train_tiny_pac import TRIALS_NAME
 from scripts.toy.trials import draw_trials, encode, measure
 from scripts.toy.tuning import PAC, PLAIN, VARIANTS, TuningRecipe, tune_variants
@@ -44,7 +44,7 @@ N_SEEDS = 5
 
 @pytest.fixture(scope="module")
 def scenes():
-    return [made_row(SEED, i) for i in range(N_SCENES)]
+    return [make_row(SEED, i) for i in range(N_SCENES)]
 
 
 @pytest.fixture(scope="module")
@@ -141,14 +141,14 @@ def test_the_card_has_the_published_files_and_the_tables_of_their_numbers():
     assert {len(by_seed) for by_seed in measurements.values()} == {N_SEEDS}
     assert f"seeds: {N_SEEDS} (" in text
     parts = (as_markdown(measurements, PLAIN), foil_table(measurements), verdict(measurements))
-    for part in (*parts, learned_kinds(measurements[PAC])):
+    for part in (*parts, kinds_learned(measurements[PAC])):
         assert part in text
     for kind, key in FOIL_KINDS:
         assert np.mean([found[key] for found in measurements[PAC]]) >= LEARNED, kind
 
 
 def train(*arguments):
-    return train_tiny_pac.main(train_tiny_pac.parsed([str(argument) for argument in arguments]))
+    return train_tiny_pac.main(train_tiny_pac.parse([str(argument) for argument in arguments]))
 
 
 def test_training_runs_and_is_not_repeated(tmp_path, capsys):
@@ -167,7 +167,7 @@ def test_training_runs_and_is_not_repeated(tmp_path, capsys):
         assert again[name] == first[name]
     assert all(weight.is_floating_point() for weight in read_weights(tmp_path / "seed-3" / WEIGHTS_NAME).values())
     metric = evaluate.load(PAC_SCORE, checkpoint=str(tmp_path / "seed-3"), device="cpu")
-    assert 0 <= metric.compute(predictions=["a red star"], images=[made_row(0, 0)["image"]])["pac_score"] <= 2
+    assert 0 <= metric.compute(predictions=["a red star"], images=[make_row(0, 0)["image"]])["pac_score"] <= 2
 
 
 def test_tuning_again_gives_the_published_checkpoint():

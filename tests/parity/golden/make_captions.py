@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from scripts.toy.make_world import made_rows
+from scripts.toy.make_world import make_rows
 from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
 
 BUNDLED = GOLDEN.parents[2] / "manycaps" / "quickstart" / "captions.json"
@@ -38,7 +38,7 @@ def nasty_rows() -> Iterator[dict[str, Any]]:
 
 def world_rows() -> Iterator[dict[str, Any]]:
     """Yield scenes of coloured shapes: two right captions, a foil, and captions with one to four errors."""
-    for i, row in enumerate(made_rows(MADE_SEED, N_MADE)):
+    for i, row in enumerate(make_rows(MADE_SEED, N_MADE)):
         candidates = [row["caption"], row["generated_caption"], row["foil"], *row["graded_captions"][1:]]
         yield as_row(f"made/{i}", row["references"], candidates)
 

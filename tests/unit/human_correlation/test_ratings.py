@@ -301,7 +301,7 @@ E2E_FAULTS, E2E_WORDING = {"meteor": (-0.45, -0.40), "MiniLM": (-0.40, -0.20)}, 
 @pytest.mark.parametrize("measure", E2E)
 def test_agreement_with_the_raters_of_the_e2e_challenge(data_folder, measure):
     study = importlib.import_module("scripts.studies.human_ratings")
-    rated = study.read_rated(study.parsed(["--data", str(data_folder), "--corpus", "E2E"]))
+    rated = study.read_rated(study.parse(["--data", str(data_folder), "--corpus", "E2E"]))
     columns = ("number", "scale", "n", "rho")
     lines = [dict(zip(columns, line, strict=False)) for line in study.lines_of(rated, measure)]
     assert {line["n"] for line in lines} == {21}

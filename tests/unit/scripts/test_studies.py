@@ -16,14 +16,14 @@ from scripts.studies.best_temperatures import best_temperature, interval, scenes
 from scripts.studies.caption_rows import StudyCaptions, draw_rows, draw_systems, read_captions, read_people
 from scripts.studies.central_captions import details
 from scripts.studies.damage_study import RowsWithNulls, as_shown, rows_needed
-from scripts.studies.decoding_study import best_settings, decoded, spoken_rows, zipf
+from scripts.studies.decoding_study import best_settings, decode, draw_sides, zipf
 from scripts.studies.embeddings import bags_of_words
 from scripts.studies.paired_test_study import LEVEL_SETTINGS, draw_pair
 from scripts.studies.paired_test_study import Setting as PairSetting
-from scripts.studies.parity_pools import DAMAGES, KINDS, OBJECT, Damage, draw_places, make_pool, ordinary, taken
-from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, draw_points, drawn_rows
+from scripts.studies.parity_pools import DAMAGES, KINDS, OBJECT, Damage, draw_places, make_pool, ordinary, take
+from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, draw_corpus, draw_points
 from scripts.studies.renew_studies import PAGE
-from scripts.studies.sensitivity import first_rejecting, needed, parsed
+from scripts.studies.sensitivity import first_rejecting, list_needed, parse
 from scripts.studies.split_tests import PLAIN_SCORES, best_reference, mean_reference
 from scripts.studies.study_frame import StudyTable, as_cell, numbers, print_table, read_lines, study_settings
 from scripts.studies.study_list import STUDIES
@@ -110,7 +110,7 @@ def renew(monkeypatch, tmp_path):
 
         monkeypatch.setattr(renew_studies.subprocess, "run", run)
         monkeypatch.setattr(renew_studies, "SHOWN", tmp_path / "shown")
-        status = renew_studies.main(renew_studies.parsed(["--output", str(tmp_path / "out"), *options]))
+        status = renew_studies.main(renew_studies.parse(["--output", str(tmp_path / "out"), *options]))
         return status, seen, sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("shown/*/*"))
 
     return renewed
@@ -200,7 +200,7 @@ def test_damages_are_what_they_say():
 def test_the_most_ordinary_caption_is_the_nearest_to_the_others():
     points = np.array([[0.0, 1.0, 1.5, 4.0, 1.2]])
     assert ordinary(np.abs(points[:, :, None] - points[:, None]), 4).tolist() == [[1, 2, 0, 3]]
-    assert taken(np.arange(9).reshape(1, 3, 3), np.array([0]), np.array([[2, 0]])).tolist() == [[[8, 6], [2, 0]]]
+    assert take(np.arange(9).reshape(1, 3, 3), np.array([0]), np.array([[2, 0]])).tolist() == [[[8, 6], [2, 0]]]
 
 
 def test_a_drawn_test_agrees_with_the_closed_form():
@@ -247,7 +247,7 @@ POINTS = VectorPool(VECTORS, is_cosine=False)
 
 def drawn_texts(speakers, size=(2, 3), n_rows=50, pool=POINTS):
     """Distances by speaker."""
-    return drawn_rows(pool, np.arange(n_rows) % 50, size, speakers, np.random.default_rng(1))
+    return draw_corpus(pool, np.arange(n_rows) % 50, size, speakers, np.random.default_rng(1))
 
 
 def test_speakers_write_what_they_are_named_after():
@@ -294,7 +294,7 @@ def test_a_test_needs_the_least_number_from_which_on_it_rejects():
         for trial in range(3)
         for n in (1, 2, 3)
     ]
-    assert [*needed(lines, 3)] == [["a", "x", "harmonic_mean_p", "-", "-", "-"], ["a", "x", "corpus_p", 2, 1, 3]]
+    assert [*list_needed(lines, 3)] == [["a", "x", "harmonic_mean_p", "-", "-", "-"], ["a", "x", "corpus_p", 2, 1, 3]]
 
 
 def test_details_of_a_caption():
@@ -334,7 +334,7 @@ def test_systems_of_tables_are_joined_to_people(tmp_path):
             file.write("\n".join(["id,caption", *lines, ""]))
     assert [row.references for row in read_people([people]).values()] == IMAGES_OF_STUDIES
     given = ["--references", people, "--sizes", "1", "4", "--predictions"]
-    assert read_captions(parsed([*given, f"mine={mine}"])).systems == {"mine": [[f"mine {i}"] for i in range(4)]}
+    assert read_captions(parse([*given, f"mine={mine}"])).systems == {"mine": [[f"mine {i}"] for i in range(4)]}
     for arguments, message in (
         ([*given, f"mine={few}"], r"expected candidates of id '0', got none \(3 such ids in all\)"),
         ([*given, "mine.csv"], r"--predictions: expected NAME=FILE, got 'mine\.csv'"),
@@ -342,7 +342,7 @@ def test_systems_of_tables_are_joined_to_people(tmp_path):
         (["--corpus", "MSVD"], "--data: expected a folder with the files of --corpus, got none"),
     ):
         with pytest.raises(ValueError, match=message):
-            read_captions(parsed(arguments))
+            read_captions(parse(arguments))
 
 
 def damaged(damage):
@@ -471,7 +471,7 @@ def test_intervals_and_scenes():
 
 
 def share(setting, index, n=20_000):
-    indices = decoded(np.array([0.1, 0.6, 0.3]), setting, n, np.random.default_rng(0))
+    indices = decode(np.array([0.1, 0.6, 0.3]), setting, n, np.random.default_rng(0))
     return indices.count(index) / n
 
 
@@ -482,15 +482,15 @@ def test_whole_captions_are_decoded_as_tokens_are():
     # Top-p 0.9 keeps 0.6 and 0.3, whose sum reaches it.
     assert share(Setting(top_p=0.9), 0) == 0
     assert share(Setting(top_p=0.9), 1) == pytest.approx(2 / 3, abs=0.01)
-    assert decoded(zipf(30), Setting(50.0, top_k=20), 2000, np.random.default_rng(0)).count(25) == 0
+    assert decode(zipf(30), Setting(50.0, top_k=20), 2000, np.random.default_rng(0)).count(25) == 0
     rng = np.random.default_rng(0)
-    assert decoded(np.array([0.1, 0.6, 0.3]), Setting(greedy=True), 2, rng) == [1, 1]
-    assert decoded(np.array([0.1, 0.6, 0.3]), Setting(num_beams=4), 4, rng) == [1, 2, 0, 1]
+    assert decode(np.array([0.1, 0.6, 0.3]), Setting(greedy=True), 2, rng) == [1, 1]
+    assert decode(np.array([0.1, 0.6, 0.3]), Setting(num_beams=4), 4, rng) == [1, 2, 0, 1]
 
 
 def test_speakers_differ_in_their_mistakes_and_share_their_references():
     (candidates, references), (others, same), (_, greedy) = (
-        spoken_rows(IMAGES_OF_STUDIES, mistakes, (50, 5), 3, setting, (0, 0))
+        draw_sides(IMAGES_OF_STUDIES, mistakes, (50, 5), 3, setting, (0, 0))
         for mistakes, setting in ((0.0, Setting()), (0.9, Setting()), (0.0, Setting(greedy=True)))
     )
     assert references == same == greedy

@@ -14,7 +14,7 @@ from manycaps.quickstart import image_metrics
 from scripts.toy import captions, scenes
 from scripts.toy.caption_probabilities import caption_probabilities, caption_probability
 from scripts.toy.captions import ONE_GROUP, TWO_GROUPS, Habits, draw_caption, every_word
-from scripts.toy.make_world import FEATURES, GRADES, N_REFERENCES, made_row, make_world
+from scripts.toy.make_world import FEATURES, GRADES, N_REFERENCES, make_row, make_world
 from scripts.toy.pictures import CELL, CELLS, RGB, SIDE, draw_picture, draw_places, group_of_cells
 from scripts.toy.scenes import Group, Scene, draw_scene, n_errors
 from scripts.toy.speakers import N_SPEAKER_DRAWS, Speaker, at_temperature, draw_captions, speak, zipf_probabilities
@@ -158,7 +158,7 @@ def test_more_errors_than_attributes_are_refused():
 
 
 def test_a_row_depends_on_seed_and_number_alone():
-    first, again, other = made_row(0, 3), made_row(0, 3), made_row(1, 3)
+    first, again, other = make_row(0, 3), make_row(0, 3), make_row(1, 3)
     assert first["caption"] == again["caption"]
     assert first["image"].tobytes() == again["image"].tobytes()
     assert first["image"].tobytes() != other["image"].tobytes()
@@ -173,7 +173,7 @@ def test_make_world_writes_what_datasets_reads(tmp_path):
     rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train")
     assert rows.features == FEATURES
     assert len(rows) == 12
-    assert np.asarray(rows[4]["image"]).tolist() == np.asarray(made_row(5, 4)["image"]).tolist()
+    assert np.asarray(rows[4]["image"]).tolist() == np.asarray(make_row(5, 4)["image"]).tolist()
     assert_refused(ValueError, "output: expected a name ending in .parquet", make_world, tmp_path / "a.csv", 1)
     assert_refused(ValueError, "--rows: expected 1 or more, got 0.", make_world, tmp_path / "a.parquet", 0)
 

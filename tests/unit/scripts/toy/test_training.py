@@ -11,7 +11,7 @@ import torch
 from manycaps.kit.clip_model import ClipModel, read_weights
 from manycaps.kit.images import as_model_pixels
 from manycaps.quickstart.image_metrics import CHECKPOINT
-from scripts.toy.base_training import label_contrast, worded_family
+from scripts.toy.base_training import label_contrast, word_family
 from scripts.toy.captions import LABEL_HABITS, PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording
 from scripts.toy.pictures import draw_picture, draw_places, group_of_cells
 from scripts.toy.questions import (
@@ -33,7 +33,7 @@ from scripts.toy.small_captioner import HeldOut, as_pixel_values, encode_picture
 from scripts.toy.small_clip import IMAGE_SIZE, TREATMENT, SmallClip
 from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
 from scripts.toy.trials import PAIRS, Choices, Trials, draw_trials, measure
-from scripts.toy.tuning import TupleMake, completed, draw_tuple
+from scripts.toy.tuning import TupleMake, complete, draw_tuple
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ def test_a_family_is_worded_alike(seed):
     first = draw_scene(rng)
     family = [first, neighbour(rng, first)]
     for habits in (PERSON_HABITS, LABEL_HABITS):
-        claims, wording = worded_family(rng, family, habits)
+        claims, wording = word_family(rng, family, habits)
         texts = [as_caption(claim, wording, habits) for claim in claims]
         assert [n_errors(claim, scene) for claim, scene in zip(claims, family, strict=True)] == [0, 0]
         assert n_errors(claims[0], family[1]) in (0, 1)
@@ -58,7 +58,7 @@ def test_what_a_painter_makes_up_does_not_contradict_the_caption(seed):
     rng = np.random.default_rng(seed)
     for habits in (PERSON_HABITS, VAGUE_HABITS):
         claim = draw_claim(rng, draw_scene(rng), habits)
-        painted = completed(rng, claim)
+        painted = complete(rng, claim)
         assert is_possible(painted)
         assert n_errors(claim, painted) == 0
 
