@@ -80,7 +80,7 @@ class RowValue(NamedTuple):
         return directions.get(self.best, "nearer to 0 is nearer to people")
 
     def distance(self, mean: float) -> float:
-        """How far a mean is from the best one, up to a constant: smaller is better.
+        """Return how far a mean is from the best one, up to a constant: smaller is better.
 
         >>> ROW_VALUES[0].distance(-0.5), ROW_VALUES[1].distance(0.25)
         (0.5, -0.25)

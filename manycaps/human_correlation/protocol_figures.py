@@ -21,7 +21,7 @@ ProtocolScorer = Callable[[ProtocolRows, Sequence[str]], np.ndarray]
 
 
 def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
-    """Kendall's tau_b and Spearman's rho, in percent, with each judge, and their means over the judges.
+    """Return Kendall's tau_b and Spearman's rho, in percent, with each judge, and their means over the judges.
 
     Shi et al. (2022), https://arxiv.org/abs/2111.08919; scores are rounded to `SCORE_DECIMALS` first, as in their
     program.
@@ -53,7 +53,7 @@ def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
 
 
 def paragraph_choice(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
-    """Share, in percent, of videos whose right paragraph has the higher score: the mean over its sentences.
+    """Return the percentage of videos whose right paragraph has the higher score: the mean over its sentences.
 
     Args:
         rows: as from `activitynet_foil_rows`.

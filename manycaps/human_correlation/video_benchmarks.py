@@ -107,7 +107,7 @@ def vatex_eval_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
 
 
 def is_vatex_eval(folder: pathlib.Path) -> bool:
-    """Whether a folder holds the release, in either form."""
+    """Return whether a folder holds the release, in either form."""
     return any((folder / f"{ARRAYS[0]}{ending}").is_file() for ending in (".npy", ".pkl"))
 
 

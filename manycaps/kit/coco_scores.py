@@ -69,7 +69,7 @@ def coco_scores(
 
 
 def best_candidates(scored: CocoScores, sizes: Sequence[int]) -> dict[str, Ints]:
-    """Number of the best candidate of each row, the first among equals, by the name of each number."""
+    """Return the number of the best candidate of each row, the first among equals, by the name of each number."""
     return {name: first_largest(values, np.array(sizes)) for name, values in scored.scores.items()}
 
 

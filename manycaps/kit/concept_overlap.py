@@ -107,7 +107,7 @@ def label_names(line: str) -> tuple[str, ...]:
 
 
 def digest(labels: Sequence[tuple[str, ...]]) -> str:
-    """First digits of a hash of labels, for signatures."""
+    """Return the first digits of a hash of labels, for signatures."""
     return hashlib.blake2b(repr(list(labels)).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 

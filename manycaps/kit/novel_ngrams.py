@@ -150,7 +150,7 @@ class _Sequences:
         self._left: Ints = np.repeat(np.cumsum(self.lengths), self.lengths) - np.arange(n_tokens)
 
     def wholes(self) -> Hashes:
-        """Hashes of whole captions: uint64, shape (n_captions,)."""
+        """Return hashes of whole captions: uint64, shape (n_captions,)."""
         powers = np.cumprod(np.full(int(self.lengths.max(initial=0)) + 1, FACTOR), dtype=np.uint64)
         sums = np.zeros(len(self.lengths), np.uint64)
         np.add.at(sums, self.caption, self._tokens * powers[self._left])

@@ -328,7 +328,7 @@ def triangle_rank_p_values(
     max_partitions: int = MAX_PARTITIONS,
     seed: int = 0,
 ) -> Floats:
-    """Share of the splits of every row whose triangle-rank statistic is at least the observed one.
+    """Return the share of the splits of every row whose triangle-rank statistic is at least the observed one.
 
     Under the hypothesis that candidates and references are samples of one distribution, every split of a row's texts
     into sets of the observed sizes is equally likely: a permutation test (Chan et al. 2022, section 3.1), exact if all

@@ -1,4 +1,4 @@
-"""Inputs of the example buttons of the pages: captions of five images, and a picture."""
+"""Inputs of the example buttons of the pages: captions of twelve images, and a picture."""
 
 import json
 import pathlib
@@ -6,7 +6,7 @@ import pathlib
 import PIL.Image
 import PIL.ImageDraw
 
-# Six captions of each of five images: those of a system that varies, and those of people.
+# Six captions of each of twelve images by a system that varies, and by people; wording needs ten images.
 _CAPTIONS = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 _VARIED, _PEOPLE = _CAPTIONS["varied"], _CAPTIONS["people"]
 
@@ -25,7 +25,7 @@ EXAMPLE_CAPTIONS = {
 
 
 def example_picture() -> PIL.Image.Image:
-    """A red square and a blue circle on white, to fill in as an example.
+    """Draw a red square and a blue circle on white, to fill in as an example.
 
     >>> example_picture().size
     (320, 240)

@@ -13,7 +13,7 @@ PUBLISHED_MARKS = ("o", "s", "^", "D")
 
 
 def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, int]) -> Plot:
-    """Share of all tokens that the most frequent types make up.
+    """Draw the share of all tokens that the most frequent types make up.
 
     `curves` has the tokens per type of each data set, `published` the vocabulary heads at 90% of the tokens.
     """
@@ -45,7 +45,7 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
 
 
 def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping[str, float]], n_measured: int) -> Plot:
-    """Bars of shares by panel and data set; the first `n_measured` data sets are the user's, the others published."""
+    """Draw bars of shares by panel and data set; the first `n_measured` are the user's, the others published."""
     names = list(next(iter(panels.values())))
     with new_figure(0.9 + 0.34 * len(names), 1, len(panels), grid="x", sharey=True, squeeze=False) as (figure, grid):
         for axes, (label, shares) in zip(grid[0], panels.items(), strict=True):
@@ -69,7 +69,7 @@ def histogram_plot(
     unit: str,
     histograms: Mapping[str, tuple[Sequence[int], Sequence[float]]],
 ) -> Plot:
-    """Histograms, (counts, edges) with equal edges, each as shares of its total; `unit` names what is counted."""
+    """Draw histograms, (counts, edges) with equal edges, each as shares of its total; `unit` names what is counted."""
     with new_figure(3.4) as (figure, axes):
         descriptions, first, last = [], np.inf, 0.0
         for i, (series, (counts, edges)) in enumerate(histograms.items()):
@@ -91,7 +91,7 @@ def histogram_plot(
 
 
 def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
-    """Scores of held-out captions by the number of references, a panel for each metric."""
+    """Draw scores of held-out captions by the number of references, a panel for each metric."""
     metrics = list(next(iter(curves.values())).values)
     with new_figure(3.2, 1, len(metrics), sharey=True, squeeze=False) as (figure, grid):
         descriptions = []
@@ -119,7 +119,7 @@ def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
 
 
 def variance_plot(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Plot:
-    """Scores of captions against the others of their row, by the variance of the distances in the row.
+    """Draw scores of captions against the others of their row, by the variance of the distances in the row.
 
     `curves` has (variance, BLEU-4) of groups of rows of each data set.
     """

@@ -125,7 +125,7 @@ def has_word(text: str) -> bool:
 
 
 def ngram_distances(rows: CaptionRows, documents: DocumentFrequency, tokenizer: Tokenizer) -> list[Floats]:
-    """Distances of tf-idf vectors of n-grams of 1 to 4 tokens: sqrt(2 - 2 CIDEr / 10), Euclidean, 0 to sqrt(2).
+    """Return distances of tf-idf vectors of n-grams of 1 to 4 tokens: sqrt(2 - 2 CIDEr / 10), Euclidean, 0 to sqrt(2).
 
     CIDEr here is that of Vedantam et al. (2015), equation 2, https://arxiv.org/abs/1411.5726: the mean over n of
     cosines, without the clipping and the penalty of CIDEr-D, which leave no distance. What a text lacks of length 1,
@@ -145,7 +145,7 @@ def ngram_distances(rows: CaptionRows, documents: DocumentFrequency, tokenizer: 
 
 
 def meteor_row_distances(rows: CaptionRows, tokenizer: Tokenizer) -> list[Floats]:
-    """Distances 1 - METEOR (NLTK's), mean of both directions, 0 to 1."""
+    """Return distances 1 - METEOR (NLTK's), mean of both directions, 0 to 1."""
     tokens = tokenize_rows(rows, tokenizer)
     matrices = distances_from_meteor(tokens, meteor_scorer("nltk", None, tqdm)(tokens))
     return [_symmetric(matrix) for matrix in matrices]
@@ -157,7 +157,7 @@ def _symmetric(matrix: Floats) -> Floats:
 
 
 def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
-    """Kernel of texts from their distances, which are Euclidean: positive definite (Schoenberg 1938).
+    """Return the kernel of texts from their distances, which are Euclidean: positive definite (Schoenberg 1938).
 
     `kernel` is "gaussian", exp(-d^2 / (2 sigma^2)), or "laplace", exp(-d / sigma); `sigma` is above 0, in the unit of
     the distances, float64 of any shape.

@@ -141,6 +141,6 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
 
 
 def mean_of_numbers(values):
-    """Mean of the values that are not NaN; NaN if there are none. fsum is exact, whatever the order of the rows."""
+    """Return the mean of the values that are not NaN, or NaN, by fsum: exact, whatever the order of the rows."""
     numbers = [value for value in values.tolist() if not math.isnan(value)]
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

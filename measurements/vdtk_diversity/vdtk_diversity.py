@@ -182,7 +182,7 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
 
 
 def is_semantic(options):
-    """Whether the semantic level is asked for, by `semantic` or by an encoder."""
+    """Return whether the semantic level is asked for, by `semantic` or by an encoder."""
     return options["semantic"] or options["encoder"] is not None
 
 

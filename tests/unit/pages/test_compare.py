@@ -32,9 +32,9 @@ def files(tmp_path_factory):
 
 
 def report_of(results):
-    """The text above the report, and the report."""
-    text, *_, file = results
-    return text, pathlib.Path(file.value["path"]).read_text(encoding="utf-8")
+    """The answer and the tables above the report, and the report."""
+    answer, *_, tables, file = results
+    return f"{answer}\n\n{tables}", pathlib.Path(file.value["path"]).read_text(encoding="utf-8")
 
 
 def test_compares_one_to_three_systems(compute, files):

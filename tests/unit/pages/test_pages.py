@@ -54,14 +54,15 @@ def test_a_page_is_built(tmp_path):
         inputs=[caption_box(label, "one per line") for label in ("Candidates", "References")],
         drawings=["One"],
         examples=EXAMPLE_CAPTIONS,
-        measure=lambda *boxes: ("table", Drawing(PIL.Image.new("RGB", (9, 9)), "a square"), card),
+        measure=lambda *boxes: ("answer", Drawing(PIL.Image.new("RGB", (9, 9)), "a square"), "table", card),
         files=["The card"],
     )
     page = build_page(form, card)
     (event,) = (fn for fn in page.fns.values() if fn.api_name == "compute")
-    assert [type(each) for each in event.outputs] == [gr.Markdown, gr.Image, gr.File]
-    text, image, file = event.fn("a dog", "a cat")
-    assert (text, image.alt_text, image.visible, file.visible) == ("table", "a square", True, True)
+    assert [type(each) for each in event.outputs] == [gr.Markdown, gr.Image, gr.Markdown, gr.File]
+    answer, image, table, file = event.fn("a dog", "a cat")
+    assert (answer, image.alt_text, image.visible) == ("answer", "a square", True)
+    assert (table, file.visible) == ("table", True)
     assert pathlib.Path(file.value["path"]).read_bytes() == card.read_bytes()
     # On a phone, 400 pixels wide, two boxes do not fit beside each other.
     assert {box.min_width for box in event.inputs} == {260}
