@@ -135,7 +135,7 @@ def option_fields(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[
 
 
 def names_of(field: str, option: Option) -> list[str]:
-    """Spellings of an option, the long one last."""
+    """Return the spellings of an option, the long one last."""
     if option.flag == "":
         return [field]
     name = field.replace("_", "-") if option.name is None else option.name

@@ -88,7 +88,7 @@ def _try_hub(repository: str, name: str) -> None:
 
 
 def check_module_folders() -> Check:
-    """Whether the module folders hold Python files, not the texts of links."""
+    """Check whether the module folders hold Python files, not the texts of links."""
     folders = module_folders()
     texts = [path for folder in folders.values() for path in link_texts(folder)]
     if not texts:
@@ -98,7 +98,7 @@ def check_module_folders() -> Check:
 
 
 def check_module_packages() -> Check:
-    """Whether every module has its packages."""
+    """Check whether every module has its packages."""
     lacking = [module for module in installed_modules() if module.missing]
     if not lacking:
         return Check("packages", True, "all modules have their packages")
@@ -107,7 +107,7 @@ def check_module_packages() -> Check:
 
 
 def check_wordnet() -> Check:
-    """Whether NLTK finds WordNet, for trm_meteor."""
+    """Check whether NLTK finds WordNet, for trm_meteor."""
     if _is_missing("nltk"):
         return Check("WordNet", False, "nltk is not installed", "Run `pip install manycaps`.")
     from .wordnet_corpus import has_wordnet
@@ -118,7 +118,7 @@ def check_wordnet() -> Check:
 
 
 def check_meteor15_data() -> Check:
-    """Whether the data of METEOR 1.5 are on this machine, for meteor15 and trm_meteor."""
+    """Check whether the data of METEOR 1.5 are on this machine, for meteor15 and trm_meteor."""
     subject = "METEOR 1.5 data"
     package = importlib.util.find_spec("pycocoevalcap")
     # A package without __init__.py has a folder, but no origin.
@@ -128,7 +128,7 @@ def check_meteor15_data() -> Check:
 
 
 def check_tokenizers() -> Check:
-    """Which tokenizers of languages other than English have their packages."""
+    """Check which tokenizers of languages other than English have their packages."""
     from .kit.tokenization import SOURCES
 
     missing = [name for name, source in SOURCES.items() if _is_missing(*source.packages)]
@@ -138,7 +138,7 @@ def check_tokenizers() -> Check:
 
 
 def check_sentence_encoder() -> Check:
-    """Whether the default sentence encoder is on this machine."""
+    """Check whether the default sentence encoder is on this machine."""
     subject = "sentence encoder"
     if _is_missing("sentence_transformers"):
         return Check(subject, False, "sentence_transformers is not installed", _pip("embeddings"))
@@ -156,7 +156,7 @@ def check_sentence_encoder() -> Check:
 
 
 def check_clip_weights() -> Check:
-    """Which published weights of CLIP are on this machine."""
+    """Check which published weights of CLIP are on this machine."""
     subject = "CLIP weights"
     if _is_missing(*CLIP_PACKAGES):
         return Check(subject, False, "open_clip is not installed", _pip("clip"))
@@ -170,7 +170,7 @@ def check_clip_weights() -> Check:
 
 
 def check_video_libraries() -> Check:
-    """Whether videos can be decoded."""
+    """Check whether videos can be decoded."""
     subject = "ffmpeg libraries"
     try:
         import av
@@ -180,7 +180,7 @@ def check_video_libraries() -> Check:
 
 
 def check_gpu() -> Check:
-    """Whether torch sees an accelerator; none is needed."""
+    """Check whether torch sees an accelerator; none is needed."""
     if _is_missing("torch"):
         return Check("GPU", True, "not checked, torch is not installed")
     import torch
@@ -193,7 +193,7 @@ def check_gpu() -> Check:
 
 
 def check_offline_mode() -> Check:
-    """Which variables keep libraries from the network."""
+    """Check which variables keep libraries from the network."""
     given = [f"{name}={os.environ[name]}" for name in OFFLINE_VARIABLES if os.environ.get(name)]
     if not given:
         return Check("offline mode", True, "off; models and data sets are downloaded at first use")

@@ -346,7 +346,7 @@ def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
 
 
 def are_splits(file: TableFile, names: Collection[str]) -> bool:
-    """Whether a file with columns of these names is, or belongs to, a data set with splits."""
+    """Return whether a file with columns of these names is, or belongs to, a data set with splits."""
     return file.kind in (HUB, ".arrow") or (file.kind == ".json" and "split" in names)
 
 
@@ -380,7 +380,7 @@ def _understood(files: list[TableFile], file: TableFile, records: list[Record], 
 
 
 def are_single(texts: Iterable[Any]) -> bool:
-    """Whether values of a column of captions are one caption each, as far as there are any."""
+    """Return whether values of a column of captions are one caption each, as far as there are any."""
     return all(isinstance(text, str) and not looks_like_list(text) for text in texts if text is not None)
 
 

@@ -392,7 +392,7 @@ class _Texts:
         return self._build_index(self._together.split(), lengths)
 
     def rouge(self, beta: float) -> Floats:
-        """ROUGE-L of every candidate; words are split at single spaces alone, as there."""
+        """Return ROUGE-L of every candidate; words are split at single spaces alone, as there."""
         if self._is_plain:
             return rouge_l_scores(self.ngrams, beta)
         lengths = [text.count(" ") + 1 for text in self._texts]

@@ -144,7 +144,7 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
 
 
 def are_score_folders(sources: Mapping[str, str]) -> bool:
-    """Whether the sources are folders of scores, or files of captions; raise a ValueError if they are both."""
+    """Return whether the sources are folders of scores, or files of captions; raise a ValueError if they are both."""
     scored = [source for source in sources.values() if is_score_folder(source)]
     others = [source for source in sources.values() if source not in scored]
     if scored and others:
@@ -155,7 +155,7 @@ def are_score_folders(sources: Mapping[str, str]) -> bool:
 
 
 def is_score_folder(source: str) -> bool:
-    """Whether a source is a folder of scores, and not one of captions; finished or not."""
+    """Return whether a source is a folder of scores, and not one of captions; finished or not."""
     return (pathlib.Path(source) / "rows").is_dir()
 
 

@@ -480,7 +480,7 @@ def note_of_language(rows: Sequence[SystemRow], distance: str, encoder: str | No
 
 
 def looks_english(captions: Iterable[str]) -> bool:
-    """Whether captions are in English, as far as their letters and small words say; of tags alone, too.
+    """Return whether captions are in English, as far as their letters and small words say; of tags alone, too.
 
     >>> looks_english(["a dog runs on the beach"]), looks_english(["ein Hund rennt auf dem Strand"])
     (True, False)
@@ -494,7 +494,7 @@ def looks_english(captions: Iterable[str]) -> bool:
 
 
 def can_be_compared(rows: Sequence[SystemRow]) -> bool:
-    """Whether every row has two references."""
+    """Return whether every row has two references."""
     return all(row.references and len(row.references) > 1 for row in rows)
 
 
@@ -542,7 +542,7 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
 
 
 def wording_can_be_compared(rows: Sequence[SystemRow], clusters: Sequence[Hashable] | None) -> bool:
-    """Whether there are enough rows, or clusters, with a reference for a comparison of the wording alone."""
+    """Return whether there are enough rows, or clusters, with a reference for a comparison of the wording alone."""
     n_independent = len(rows) if clusters is None else len(set(clusters))
     return n_independent >= LEAST_ROWS_OF_WORDING and all(row.references for row in rows)
 

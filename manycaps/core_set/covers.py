@@ -34,7 +34,7 @@ class ReachedRows(NamedTuple):
     best: Floats
 
     def at(self, level: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Pairs that reach the threshold of a number, counted from 0, as `greedy_cover` takes them."""
+        """Return the pairs that reach the threshold of a number, counted from 0, as `greedy_cover` takes them."""
         is_reached = self.levels > level
         before = np.append(0, np.cumsum(is_reached))
         return before[self.first], self.rows[is_reached]

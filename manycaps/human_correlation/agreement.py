@@ -156,7 +156,7 @@ def correlation_interval(of: Coefficient, clusters: Sequence[Hashable]) -> tuple
 
 
 def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:
-    """Kendall's tau_b and tau_c.
+    """Return Kendall's tau_b and tau_c.
 
     With S the mean of sign(x_i - x_j) sign(y_i - y_j) over all i and j, D the share of them with different values, and
     m the smaller number of distinct values, tau_b = S / sqrt(D_x D_y) (Kendall 1945) and tau_c = S m / (m - 1) (Stuart
@@ -186,7 +186,7 @@ def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:
 
 
 def spearman(scores: Floats, human: Floats) -> Coefficient:
-    """Spearman's rho: Pearson's correlation of the ranks, the mean rank where values are equal.
+    """Return Spearman's rho: Pearson's correlation of the ranks, the mean rank where values are equal.
 
     Both arrays are float64 of shape (n,). The result is from -1 to 1, NaN where all scores or all judgements are equal,
     or one is NaN.
@@ -209,7 +209,7 @@ def spearman(scores: Floats, human: Floats) -> Coefficient:
 
 
 def mean_coefficient(coefficients: Sequence[Coefficient]) -> Coefficient:
-    """Mean of coefficients of the same points."""
+    """Return the mean of coefficients of the same points."""
     return Coefficient(
         float(np.mean([coefficient.value for coefficient in coefficients])),
         np.mean([coefficient.influences for coefficient in coefficients], 0),

@@ -172,7 +172,7 @@ def _draw(rows: ProtocolRows, n_drawn: int, rng: np.random.Generator) -> Protoco
 
 
 def is_a_reference(row: Mapping[str, Any]) -> bool:
-    """Whether the candidate is one of the references, up to white space."""
+    """Return whether the candidate is one of the references, up to white space."""
     return caption_words(row["cand"]) in map(caption_words, row.get("refs") or [])
 
 

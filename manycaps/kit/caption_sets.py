@@ -238,12 +238,12 @@ class Comparison(NamedTuple):
 
 
 def comparison_p_values(compared: Comparison, splits: SplitsOfRow) -> np.ndarray:
-    """p-values of the rows of a comparison by their splits, as `split_p_values`, in the rows' own units."""
+    """Return p-values of the rows of a comparison by their splits, as `split_p_values`, in the rows' own units."""
     return split_p_values(compared.statistic / compared.row_units, compared.null_values(slice(None), splits))
 
 
 def as_p_values(values: npt.ArrayLike, at_least_one: bool = False) -> Floats:
-    """p-values as float64, shape (n,), 0 to 1; with `at_least_one`, not empty and above 0."""
+    """Return p-values as float64, shape (n,), 0 to 1; with `at_least_one`, not empty and above 0."""
     array = as_finite(values, "p_values")
     if array.ndim != 1 or (at_least_one and not array.size):
         shape = "shape (n,), n at least 1" if at_least_one else "shape (n,)"
@@ -368,7 +368,7 @@ def clustered_mean(sums: np.ndarray, sizes: np.ndarray) -> ClusteredMean:
 
 
 def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, float]:
-    """Interval of a mean: Student's, transformed so that its ends miss equally often on both sides.
+    """Return the interval of a mean: Student's, transformed so that its ends miss equally often on both sides.
 
     With T the studentised mean and a its skewness, g(T) = T + a T^2 / 3 + a^2 T^3 / 27 + a / 6 has almost none (Hall
     1992, equation 2.2), and the ends are the means at which g(T) is Student's quantile for n_clusters - 1 degrees.
@@ -392,7 +392,7 @@ def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, fl
 
 
 def wilson_interval(share: float, error: float, n_clusters: int, confidence_level: float) -> tuple[float, float]:
-    """Interval of a share: Wilson's, for as many independent items as the standard error says.
+    """Return the interval of a share: Wilson's, for as many independent items as the standard error says.
 
     With n = share (1 - share) / error^2 and Student's quantile z for n_clusters - 1 degrees, the ends are the shares p
     with |share - p| = z sqrt(p (1 - p) / n) (Wilson 1927, https://doi.org/10.1080/01621459.1927.10502953). Where the
@@ -422,7 +422,7 @@ def wilson_interval(share: float, error: float, n_clusters: int, confidence_leve
 
 
 def one_sided_p_value(of: ClusteredMean) -> float:
-    """p-value, 0 to 1, of "the mean is 0" against "it is larger", by the same transformation.
+    """Return the p-value, 0 to 1, of "the mean is 0" against "it is larger", by the same transformation.
 
     NaN with a single cluster, and where the values are all equal.
     """
@@ -680,7 +680,7 @@ def _smallest_p_value(size: tuple[int, int], rows: RowTester, options: Mapping[s
 
 @plain_arguments
 def harmonic_mean_p(p_values: npt.ArrayLike) -> float:
-    """Harmonic mean of p-values, equal weights (Wilson 2019): approximately a p-value while it is small.
+    """Return the harmonic mean of p-values, equal weights (Wilson 2019): approximately a p-value while it is small.
 
     `combined_p_value` is the calibrated one.
 
@@ -702,7 +702,7 @@ def harmonic_mean_p(p_values: npt.ArrayLike) -> float:
 
 @plain_arguments
 def combined_p_value(p_values: npt.ArrayLike) -> float:
-    """p-value of "every row's candidates and references share a distribution", asymptotically exact.
+    """Return the p-value of "every row's candidates and references share a distribution", asymptotically exact.
 
     Wilson (2019, https://doi.org/10.1073/pnas.1814092116), equation 4: 1 / harmonic mean of L p-values tends
     to a Landau distribution with location log L + 1 - gamma - log(2 / pi), which is log L + 0.874, and scale pi / 2. It

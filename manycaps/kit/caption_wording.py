@@ -245,7 +245,7 @@ def are_references(sizes: Ints) -> np.ndarray:
 
 
 def side_sums(values: Floats, sizes: Ints) -> Floats:
-    """Sums over the candidates and over the references of every row, float64, shape (n_rows, 2).
+    """Return the sums over the candidates and over the references of every row, float64, shape (n_rows, 2).
 
     >>> side_sums(np.array([1.0, 2.0, 4.0]), np.array([[1, 2]])).tolist()
     [[1.0, 6.0]]
@@ -374,7 +374,7 @@ def _number_keys(keys: Ints) -> Ints:
 
 
 def sums_of(numbers: Ints, values: Floats | np.ndarray, least: int = 0) -> Floats:
-    """Sums of the values that have each number, at least `least` of them."""
+    """Return the sums of the values that have each number, at least `least` of them."""
     return np.asarray(np.bincount(numbers, values, minlength=least), dtype=np.float64)
 
 
@@ -783,7 +783,7 @@ def _phrases_of_rows(texts: Texts) -> tuple[Ints, Ints, Ints, list[tuple[str, ..
     beyond_marks = texts.word != END, (texts.before != BEGIN) | (texts.word != END), texts.before != BEGIN
 
     def word(number: int) -> str:
-        """The word of a number; the marks are empty."""
+        """Return the word of a number; the marks are empty."""
         return texts.vocabulary[number - N_MARKS] if number >= N_MARKS else ""
 
     parts, names, n_earlier = [], list[tuple[str, ...]](), 0
@@ -827,7 +827,7 @@ def _log_bounds(of_phrase: Ints, kinds: Ints, differences: Floats) -> Floats:
     values = [_split_differences(*column) for column in distinct.T.tolist()]
 
     def cumulants(t: Floats) -> tuple[Floats, Floats, Floats]:
-        """K(t) and its first two derivatives."""
+        """Return K(t) and its first two derivatives."""
         sums = np.zeros((3, len(x)))
         for rows, (of_split, log_chance), size in zip(groups, values, distinct[3].tolist(), strict=True):
             at = phrase[rows]

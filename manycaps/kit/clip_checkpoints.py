@@ -149,7 +149,7 @@ def _pixels_error(path: pathlib.Path, name: str, expected: str, got: object) -> 
 
 
 def config_treatment(path: pathlib.Path) -> dict[str, Any]:
-    """Pixels and activations by an open_clip configuration beside the weights."""
+    """Return the pixels and activations by an open_clip configuration beside the weights."""
     if not path.is_file():
         return {}
     advice = "Write the folder again with `manycaps convert-checkpoint`."
@@ -565,7 +565,7 @@ def _weights_of(folder: pathlib.Path) -> pathlib.Path:
 
 
 def cached_weights_path(name: str) -> pathlib.Path:
-    """Path of the converted weights of a downloaded variant, in the Hub's cache folder for other assets."""
+    """Return the path of the converted weights of a downloaded variant, in the Hub's cache folder for other assets."""
     folder = huggingface_hub.cached_assets_path("manycaps", namespace="checkpoints", subfolder=name)
     return pathlib.Path(folder) / WEIGHTS_NAME
 

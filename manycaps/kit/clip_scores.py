@@ -129,7 +129,7 @@ class RetrievalRanks(NamedTuple):
     n_images: int
 
     def ranks(self) -> Floats:
-        """Ranks from 1 (best), the mean one of images that are equally similar: float64, shape (n_captions,)."""
+        """Return ranks from 1 (best), the mean one of images that are equally similar: float64, shape (n_captions,)."""
         return self.n_larger + (self.n_equal + 1) / 2
 
     def recalls(self, k: int) -> Floats:
@@ -198,7 +198,7 @@ def text_places(n_candidates: Sequence[int], n_references: Sequence[int]) -> Tex
 
 @plain_arguments
 def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Floats:
-    """Harmonic mean of PAC-S and the largest cosine with a reference, cut off at 0.
+    """Return the harmonic mean of PAC-S and the largest cosine with a reference, cut off at 0.
 
     RefPAC-S = 2 PAC-S R / (PAC-S + R), R = max(0, largest cosine) (Sarto et al. 2023, equations 5 and 6,
     https://arxiv.org/abs/2303.12112). The authors' program divides 0 by 0 where either is 0, and does not clip negative
@@ -497,7 +497,7 @@ def closest_reference(matches: Sequence[Match], aggregation: str) -> Match:
 
 
 def combined_match(video: Match, reference: Match) -> Match:
-    """Mean of both sides, value by value: EMScore(X, V, X*)."""
+    """Return the mean of both sides, value by value: EMScore(X, V, X*)."""
     return Match(*((a + b) / 2 for a, b in zip(video, reference, strict=True)))
 
 

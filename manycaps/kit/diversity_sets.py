@@ -83,7 +83,7 @@ def unit_rows(features: np.ndarray) -> np.ndarray:
 
 
 def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
-    """Eigenvalues of the cosines between rows of length 1, float64, (n, d) to (n,).
+    """Return the eigenvalues of the cosines between rows of length 1, float64, (n, d) to (n,).
 
     Those of the smaller of both Gram matrices, the others being 0.
     """
@@ -135,7 +135,7 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
 
 @plain_arguments
 def vendi_score(kernels: npt.ArrayLike, order: float = 1) -> Floats:
-    """Vendi score: the effective number of different items of each set.
+    """Return the Vendi score: the effective number of different items of each set.
 
     The exponential of the Renyi entropy of order q of the eigenvalues of K / n (Friedman and Dieng 2023,
     https://arxiv.org/abs/2210.02410; Pasarkar and Dieng 2024, https://arxiv.org/abs/2310.12952).
@@ -175,7 +175,7 @@ def _kernel_fault(matrix: np.ndarray, n: int) -> str:
 
 
 def self_cider_of_features(features: np.ndarray) -> float:
-    """Self-CIDEr, 0 to 1, of a matrix whose product with itself is the CIDEr kernel: float64, shape (m, d).
+    """Return Self-CIDEr, 0 to 1, of a matrix whose product with itself is the CIDEr kernel: float64, shape (m, d).
 
     -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel
     K_ij = CIDEr(i, j) / 10 of m captions, whose roots are the singular values; Wang and Chan (2019), section 3.3,
@@ -214,7 +214,7 @@ def ngram_features(index: NgramIndex, row: int, weights: Sequence[Floats] | None
 
 @plain_arguments
 def div_n(texts: TokenRows, order: int) -> Floats:
-    """Div-n of each set: different n-grams as a share of the words (Shetty et al. 2017, section 5.1).
+    """Return Div-n of each set: different n-grams as a share of the words (Shetty et al. 2017, section 5.1).
 
     https://arxiv.org/abs/1703.10476; Distinct-n of Li et al. (2016) divides by the n-grams.
 
@@ -245,7 +245,7 @@ def _div_n(captions: Sequence[Sequence[str]], order: int) -> float:
 
 
 def unique_share(texts: TokenRows) -> Floats:
-    """Share of each set's texts that are different.
+    """Return the share of each set's texts that are different.
 
     Args:
         texts: n_sets lists of token lists.
@@ -304,7 +304,7 @@ def answer_values(class_sizes: Sequence[int], k: int) -> tuple[float, float]:
 
 @plain_arguments
 def distinct_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
-    """distinct_k of each set: the expected number of different answers among k of its texts (Zhang et al. 2025).
+    """Return distinct_k of each set: the expected number of different answers among k of its texts (Zhang et al. 2025).
 
     The mean, over all choices of k of the n texts, of their number of classes (https://arxiv.org/abs/2504.05228,
     section 3). Texts that are equivalent to the same text are of one class.
@@ -330,7 +330,7 @@ def distinct_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
 
 @plain_arguments
 def utility_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
-    """utility_k of each set: what k of its texts give to a reader whom repetition tires (Zhang et al. 2025).
+    """Return utility_k of each set: what k of its texts give to a reader whom repetition tires (Zhang et al. 2025).
 
     (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) [text i says something new] with the patience p = 0.8, mean over
     all ordered choices of k texts (https://arxiv.org/abs/2504.05228, section 3).
@@ -485,7 +485,7 @@ FUNCTION_NAME = "kernel"
 
 
 def compression_ratio(captions: Sequence[str]) -> float:
-    """Bytes of the captions of a set, divided by their bytes after gzip (Shaib et al. 2024, section 3).
+    """Return the bytes of the captions of a set, divided by their bytes after gzip (Shaib et al. 2024, section 3).
 
     https://arxiv.org/abs/2403.00553. The captions stand in alphabetical order, one per line.
 
@@ -623,7 +623,7 @@ REFERENCES, DIFFERENCE = "_references", "_difference"
 
 
 def mean_of_defined(values: Iterable[float]) -> float:
-    """Mean of the values that are not NaN; NaN if there are none."""
+    """Return the mean of the values that are not NaN; NaN if there are none."""
     defined = [value for value in values if not math.isnan(value)]
     # fsum is exact, so the order of the rows cannot change the last digit.
     return math.fsum(defined) / len(defined) if defined else math.nan
@@ -751,7 +751,7 @@ def check_set_sizes(sizes: Sequence[tuple[int, ...]], columns: Sequence[str]) ->
 def self_cider(
     texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any] | None = None
 ) -> Floats:
-    """Self-CIDEr of each set: how far the CIDEr kernel of its texts is from having one dimension.
+    """Return Self-CIDEr of each set: how far the CIDEr kernel of its texts is from having one dimension.
 
     -log_m of the share of the largest root of the kernel's m eigenvalues in the sum of the roots (Wang and Chan 2019,
     section 3.3, https://arxiv.org/abs/1903.12020).
@@ -800,7 +800,7 @@ def self_bleu(texts: TokenRows) -> Floats:
 
 
 def mbleu(texts: TokenRows) -> Floats:
-    """mBLEU-4 of each set: mean over its texts of the COCO caption code's BLEU-4 against the others.
+    """Return mBLEU-4 of each set: mean over its texts of the COCO caption code's BLEU-4 against the others.
 
     Shetty et al. (2017), section 5.1, https://arxiv.org/abs/1703.10476.
 

@@ -69,7 +69,7 @@ def check_bandwidth(sigma: object) -> None:
 
 @plain_arguments
 def gaussian_kernel(vectors: npt.ArrayLike, sigma: str | float = "median") -> Floats:
-    """Gaussian kernel of all pairs of a row: k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al. 2012).
+    """Return the Gaussian kernel of all pairs of a row: k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al. 2012).
 
     Args:
         vectors: floating-point array, shape (n_rows, n, d), finite.
@@ -130,7 +130,7 @@ def bandwidths(
 
 
 def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
-    """Squared Euclidean distances, exactly 0 for equal vectors, to about 12 digits for all others.
+    """Return the squared Euclidean distances, exactly 0 for equal vectors, to about 12 digits for all others.
 
     Of float64 arrays, shapes (n_rows, n, d) and (n_rows, m, d), or None for the first: float64, (n_rows, n, m).
     """
@@ -202,7 +202,7 @@ def _laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
 def polynomial_kernel(
     vectors: npt.ArrayLike, degree: int = 3, gamma: float | None = None, coef0: float = 1.0
 ) -> Floats:
-    """Polynomial kernel of all pairs of a row: k(a, b) = (gamma a.b + coef0)^degree (Bińkowski et al. 2018).
+    """Return the polynomial kernel of all pairs of a row: k(a, b) = (gamma a.b + coef0)^degree (Bińkowski et al. 2018).
 
     Args:
         vectors: floating-point array, shape (n_rows, n, d), finite.
@@ -239,7 +239,7 @@ def _polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, co
 def kernel_values(
     vectors: np.ndarray, kernel: str, sigmas: Sequence[str | float], degree: int, gamma: float | None, coef0: float
 ) -> np.ndarray:
-    """Kernel values of all pairs of a row by a name of `KERNELS`; "linear" is a.b.
+    """Return the kernel values of all pairs of a row by a name of `KERNELS`; "linear" is a.b.
 
     "rbf" and "laplace" are sums over the bandwidths `sigmas`; "rbf" with one is the kernel of `mmd_bert`, to the last
     bit. The other options are those of `polynomial_kernel`. `vectors` is float64, shape (n_rows, n_texts, d); returns a
@@ -258,7 +258,7 @@ def kernel_values(
 
 
 def without_own(kernel: np.ndarray) -> np.ndarray:
-    """Kernel values with zeros in place of those of a text with itself, which "unbiased" leaves out."""
+    """Return the kernel values with zeros in place of those of a text with itself, which "unbiased" leaves out."""
     texts = np.arange(kernel.shape[1])
     changed = kernel.copy()
     changed[:, texts, texts] = 0
@@ -442,7 +442,7 @@ def can_sample(vectors: np.ndarray, weights: np.ndarray) -> bool:
 def exact_median(
     vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues, progress: Progress, block_size: int = BLOCK_SIZE
 ) -> float:
-    """Median of the pair values, whatever they are, in one to three passes over all blocks.
+    """Return the median of the pair values, whatever they are, in one to three passes over all blocks.
 
     Each pass narrows the bracket around the median to three bins of a histogram, until what is inside can be sorted, or
     is one value up to rounding. `vectors` is floating-point, shape (n_vectors, d); `weights` is float64, shape
@@ -594,7 +594,7 @@ KERNEL_ESTIMATORS = ("unbiased", "biased")
 
 @plain_arguments
 def kernel_mmd_squared(kernels: npt.ArrayLike, n_candidates: int, estimator: str = "unbiased") -> Floats:
-    """Squared maximum mean discrepancy of candidates and references of every row, by any kernel.
+    """Return the squared maximum mean discrepancy of candidates and references of every row, by any kernel.
 
     MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y) (Gretton et al. 2012, equations 2 to 5,
     https://jmlr.org/papers/v13/gretton12a.html).
@@ -631,7 +631,7 @@ def kernel_mmd_p_values(
     max_partitions: int = MAX_PARTITIONS,
     seed: int = 0,
 ) -> Floats:
-    """Share of the splits of every row whose squared MMD by any kernel is at least the observed one.
+    """Return the share of the splits of every row whose squared MMD by any kernel is at least the observed one.
 
     Args:
         kernels: as for `kernel_mmd_squared`, as are the next two.
@@ -672,7 +672,7 @@ def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Flo
 
 
 def mmd_of_kernel(kernel: np.ndarray, n_candidates: int, estimator: str, own: float = 1.0) -> np.ndarray:
-    """Squared MMD out of kernel values, float64, (n_rows, n_texts, n_texts), candidates first, to (n_rows,).
+    """Return the squared MMD out of kernel values, float64, (n_rows, n_texts, n_texts), candidates first, to (n_rows,).
 
     `own` is what the diagonal holds, the kernel of every text with itself; for `estimator` see `mmd_from_sums`.
     """
@@ -756,7 +756,7 @@ def pooled_mmd_squared(
     progress: Progress = lambda steps, **_: steps,
     block_size: int = BLOCK_SIZE,
 ) -> np.ndarray:
-    """Squared MMD of all candidates and all references of a corpus, in bounded memory.
+    """Return the squared MMD of all candidates and all references of a corpus, in bounded memory.
 
     The kernel matrix is computed block by block and summed, on all cores. Time grows with the square of n_vectors. The
     result has no dimensions; for a bandwidth rule it is within 4e-11 of the sum over all pairs.
@@ -927,7 +927,7 @@ def _distance_matrix(first: np.ndarray, second: np.ndarray | None) -> np.ndarray
 
 
 def pooled_cmmd(vectors: np.ndarray, candidate_counts: np.ndarray, reference_counts: np.ndarray) -> float:
-    """CMMD of a corpus, 0 to 2,000: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
+    """Return CMMD of a corpus, 0 to 2,000: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
 
     Jayasumana et al. (2024), section 4, https://arxiv.org/abs/2401.09603, with the factor that the authors' program
     prints (google-research, cmmd/distance.py). Their features have the length 1 (scenic, baselines/clip/layers.py,
@@ -957,7 +957,7 @@ def kid_values(
 
 @plain_arguments
 def cmmd(candidates: npt.ArrayLike, references: npt.ArrayLike) -> float:
-    """CMMD of two sets of features: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
+    """Return CMMD of two sets of features: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
 
     Jayasumana et al. (2024), section 4, https://arxiv.org/abs/2401.09603; their features are those of CLIP ViT-L/14 at
     336 pixels, scaled to length 1.
@@ -984,7 +984,7 @@ def cmmd(candidates: npt.ArrayLike, references: npt.ArrayLike) -> float:
 def kid(
     candidates: npt.ArrayLike, references: npt.ArrayLike, n_subsets: int = 100, subset_size: int = 1_000, seed: int = 0
 ) -> tuple[float, float]:
-    """KID of two sets of features: mean and standard deviation of the unbiased squared MMD of random subsets.
+    """Return KID of two sets of features: mean and standard deviation of the unbiased squared MMD of random subsets.
 
     The kernel is (a.b / d + 1)^3 (Bińkowski et al. 2018, section 4, https://arxiv.org/abs/1801.01401).
 
@@ -1118,13 +1118,13 @@ class Moments:
 
 
 def triangular(factor: np.ndarray) -> np.ndarray:
-    """R of the QR decomposition of (..., n, d) arrays: R'R = factor'factor in min(n, d) rows."""
+    """Return R of the QR decomposition of (..., n, d) arrays: R'R = factor'factor in min(n, d) rows."""
     upper: np.ndarray = np.linalg.qr(factor, mode="r")  # type: ignore[assignment]  # with this mode R alone
     return upper
 
 
 def joint_frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Squared Fréchet distance of candidates and references: float64, (n_rows, n_texts, d) to (n_rows,).
+    """Return the squared Fréchet distance of candidates and references: float64, (n_rows, n_texts, d) to (n_rows,).
 
     As `manycaps.functional.frechet_squared`, of both sets in one array, the first `n_candidates` texts of a row, 2 to
     n_texts - 2, being candidates; Chan et al. (2022), equation 5, https://arxiv.org/abs/2209.07518, prints the first
@@ -1209,7 +1209,7 @@ def pooled_frechet_squared(
     progress: Progress = lambda steps, **_: steps,
     block_size: int = VECTORS_AT_ONCE,
 ) -> np.floating[Any]:
-    """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
+    """Return the squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 
     A float64 number, as in `joint_frechet_squared`; the order of the vectors, the blocks and parts of the corpus
     that are merged change at most the rounding, 1e-12 of the value.
@@ -1295,7 +1295,7 @@ def _cross_nuclear_norms(gram: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def mmd_squared(
     candidates: npt.ArrayLike, references: npt.ArrayLike, sigma: str | float = "median", estimator: str = "unbiased"
 ) -> Floats:
-    """Squared maximum mean discrepancy of candidates and references of every row, with a Gaussian kernel.
+    """Return the squared maximum mean discrepancy of candidates and references of every row, with a Gaussian kernel.
 
     MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y), k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al.
     2012, equations 2 to 5, https://jmlr.org/papers/v13/gretton12a.html; Chan et al. 2022, equation 6).
@@ -1331,7 +1331,7 @@ def mmd_p_values(
     max_partitions: int = MAX_PARTITIONS,
     seed: int = 0,
 ) -> Floats:
-    """Share of the splits of every row whose squared MMD is at least the observed one.
+    """Return the share of the splits of every row whose squared MMD is at least the observed one.
 
     Args:
         candidates: as for `mmd_squared`, as are the next three.
@@ -1358,7 +1358,7 @@ def mmd_p_values(
 
 @plain_arguments
 def frechet_squared(candidates: npt.ArrayLike, references: npt.ArrayLike) -> Floats:
-    """Squared Fréchet distance of candidates and references of every row.
+    """Return the squared Fréchet distance of candidates and references of every row.
 
     |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
     https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500).
@@ -1389,7 +1389,7 @@ def frechet_p_values(
     max_partitions: int = MAX_PARTITIONS,
     seed: int = 0,
 ) -> Floats:
-    """Share of the splits of every row whose squared Fréchet distance is at least the observed one.
+    """Return the share of the splits of every row whose squared Fréchet distance is at least the observed one.
 
     Args:
         candidates: as for `frechet_squared`.

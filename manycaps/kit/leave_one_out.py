@@ -99,14 +99,14 @@ class RowPairs:
         self.first_pair: Ints = np.cumsum(texts.sizes**2) - texts.sizes**2
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Numbers of candidate and reference of all pairs, each text with itself included."""
+        """Return the numbers of candidate and reference of all pairs, each text with itself included."""
         size = self.texts.sizes[self.texts.row]
         candidate = np.repeat(np.arange(len(size)), size)
         offset = np.arange(len(candidate)) - np.repeat(np.cumsum(size) - size, size)
         return candidate, self.texts.first[self.texts.row[candidate]] + offset
 
     def select(self, hypotheses: Ints, references: Masks) -> tuple[Ints, Ints]:
-        """Numbers of the pairs of each hypothesis with its references, and where each hypothesis begins."""
+        """Return the numbers of the pairs of each hypothesis with its references, and where each hypothesis begins."""
         row = self.texts.row[hypotheses]
         position, other = self.texts.members(row, references)
         line = self.first_pair[row] + self.texts.place[hypotheses] * self.texts.sizes[row]
@@ -160,7 +160,7 @@ def draws(
         n_drawn = min(BLOCK, n_iterations - begin)
 
         def keys(n_drawn: int = n_drawn) -> np.ndarray:
-            """Random numbers, shape (n_texts, n_drawn)."""
+            """Return the random numbers, shape (n_texts, n_drawn)."""
             return np.concatenate([g.random((size, n_drawn)) for g, size in zip(generators, sizes, strict=True)])
 
         if n_hypotheses == 1:
@@ -235,7 +235,7 @@ def _scores_of_texts(metric: ScoredTexts, texts: RowTexts) -> tuple[Statistics, 
 
 
 def summary(values: Sequence[float], share: float) -> tuple[float, float, float, float]:
-    """Mean of the iterations, the central interval of `share`, and the standard error of the mean.
+    """Return the mean of the iterations, the central interval of `share`, and the standard error of the mean.
 
     The ends are quantiles by linear interpolation; the error is the standard deviation (divisor n - 1) over the root of
     n, NaN for one iteration.
@@ -360,7 +360,7 @@ def set_scores(texts: RowTexts, name: str, matrices: Sequence[Floats], compare: 
     numbers: Floats = np.concatenate([np.zeros(0), *(matrix.ravel() for matrix in matrices)])
 
     def scores(hypotheses: Ints, references: Masks) -> Floats:
-        """Statistics of sets of hypotheses, shape (n, n_hypotheses), against their references: shape (n,)."""
+        """Return statistics of sets of hypotheses, shape (n, n_hypotheses), against their references: shape (n,)."""
         n_hypotheses = hypotheses.shape[1]
         position, other = texts.members(texts.row[hypotheses[:, 0]], references)
         n_references = np.bincount(position, minlength=len(hypotheses))
@@ -384,7 +384,7 @@ def triangle_ranks(distances: Floats, n_hypotheses: int) -> Floats:
 
 
 def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
-    """Squared Fréchet distance of every row, out of the inner products of its vectors.
+    """Return the squared Fréchet distance of every row, out of the inner products of its vectors.
 
     |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
     https://doi.org/10.1016/0047-259X(82)90077-X; Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518). With
@@ -413,7 +413,7 @@ def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
 
 
 def inner_products(vectors: Floats) -> Floats:
-    """Inner products of the vectors of a row, shape (n_texts, n_texts), the origin at their mean.
+    """Return the inner products of the vectors of a row, shape (n_texts, n_texts), the origin at their mean.
 
     The first one is taken off before: differences of vectors near each other are exact, so equal texts have products of
     exactly 0 also where they lie far from the origin.
@@ -497,7 +497,7 @@ def meteor15_of_corpus(texts: RowTexts, rows: TokenRows, lexicon: Meteor15Lexico
     score_of_pair = meteor15_scores(of_pair)
 
     def statistics(hypotheses: Ints, references: Masks) -> Statistics:
-        """Statistics of each hypothesis with its best reference, the first of equals, shape (n, 23)."""
+        """Return the statistics of each hypothesis with its best reference, the first of equals, shape (n, 23)."""
         pairs, starts = row_pairs.select(hypotheses, references)
         pairs = number[pairs]
         n_references = np.diff(np.append(starts, len(pairs)))

@@ -780,7 +780,7 @@ def _synonyms(lines: Callable[[str], list[str]]) -> tuple[dict[str, str], dict[s
 
 
 def table_folder(version: str) -> pathlib.Path:
-    """Folder of the compiled table, in the Hub's cache folder for other assets."""
+    """Return the folder of the compiled table, in the Hub's cache folder for other assets."""
     name = f"{version}-{TABLE_FORMAT}"
     return pathlib.Path(huggingface_hub.cached_assets_path("manycaps", namespace="meteor15", subfolder="tables")) / name
 

@@ -130,7 +130,7 @@ def distances_from_meteor(rows: Sequence[Sequence[Sequence[str]]], scores: Seque
 
 
 def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Mean over the candidates of METEOR against all references, which is the best reference's.
+    """Return the mean over the candidates of METEOR against all references, which is the best reference's.
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
 
@@ -164,7 +164,7 @@ class _Places:
         np.bitwise_or.at(self.sets, self.slot[text] + self.column, bits)
 
     def of_related(self, related: Sequence[Sequence[int]], row_of_text: np.ndarray) -> np.ndarray:
-        """Sets of the positions of all words that `related` lists for a word, in the same slots."""
+        """Return the sets of the positions of all words that `related` lists for a word, in the same slots."""
         n_related = np.array([len(words) for words in related], dtype=np.int64)
         word_of_column = self.pairs - self.row_of_column * self.n_distinct
         column = np.repeat(np.arange(len(self.pairs)), n_related[word_of_column])

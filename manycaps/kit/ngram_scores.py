@@ -637,7 +637,7 @@ def cider_distances(rows: TokenRows, scores: Sequence[Floats]) -> list[Floats]:
 
 
 def multi_reference_cider_d(scores: Floats, n_candidates: int) -> Floats:
-    """Mean over the candidates of CIDEr-D against all references, which is the mean over the references.
+    """Return the mean over the candidates of CIDEr-D against all references, which is the mean over the references.
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code.
 
@@ -652,13 +652,13 @@ def multi_reference_cider_d(scores: Floats, n_candidates: int) -> Floats:
 
 
 def ngram_weights(documents: npt.NDArray[np.number], n_documents: float) -> Floats:
-    """Inverse document frequency of each n-gram: log(n_documents / max(1, documents))."""
+    """Return the inverse document frequency of each n-gram: log(n_documents / max(1, documents))."""
     weights: Floats = np.log(float(n_documents)) - np.log(np.maximum(1.0, documents))
     return weights
 
 
 def document_weights(index: NgramIndex, documents: DocumentFrequency | int) -> list[Floats]:
-    """Weights of the n-grams of each order, by a table, or as counted in so many rows of references."""
+    """Return the weights of the n-grams of each order, by a table, or as counted in so many rows of references."""
     if isinstance(documents, int):
         return [ngram_weights(order.documents, documents) for order in index.orders()]
     of_order = _in_table(index, joined_frequency(documents.counts))
@@ -666,7 +666,7 @@ def document_weights(index: NgramIndex, documents: DocumentFrequency | int) -> l
 
 
 def weigh_ngrams(index: NgramIndex, order: NgramOrder, weights: Floats) -> tuple[Floats, Floats]:
-    """Weighted frequency of each entry, and the length of each text's vector of them.
+    """Return the weighted frequency of each entry, and the length of each text's vector of them.
 
     A text of n-grams that are in every document, which weigh 0, has the length 0; it scores 0.
     """
@@ -851,7 +851,7 @@ EPSILON = 0.1
 
 
 def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
-    """BLEU-4 of single captions as NLTK's `sentence_bleu` with smoothing method 1 computes it.
+    """Return BLEU-4 of single captions as NLTK's `sentence_bleu` with smoothing method 1 computes it.
 
     Self-BLEU is made of it (Zhu et al., 2018, section 2.3, https://arxiv.org/abs/1802.01886). It differs from the BLEU
     of the COCO caption code where an order has no match: that counts 0.1 matches here, and 1e-15 there.
@@ -911,7 +911,7 @@ def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]
 
 
 def corpus_mbleu_4(statistics: Sequence[np.ndarray]) -> float:
-    """mBLEU-4 of a corpus: the first captions of all sets are one corpus, the second ones another, and so on.
+    """Return mBLEU-4 of a corpus: the first captions of all sets are one corpus, the second ones another, and so on.
 
     The mean over places of the COCO caption code's corpus BLEU-4, 0 to 1: what programs for several captions per image
     print. Unlike all other values it depends on the order of the captions in a set. NaN where no set has two captions.
@@ -1075,7 +1075,7 @@ MAX_CELLS = 2_000_000
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
-    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P); 0 where P or R is 0.
+    """Return ROUGE-L = (1 + beta^2) P R / (R + beta^2 P); 0 where P or R is 0.
 
     Args:
         precision: float64 array: the largest share of the candidate in a common subsequence with a reference.
@@ -1112,7 +1112,7 @@ def rouge_l_scores(index: NgramIndex, beta: float = BETA) -> Floats:
 
 
 def precisions_and_recalls(index: NgramIndex, candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
-    """Share of the candidate, and of the reference, in the longest common subsequence of each pair of texts.
+    """Return the share of the candidate, and of the reference, in the longest common subsequence of each pair of texts.
 
     A text without tokens counts as one empty token, as in the COCO caption code. `candidate` and `reference` are int64,
     shape (n_pairs,): numbers of texts. Returns two float64 arrays of that shape, 0 to 1.
@@ -1128,7 +1128,7 @@ def precisions_and_recalls(index: NgramIndex, candidate: Ints, reference: Ints) 
 
 
 def common_lengths(index: NgramIndex, first: Ints, second: Ints) -> Ints:
-    """Length of the longest common subsequence of each pair of texts: int64, shape (n_pairs,).
+    """Return the length of the longest common subsequence of each pair of texts: int64, shape (n_pairs,).
 
     `first` and `second` are int64, shape (n_pairs,): numbers of texts.
 
@@ -1233,7 +1233,7 @@ def count_documents(
 
 
 def bleu_rows(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:
-    """Statistics of all candidates in one line, and the number of candidates of each row."""
+    """Return the statistics of all candidates in one line, and the number of candidates of each row."""
     index = NgramIndex.of_rows(*as_both_rows(candidates, references))
     return bleu_statistics(index), list(map(len, candidates))
 

@@ -481,7 +481,7 @@ def object_values(
 
 
 def gap_p_value(gap: ClusteredMean) -> float:
-    """Two-sided p-value of "the mean of the rows' gaps is 0", by the spread of the clusters.
+    """Return the two-sided p-value of "the mean of the rows' gaps is 0", by the spread of the clusters.
 
     Where all gaps are equal, their spread is that of one more row without a gap.
 

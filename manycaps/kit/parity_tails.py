@@ -209,7 +209,7 @@ class PeopleDistances:
             return Threshold(sign, math.inf, 0.0, self._tolerance)
 
         def share_at(value: float) -> float:
-            """The share of people's distances that, times the sign, lie at `value` or beyond."""
+            """Return the share of people's distances that, times the sign, lie at `value` or beyond."""
             return math.fsum(
                 _n_beyond(values, sign, value) / (count * self._n_rows) for count, values in self._sorted.items()
             )
@@ -399,7 +399,7 @@ class SplitTails:
         self._tolerance = TIE_TOLERANCE * float(row_scales(np.array([[v.max() for v, _, _ in ordered]]))[0])
 
     def p_values(self, tails: Sequence[Tail], seed: int) -> list[float]:
-        """One-sided p-values, ties counted.
+        """Return the one-sided p-values, ties counted.
 
         With r of L draws at the observed share or above, (1 + r) / (1 + L) (Phipson and Smyth 2010); drawing ends at
         the draw at which the last of the tails has `N_REACHED`, and r / l is that of a tail which has them at draw l
@@ -422,7 +422,7 @@ class SplitTails:
         ]
 
     def shares(self, tails: Sequence[Tail], keys: np.ndarray | None) -> np.ndarray:
-        """Shares of the candidates in tails: float64, shape (n_tails, n_draws).
+        """Return the shares of the candidates in tails: float64, shape (n_tails, n_draws).
 
         `keys` are random numbers, shape (n_draws, n_clusters, 1 + n_candidates + n_references) of the largest sets:
         which row of a cluster is taken, and the order of a row's texts. None: the split that was observed.
@@ -639,7 +639,7 @@ def quantile_interval(error: float, people: PeopleDistances, confidence_level: f
 
 
 def clopper_pearson_interval(share: float, number: float, confidence_level: float) -> tuple[float, float]:
-    """Interval of a share of so many independent ones (Clopper and Pearson 1934).
+    """Return the interval of a share of so many independent ones (Clopper and Pearson 1934).
 
     >>> np.round([clopper_pearson_interval(0.0, 20, 0.95), clopper_pearson_interval(0.1, 60, 0.95)], 3).tolist()
     [[0.0, 0.168], [0.038, 0.205]]
@@ -700,7 +700,7 @@ class ParityPlan(NamedTuple):
 
 
 def joint_p_value(of_gaps: float, of_tails: float, of_wording: float = math.nan) -> float:
-    """p-value of the tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
+    """Return the p-value of the tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
 
     With the wording, it has the weight 0.05, and the others 0.76 and 0.19. A p-value is NaN where nothing is tested.
     The result is at most 1: the p-value of the gaps where tails are not tested, NaN where nothing is.
@@ -717,17 +717,17 @@ def joint_p_value(of_gaps: float, of_tails: float, of_wording: float = math.nan)
 
 
 def level_of_distances(with_wording: bool) -> float:
-    """Level at which gaps and tails are tested together, beside the wording or alone."""
+    """Return the level at which gaps and tails are tested together, beside the wording or alone."""
     return LEVEL * (1 - WEIGHT_OF_WORDING) if with_wording else LEVEL
 
 
 def level_of_gaps(with_tails: bool, with_wording: bool = False) -> float:
-    """Level at which the gaps are tested, beside the other tests or alone."""
+    """Return the level at which the gaps are tested, beside the other tests or alone."""
     return level_of_distances(with_wording) * (WEIGHT_OF_GAPS if with_tails else 1.0)
 
 
 def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> float:
-    """The n lambda that a test of so many degrees of freedom finds with a power.
+    """Return the n lambda that a test of so many degrees of freedom finds with a power.
 
     >>> round(noncentrality(2), 2), round(noncentrality(1), 2)
     (9.63, 7.85)
@@ -747,7 +747,7 @@ def noncentrality_of_f(degrees: int, others: int, level: float, power: float = P
 def spread_of_effect(
     mean: np.ndarray, covariance: np.ndarray, blocks: Iterable[tuple[np.ndarray, np.ndarray]]
 ) -> float:
-    """Variance of sqrt(T2), by the spread of the rows, in units of that of people's texts, which is 1.
+    """Return the variance of sqrt(T2), by the spread of the rows, in units of that of people's texts, which is 1.
 
     With w = S^-1 g of the means g and S, row i moves lambda by 2 w'(g_i - g) - w'(S_i - S) w over the number of rows.
     Wrong captions in some of the rows raise it, and damage that all rows share lowers it. Few rows tell little: with
@@ -773,7 +773,7 @@ def spread_of_effect(
 def rows_needed(
     statistic: float, degrees: int, n_rows: int, confidence_level: float | None, spread: float, *, level: float = LEVEL
 ) -> RowsNeeded:
-    """Rows that the test needs, by lambda = (T2 - degrees) / n_rows.
+    """Return the rows that the test needs, by lambda = (T2 - degrees) / n_rows.
 
     `statistic` is T2, `degrees` its degrees of freedom, `spread` that of `spread_of_effect`, and `level` that of the
     test; without a `confidence_level`, from 0 to 1, there is no interval.
@@ -837,7 +837,7 @@ def rows_needed_of_tails(
     *,
     level: float = LEVEL * WEIGHT_OF_TAILS,
 ) -> RowsNeeded:
-    """Rows after which the tests of the tails find what the strongest of them shows.
+    """Return the rows after which the tests of the tails find what the strongest of them shows.
 
     ((z_a + z_0.8) / e)^2, with a the level of one tail and e the mean difference in standard deviations of the rows.
     The square of e is that of the largest t, less what people give: the mean square of the largest of k normal numbers.
@@ -894,7 +894,7 @@ def _rows(wanted: float, effect: float) -> float:
 
 
 def rows_for_gap(gap: float, variance: float, degrees: int, power: float = POWER) -> float:
-    """Rows, a whole number as a float, with which the test finds a gap, not 0, whatever the other gap is.
+    """Return the rows, a whole number as a float, with which the test finds a gap, not 0, whatever the other gap is.
 
     Of all pairs of gaps with this one, lambda is least where the other lies on their regression: gap^2 / variance, that
     of a row's gap under its splits. The gaps have 0.8 of the level, as beside the tails.
@@ -906,7 +906,7 @@ def rows_for_gap(gap: float, variance: float, degrees: int, power: float = POWER
 
 
 def detectable_gap(n_rows: float, variance: float, degrees: int, power: float = POWER) -> float:
-    """The least gap that the test finds with so many rows; see `rows_for_gap`.
+    """Return the least gap that the test finds with so many rows; see `rows_for_gap`.
 
     >>> round(detectable_gap(64, 0.0025, 2), 4)
     0.02
@@ -1033,7 +1033,7 @@ def _of_gaps(result: Mapping[str, float], chosen: Collection[str]) -> str:
 
 
 def gap_text(result: Mapping[str, float], gap: str) -> str:
-    """A gap with its interval.
+    """Return a gap with its interval.
 
     >>> gap_text({"gap": -0.0312, "gap_ci_low": -0.042, "gap_ci_high": -0.02}, "gap")
     '-0.031 [-0.042, -0.02]'
@@ -1105,12 +1105,12 @@ def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
 
 
 def is_above_people(result: Mapping[str, float], name: str) -> bool:
-    """Whether the interval of a share lies above what people give; False of what is NaN."""
+    """Return whether the interval of a share lies above what people give; False of what is NaN."""
     return bool(result.get(f"{name}_ci_low", math.nan) > result.get(f"{name}_expected", TAIL))
 
 
 def share_text(result: Mapping[str, float], name: str) -> str:
-    """A share in percent with its interval, whose ends are rounded outwards: the same wherever it is shown.
+    """Return a share in percent with its interval, whose ends are rounded outwards: the same wherever it is shown.
 
     >>> share_text({"spread_share": 0.127, "spread_share_ci_low": 0.019, "spread_share_ci_high": 0.301}, "spread_share")
     '13% [1, 31]'
@@ -1137,7 +1137,7 @@ def p_value_digits(p_value: float, n_rows: int = MANY_ROWS) -> str:
 
 
 def format_p_value(p_value: float, n_rows: int = MANY_ROWS) -> str:
-    """A p-value as sentences print it.
+    """Return a p-value as sentences print it.
 
     >>> format_p_value(0.0312), format_p_value(1e-9), format_p_value(1e-9, n_rows=20), format_p_value(math.nan)
     ('p = 0.031', 'p < 0.0001', 'p < 0.001', 'p not defined')

@@ -469,7 +469,7 @@ def parity_wording(
     signs = TAILS["unlike_people_share"].sign, WORDING_SHARES["odd_wording_share"]
 
     def faults(shares: Sequence[float]) -> FaultyRows:
-        """Faults beyond the quantiles that leave such shares of people."""
+        """Return the faults beyond the quantiles that leave such shares of people."""
         thresholds = [of.threshold(sign, share) for of, sign, share in zip(people, signs, shares, strict=True)]
         return _faulty_rows(rows, distances, thresholds)
 
@@ -762,7 +762,7 @@ def list_captions(distances: Distances, people: PeopleDistances) -> dict[str, An
 
 
 def conformal_p_values(candidates: np.ndarray, people: PeopleDistances) -> np.ndarray:
-    """p-values of single candidates: the share of people's distances, of all rows, that are at least as large.
+    """Return p-values of single candidates: the share of people's distances, of all rows, that are at least as large.
 
     One is added to both counts (Vovk et al. 2005; Bates et al. 2023, https://arxiv.org/abs/2104.08279), and the mean is
     taken over the references that the candidate stands in for.
@@ -1099,7 +1099,7 @@ class _Mixture(NamedTuple):
     n_tails: int
 
     def power(self, n_rows: int) -> float:
-        """Chance that T2 or the tail is significant with so many rows."""
+        """Return the chance that T2 or the tail is significant with so many rows."""
         k = len(self.mean) - 1
         points = scipy.special.ndtri((np.arange(N_NORMAL_POINTS) + 0.5) / N_NORMAL_POINTS)
         normal = np.stack(np.meshgrid(*[points] * k), axis=-1).reshape(-1, k)

@@ -822,7 +822,7 @@ class RowTexts:
         self.n_blocks = max(1, -(-int(self.sizes.max(initial=1)) // BITS))
 
     def masks(self, group: Ints, position: Ints, n_groups: int) -> Masks:
-        """Masks of the positions of each group: uint64, shape (n_groups, n_blocks).
+        """Return the masks of the positions of each group: uint64, shape (n_groups, n_blocks).
 
         `group` and `position` are int64, shape (n,): numbers of sets, and places in them.
         """
@@ -832,7 +832,7 @@ class RowTexts:
         return masks
 
     def others(self, texts: Ints) -> Masks:
-        """Masks of all texts of the row but the one, for each of some texts: uint64 array, shape (n, n_blocks).
+        """Return masks of all texts of the row but the one, for each of some texts: uint64 array, shape (n, n_blocks).
 
         >>> RowTexts([2, 3]).others(np.array([1, 3])).tolist()
         [[1], [5]]

@@ -395,7 +395,7 @@ LARGEST_DISTANCE, SMALLEST_DISTANCE = 1e100, 1e-100
 
 
 def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
-    """Cosine of every pair of texts of float64 vectors, shape (n_rows, n_texts, d), none of them all zeros.
+    """Return the cosine of every pair of texts of float64 vectors, shape (n_rows, n_texts, d), none of them all zeros.
 
     Returns a float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal. A cosine
     within its rounding error of 1 is 1: otherwise texts that are all equal would be ranked by rounding errors.
@@ -410,12 +410,12 @@ def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
 
 
 def distances_from_cosines(cosines: np.ndarray) -> np.ndarray:
-    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1), 0 to 2: float64 arrays of any shape."""
+    """Return d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1), 0 to 2: float64 arrays of any shape."""
     return 1 - cosines
 
 
 def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Mean over the candidates of the cosine with the nearest reference.
+    """Return the mean over the candidates of the cosine with the nearest reference.
 
     Chan et al. (2022), equation 1, where the best reference counts, as in METEOR.
 
@@ -494,7 +494,7 @@ def check_defined(distances: np.ndarray, name: str) -> None:
 
 
 def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Mean over the candidates of the distance of the nearest reference.
+    """Return the mean over the candidates of the distance of the nearest reference.
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the best reference counting.
 

@@ -171,7 +171,7 @@ def _as_frames(images: Any, where: str) -> FrameList:
 
 
 def frame_at(source: FrameList, j: int, where: str) -> object:
-    """One frame, which may fail to decode."""
+    """Return one frame, which may fail to decode."""
     try:
         return source.images[j]
     except Exception as error:

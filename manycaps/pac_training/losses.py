@@ -64,7 +64,7 @@ def positive_augmented_loss(
 
 
 def symmetric_info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor | float) -> torch.Tensor:
-    """InfoNCE from images to texts plus InfoNCE from texts to images, over the cosines of all n x n pairs.
+    """Return InfoNCE from images to texts plus InfoNCE from texts to images, over the cosines of all n x n pairs.
 
     -1/n sum_i log(exp(s cos(v_i, t_i)) / sum_j exp(s cos(v_i, t_j)))
     -1/n sum_i log(exp(s cos(v_i, t_i)) / sum_j exp(s cos(v_j, t_i))), s = 1 / tau
@@ -113,7 +113,7 @@ def _as_features(name: str, weight: float, column: str, features: torch.Tensor |
 
 
 def retrieval_recall(images: torch.Tensor, captions: torch.Tensor) -> dict[str, float]:
-    """Share of images whose caption is among their k nearest captions, and of captions whose image is.
+    """Return the share of images whose caption is among their k nearest captions, and of captions whose image is.
 
     A candidate that is exactly as near as the right one counts as nearer: features that are all equal find nothing.
 

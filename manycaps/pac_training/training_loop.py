@@ -58,7 +58,7 @@ class Processes:
         return slice(n * self._rank // self._n, n * (self._rank + 1) // self._n)
 
     def gather(self, share: torch.Tensor, n: int) -> torch.Tensor:
-        """All n rows from the shares of all processes; gradients flow back to this process's share."""
+        """Return all n rows from the shares of all processes; gradients flow back to this process's share."""
         return share if self._n == 1 else _Gather.apply(share, self, n)
 
     def sum_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
@@ -67,7 +67,7 @@ class Processes:
             parameter.grad = self.accelerator.reduce(parameter.grad, "sum")
 
     def all_rows(self, share: torch.Tensor, n: int) -> torch.Tensor:
-        """Rows of all shares, without gradients; shares are padded to one length on the way."""
+        """Return the rows of all shares, without gradients; shares are padded to one length on the way."""
         ends = [n * rank // self._n for rank in range(self._n + 1)]
         sizes = [end - start for start, end in itertools.pairwise(ends)]
         padding = share.new_zeros(max(sizes) - len(share), *share.shape[1:])
@@ -212,7 +212,7 @@ class Training:
             yield self._step()
 
     def state(self) -> dict[str, Any]:
-        """Everything that `load_state` needs; tensors are not copied."""
+        """Return everything that `load_state` needs; tensors are not copied."""
         return {
             "iteration": self.iteration,
             "weights": {name: weight.detach() for name, weight in self.weights.items()},

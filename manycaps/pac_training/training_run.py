@@ -132,7 +132,7 @@ def load_training_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, Tupl
 
 
 def caches_features(options: TrainOptions) -> bool:
-    """Whether the encoders run once; by default whenever the features never change."""
+    """Return whether the encoders run once; by default whenever the features never change."""
     change = options.lora_rank > 0 or options.augment
     if options.cache_features and change:
         raise InputError(
@@ -147,7 +147,7 @@ def caches_features(options: TrainOptions) -> bool:
 def facts_of(
     options: TrainOptions, accelerator: accelerate.Accelerator, start: Start, rows: tuple[TupleRows, TupleRows]
 ) -> dict[str, Any]:
-    """Facts that a saved state must agree with, and that the checkpoint records."""
+    """Return the facts that a saved state must agree with, and that the checkpoint records."""
     return {
         "source": start.checkpoint.source,
         "sha256": start.checkpoint.sha256,
@@ -168,7 +168,7 @@ def make_features(
     facts: dict[str, Any],
     bar: Any,
 ) -> list[TrainingRows]:
-    """Rows for training and validation, as features that are cached or as images and texts that are encoded."""
+    """Return rows for training and validation, as features that are cached or as images and texts that are encoded."""
     if not caches_features(options):
         return [
             EncodedRows(

@@ -86,7 +86,7 @@ class RowChoice(NamedTuple):
 
 
 def weighted_mean(captions: Sequence[ShownCaption], number: Literal["distance", "score"]) -> float:
-    """Mean distance or score of captions, repeated ones included."""
+    """Return the mean distance or score of captions, repeated ones included."""
     return math.fsum(getattr(caption, number) * caption.n for caption in captions) / sum(each.n for each in captions)
 
 
@@ -121,7 +121,7 @@ def count_captions(row: CaptionRow) -> tuple[list[tuple[str, int]], list[tuple[s
 
 
 def mean_distances(vectors: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Cosine distances of vectors to the mean of the first of them.
+    """Return the cosine distances of vectors to the mean of the first of them.
 
     `vectors` is float64 of shape (n, d); each is divided by its length, a vector of zeros stays. `counts`, shape (m,)
     with m <= n, are how often each of the first m counts in the mean. Shape (n,), 0 to 2; 1 of a vector of zeros.

@@ -25,7 +25,7 @@ MOST_FAILURES = 20
 
 
 def vllm_fields(setting: Setting) -> dict[str, Any]:
-    """Fields of vLLM and SGLang; both would otherwise apply what the model's own configuration asks for.
+    """Return the fields of vLLM and SGLang; both would otherwise apply what the model's own configuration asks for.
 
     >>> vllm_fields(Setting())["top_k"]
     -1
@@ -34,7 +34,7 @@ def vllm_fields(setting: Setting) -> dict[str, Any]:
 
 
 def transformers_fields(setting: Setting) -> dict[str, Any]:
-    """Fields of `transformers serve`: settings of `generate` as JSON."""
+    """Return the fields of `transformers serve`: settings of `generate` as JSON."""
     own = {"do_sample": True, "top_k": setting.top_k, "repetition_penalty": 1.0}
     own |= {"min_p": setting.min_p} if setting.min_p else {}
     own |= {name: getattr(setting, name) for name in ("temperature", "top_p", "max_new_tokens")}
@@ -42,7 +42,7 @@ def transformers_fields(setting: Setting) -> dict[str, Any]:
 
 
 def plain_fields(setting: Setting) -> dict[str, Any]:
-    """OpenAI's own fields alone."""
+    """Return OpenAI's own fields alone."""
     if setting.top_k or setting.min_p:
         raise RefusedError("it takes neither --top-k nor --min-p")
     return {}

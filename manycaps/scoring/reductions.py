@@ -59,12 +59,12 @@ def reduction_of(reduction: str, module: Any, options: Mapping[str, Any]) -> Red
 
 
 def is_pooled(options: Mapping[str, Any]) -> bool:
-    """Whether a value over all captions together is asked for."""
+    """Return whether a value over all captions together is asked for."""
     return bool(options.get("pooled"))
 
 
 def gathers(reduction: str, options: Mapping[str, Any]) -> bool:
-    """Whether a value of the corpus needs all vectors at once.
+    """Return whether a value of the corpus needs all vectors at once.
 
     A distance of moments has enough with sums over the vectors; its test, and a kernel, have not.
 

@@ -48,7 +48,7 @@ class RunFolder:
         self.document_frequency = self.parts / "document_frequency.json"
 
     def rows_file(self, part: int) -> pathlib.Path:
-        """Scores of the rows of a part."""
+        """Return the scores of the rows of a part."""
         return self.rows / f"part-{part:05}.parquet"
 
     def part_file(self, step: str, part: int, ending: str = "json") -> pathlib.Path:

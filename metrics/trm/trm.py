@@ -132,7 +132,7 @@ def compare_by_ranks(distances, n_candidates, options):
 
 
 def is_of_texts(distance):
-    """Whether a distance is one of texts, and not of vectors."""
+    """Return whether a distance is one of texts, and not of vectors."""
     return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
 
 
