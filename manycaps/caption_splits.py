@@ -12,7 +12,7 @@ import numpy as np
 from .caption_tables import CaptionRow, good_rows, open_source
 from .caption_tables.columns import as_columns
 from .caption_tables.rows import random_key
-from .kit.base import InputError, shown_path, shown_value
+from .kit.base import InputError, quote_path, quote_value
 from .kit.concept_overlap import load_labels, row_matches
 from .kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
@@ -176,7 +176,7 @@ def as_shares(shares: Mapping[str, float]) -> dict[str, float]:
 def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
     """Raise if there is no row, or if two rows have one id, image or video: it would be in two splits."""
     if not rows:
-        raise InputError(shown_path(source), "at least one row", "none", "Give a file with captions.")
+        raise InputError(quote_path(source), "at least one row", "none", "Give a file with captions.")
     for role in ("id", "image", "video"):
         first: dict[Any, int] = {}
         for number, row in enumerate(rows):
@@ -185,7 +185,7 @@ def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
                 raise InputError(
                     f"{role}[{number}]",
                     "a unique value",
-                    f"that of row {first[value]} ({shown_value(value)})",
+                    f"that of row {first[value]} ({quote_value(value)})",
                     "Put all captions of an image into one row, else it is in two splits.",
                 )
 

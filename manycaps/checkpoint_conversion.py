@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.kit.base import InputError, file_sha256, is_regular_file, no_such_path, shown_path
+from manycaps.kit.base import InputError, file_sha256, is_regular_file, no_such_path, quote_path
 from manycaps.kit.clip_checkpoints import (
     CONFIG_NAME,
     WEIGHTS_NAME,
@@ -97,7 +97,7 @@ def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = No
     folder = pathlib.Path(os.path.abspath(folder))
     known_variant = variant_name(variant, "--variant")
     if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("folder", "an empty or new folder", f"{shown_path(folder)}, which is not", "Choose another.")
+        raise InputError("folder", "an empty or new folder", f"{quote_path(folder)}, which is not", "Choose another.")
     if not is_regular_file(source):
         raise InputError("source", "a file", *no_such_path(str(source)))
     checkpoint = find_checkpoint(known_variant, source, None)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from .catalog import ENCODER_OPTIONS
-from .kit.base import InputError, InputTypeError, check_choice, check_number, check_whole_number, shown_value
+from .kit.base import InputError, InputTypeError, check_choice, check_number, check_whole_number, quote_value
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ def check_options(options: Any) -> None:
         if value is None and field.default is None:
             continue
         if kinds == [Sequence[str]] and not _are_strings(value):
-            raise InputTypeError(field.name, "a list of strings", shown_value(value), 'Give ["a", "b"].')
+            raise InputTypeError(field.name, "a list of strings", quote_value(value), 'Give ["a", "b"].')
         if option.above is not None:
             check_number(name, value, option.above, math.inf)
         if option.choices is not None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .catalog import MODULES
-from .kit.base import InputError, InputImportError, InputOSError, reason_of, shown_path, spelling_advice
+from .kit.base import InputError, InputImportError, InputOSError, quote_path, reason_of, spelling_advice
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -253,7 +253,7 @@ def check_cache_folders() -> None:
         path = os.environ.get(name)
         if path and os.path.exists(path) and not os.path.isdir(path):
             raise InputOSError(
-                name, "a folder", f"{shown_path(path)}, which is a file", "Set it to a folder, or unset it."
+                name, "a folder", f"{quote_path(path)}, which is a file", "Set it to a folder, or unset it."
             )
 
 
@@ -270,7 +270,7 @@ def check_not_hidden() -> None:
             raise InputImportError(
                 package,
                 "the package of Hugging Face",
-                f"{shown_path(spec.origin or package)}, which hides it",
+                f"{quote_path(spec.origin or package)}, which hides it",
                 "Rename that file, or start Python in another folder.",
             )
 

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from manycaps.kit.base import InputOSError, shown_path, shown_value, write_folder
+from manycaps.kit.base import InputOSError, quote_path, quote_value, write_folder
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
@@ -56,7 +56,7 @@ def changed_values(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     'seed 0 instead of 1'
     """
     return ", ".join(
-        f"{name} {shown_value(saved.get(name))} instead of {shown_value(value)}"
+        f"{name} {quote_value(saved.get(name))} instead of {quote_value(value)}"
         for name, value in given.items()
         if saved.get(name) != value
     )
@@ -66,20 +66,20 @@ def check_can_be_written(path: pathlib.Path) -> None:
     """Raise if a path cannot be an output file; called before the work, so that none is wasted."""
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a device or a pipe, which is never replaced"
-        raise InputOSError(shown_path(path), "a file to write", kind, "Give the name of a file.")
+        raise InputOSError(quote_path(path), "a file to write", kind, "Give the name of a file.")
     target = os.path.realpath(path)
     if os.path.islink(target):
-        raise InputOSError(shown_path(path), "a file to write", "a link to itself", "Delete it.")
+        raise InputOSError(quote_path(path), "a file to write", "a link to itself", "Delete it.")
     folder = pathlib.Path(target).parent
     if not folder.is_dir():
         raise InputOSError(
-            shown_path(path),
+            quote_path(path),
             "a file in a folder that exists",
-            f"{shown_path(folder)}, which does not",
+            f"{quote_path(folder)}, which does not",
             "Make the folder first.",
         )
     if not os.access(folder, os.W_OK):
-        raise InputOSError(shown_path(path), "a folder that can be written", shown_path(folder), "Choose another one.")
+        raise InputOSError(quote_path(path), "a folder that can be written", quote_path(folder), "Choose another one.")
 
 
 @contextlib.contextmanager
@@ -110,7 +110,7 @@ def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise InputOSError(
-            shown_path(path),
+            quote_path(path),
             f"{kind} that no other run writes to",
             "one that is in use",
             "Wait for that run, or give another.",
@@ -125,7 +125,7 @@ def make_folder(path: pathlib.Path) -> pathlib.Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         got = "a file" if isinstance(error, FileExistsError) else error.strerror
-        raise InputOSError(shown_path(path), "a folder for output", got, "Choose another name.") from error
+        raise InputOSError(quote_path(path), "a folder for output", got, "Choose another name.") from error
     if not os.access(path, os.W_OK):
-        raise InputOSError(shown_path(path), "a folder that can be written", "one that cannot", "Choose another one.")
+        raise InputOSError(quote_path(path), "a folder that can be written", "one that cannot", "Choose another one.")
     return path

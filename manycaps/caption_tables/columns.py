@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.kit.base import InputError, as_caption_rows, inline_bytes, looks_like_list, shown_value
+from manycaps.kit.base import InputError, as_caption_rows, inline_bytes, looks_like_list, quote_value
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
@@ -129,7 +129,7 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
     caption_columns = [name for name in names if name in usual]
     if CAPTION_COLUMNS[0] in names:  # text beside an image in a tar comes before what its metadata repeat
         caption_columns = [CAPTION_COLUMNS[0]]
-    shown = shown_value(list(names)) if names else "no columns"
+    shown = quote_value(list(names)) if names else "no columns"
     for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
         if name is not None and name not in names:
             raise InputError(where, f"a column {name!r}", shown, f"Check the spelling of {option}.")
@@ -245,7 +245,7 @@ def check_files_of_columns(columns: ColumnNames | None, files: Sequence[str]) ->
         raise InputError(
             "--columns",
             f"one of the files {', '.join(files)} before the colon",
-            shown_value(unknown),
+            quote_value(unknown),
             "Write it as it is given.",
         )
 
@@ -277,7 +277,7 @@ def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
         return None
     value = record.get(layout.id)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        got = "none" if value is None or value == "" else f"{type(value).__name__} ({shown_value(value)})"
+        got = "none" if value is None or value == "" else f"{type(value).__name__} ({quote_value(value)})"
         raise InputError(
             f"{layout.id}[{row}]", "an id (text or a whole number)", got, "Write it, or leave the row out."
         )
@@ -314,7 +314,7 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
             raise InputError(
                 f"{name}[{row}]",
                 "the captions of one row",
-                f"objects of {len(item_names(value))}, such as {shown_value(value[0])}",
+                f"objects of {len(item_names(value))}, such as {quote_value(value[0])}",
                 "Write them as rows of their own.",
             )
         value = [item["caption"] for item in value]  # as the COCO caption code takes them
@@ -354,7 +354,7 @@ def _medium(record: Mapping[str, Any], name: str | None, row: int, *, is_optiona
     if is_optional and not (value and isinstance(value, str) and not SURROGATE.search(value)):
         return None
     if not value or not isinstance(value, str):
-        got = "none" if not value else f"{type(value).__name__} ({shown_value(value)})"
+        got = "none" if not value else f"{type(value).__name__} ({quote_value(value)})"
         raise InputError(f"{name}[{row}]", "a path or the bytes of a file", got, "Leave the row out.")
     inline = inline_bytes(value, f"{name}[{row}]")
     return _unicode(value, f"{name}[{row}]") if inline is None else inline
@@ -382,7 +382,7 @@ def read_list(cell: str, where: str) -> list[str]:
         raise InputError(
             where,
             "a caption or a list of captions",
-            f"{shown_value(cell)}, which looks like a list and cannot be read as one",
+            f"{quote_value(cell)}, which looks like a list and cannot be read as one",
             'Write it as JSON, ["a dog", "a cat"], or leave the row out.',
         )
     return items

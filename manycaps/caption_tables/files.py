@@ -16,10 +16,10 @@ from manycaps.kit.base import (
     InputError,
     InputImportError,
     errors_of_others,
+    quote_path,
+    quote_value,
     read_json,
     reason_of,
-    shown_path,
-    shown_value,
 )
 
 # Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
@@ -207,7 +207,7 @@ def find_medium(folder: str, given: str | None, name: str, role: str, row: int) 
         raise InputError(
             f"{role}[{row}]",
             (
-                f"a file {name} in {shown_source(folder)}, with or without one of the endings "
+                f"a file {name} in {quote_source(folder)}, with or without one of the endings "
                 f"{', '.join(MEDIA_ENDINGS[role])}"
             ),
             "none",
@@ -246,7 +246,7 @@ def _files_of(source: str, split: str | None) -> Iterator[TableFile]:
         package = getattr(error.__cause__ or error.__context__, "name", None)
         fix = f"Run `pip install {package}`." if package else ""
         expected, got = "the package that opens such addresses", f"none ({reason_of(error)})"
-        raise InputImportError(shown_source(source), expected, got, fix) from error
+        raise InputImportError(quote_source(source), expected, got, fix) from error
     if file_system.isfile(path):
         yield _table_file(source, int(file_system.info(path)["size"]))._replace(split=split)
         return
@@ -262,7 +262,7 @@ def _files_of(source: str, split: str | None) -> Iterator[TableFile]:
         wanted = "a file, a folder or a pattern of files"
     if not matching:
         raise InputError(
-            shown_source(source),
+            quote_source(source),
             wanted,
             "none",
             f"Check the path; tables end in {', '.join((*KINDS, TEXT))}, those of text and tar also in .gz.",
@@ -281,7 +281,7 @@ def _names_in(folder: str, file_system: Any, source: str) -> list[str]:
         names += [os.path.join(parent, name) for name in own]
         if len(names) > MOST_NAMES:
             raise InputError(
-                shown_source(source),
+                quote_source(source),
                 f"a folder of at most {MOST_NAMES:,} files",
                 "one of more",
                 "Name the folder of the tables itself, or a pattern such as captions/*.parquet.",
@@ -289,9 +289,9 @@ def _names_in(folder: str, file_system: Any, source: str) -> list[str]:
     return sorted(names)
 
 
-def shown_source(source: str) -> str:
+def quote_source(source: str) -> str:
     """Return a source for a message: as it was given, unless that is too long, or not printable."""
-    return source if source.isprintable() and len(source) <= LONGEST_SHOWN else shown_path(source)
+    return source if source.isprintable() and len(source) <= LONGEST_SHOWN else quote_path(source)
 
 
 def _saved_files(folder: str, split: str) -> list[str] | None:
@@ -299,14 +299,14 @@ def _saved_files(folder: str, split: str) -> list[str] | None:
     if os.path.isfile(os.path.join(folder, SAVED_SPLITS)):
         listed = _read_list(os.path.join(folder, SAVED_SPLITS), "splits")
         if split not in listed:
-            raise InputError(folder, f"a saved split {split!r}", shown_value(listed), "Name one of its folders.")
+            raise InputError(folder, f"a saved split {split!r}", quote_value(listed), "Name one of its folders.")
         folder = os.path.join(folder, split)
     state = os.path.join(folder, SAVED)
     if not os.path.isfile(state):
         return None
     names = [file.get("filename") if isinstance(file, dict) else None for file in _read_list(state, "_data_files")]
     if not all(isinstance(name, str) and name == os.path.basename(name) for name in names):
-        raise InputError(state, "the names of files", shown_value(names), "Save the data set again.")
+        raise InputError(state, "the names of files", quote_value(names), "Save the data set again.")
     return [os.path.join(folder, str(name)) for name in names]
 
 
@@ -316,7 +316,7 @@ def _read_list(path: str, key: str) -> list[Any]:
     content = read_json(path, path, advice)
     listed = content.get(key) if isinstance(content, dict) else None
     if not isinstance(listed, list):
-        raise InputError(path, f"a list {key!r}", shown_value(content), advice)
+        raise InputError(path, f"a list {key!r}", quote_value(content), advice)
     return listed
 
 
@@ -332,7 +332,7 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
         path.encode()
     except UnicodeEncodeError:
         raise InputError(
-            shown_path(path), "a path in UTF-8", "other bytes, which results cannot store", "Rename the file."
+            quote_path(path), "a path in UTF-8", "other bytes, which results cannot store", "Rename the file."
         ) from None
     kind = table_kind(path)
     if kind is None:

@@ -14,7 +14,7 @@ from typing import Any
 from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS, item_names
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, open_bytes
 from manycaps.caption_tables.text_records import as_values
-from manycaps.kit.base import InputError, shown_value, unique_keys
+from manycaps.kit.base import InputError, quote_value, unique_keys
 
 # Lists of single captions beside a list of what they are of: keys of both, and the id in each.
 COCO = ("annotations", "image_id", "images", "id")
@@ -59,7 +59,7 @@ def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
             yield Unreadable(
                 row,
                 f"row[{row}]: expected each annotation once, got that of row {first[caption]} again "
-                f"(id {shown_value(values['id'])}). Leave one of them out.",
+                f"(id {quote_value(values['id'])}). Leave one of them out.",
             )
             continue
         yield Record(row, values)
@@ -130,7 +130,7 @@ def _annotations(
             raise InputError(
                 f"{path}: {owners}[{i}]",
                 "ids that differ",
-                f"{shown_value(owner[name_of_owner])} a second time, with another file",
+                f"{quote_value(owner[name_of_owner])} a second time, with another file",
                 "Give each its own.",
             )
     rows = []
@@ -149,7 +149,7 @@ def _of_split(rows: list[Any], path: str, split: str | None) -> list[Any]:
     wanted = set(split.split("+")) if split is not None else set()
     if not wanted or not wanted <= set(splits):
         counts = ", ".join(f"{name} ({n:,} rows)" for name, n in splits.items())
-        got = "none" if split is None else shown_value(split)
+        got = "none" if split is None else quote_value(split)
         raise InputError(
             path,
             f"--split out of {counts}",
@@ -173,11 +173,11 @@ def _rows_by_name(content: dict[str, Any], file: TableFile) -> list[Any]:
 def _no_rows(content: dict[str, Any], file: TableFile) -> ValueError:
     """Error for an object around rows."""
     rows = next((name for name, value in content.items() if _is_table(value)), None)
-    fix = "Write a list of rows" if rows is None else f"Save the list under {shown_value(rows)} as a file"
+    fix = "Write a list of rows" if rows is None else f"Save the list under {quote_value(rows)} as a file"
     return InputError(
         file.path,
         "rows (a list of them, or an object from the names of images to captions)",
-        f"an object with {', '.join(map(shown_value, list(content)[:4]))}",
+        f"an object with {', '.join(map(quote_value, list(content)[:4]))}",
         f"{fix}, one object with id and captions each.",
     )
 
@@ -191,7 +191,7 @@ def _as_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
         raise InputError(
             file.path,
             "rows",
-            f"columns ({', '.join(map(shown_value, list(content)[:4]))})",
+            f"columns ({', '.join(map(quote_value, list(content)[:4]))})",
             'Write rows: DataFrame.to_json(path, orient="records").',
         )
     return content

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS
 from manycaps.caption_tables.files import MEDIA_ENDINGS, TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
-from manycaps.kit.base import InputError, reason_of, shown_value, unique_keys
+from manycaps.kit.base import InputError, quote_value, reason_of, unique_keys
 
 # Byte order mark of UTF-8, which some programs write.
 MARK = codecs.BOM_UTF8
@@ -149,7 +149,7 @@ def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], 
         raise InputError(
             file.path,
             "captions",
-            f"the name of a file in the first line ({shown_value(line)})",
+            f"the name of a file in the first line ({quote_value(line)})",
             "Give the file of the captions, or write a tab and a caption behind each name.",
         )
     return NAMED if tab else TEXT
@@ -320,7 +320,7 @@ def _names(header: Block | None, file: TableFile, separator: str) -> list[str]:
         raise InputError(
             file.path,
             "every column name once",
-            f"{shown_value(twice)} {names.count(twice)} times",
+            f"{quote_value(twice)} {names.count(twice)} times",
             "Give the columns different names: the cells of one alone would be read.",
         )
     return names
@@ -356,7 +356,7 @@ def _parse_clip(block: Block, row: int) -> Any:
         raise InputError(
             f"row[{row}]",
             "a clip such as mv89psg6zh4_33_46, a blank and a caption",
-            shown_value(block.lines[0].strip()),
+            quote_value(block.lines[0].strip()),
             "Fix or delete this line.",
         )
     return {"id": parts[1], "caption": parts[2]}

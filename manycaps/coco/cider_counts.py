@@ -12,7 +12,7 @@ import numpy as np
 
 from manycaps.coco import guards
 from manycaps.coco.frequencies import load_frequencies
-from manycaps.kit.base import Floats, InputError, InputTypeError, shown_value
+from manycaps.kit.base import Floats, InputError, InputTypeError, quote_value
 from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, NgramIndex, cider_scores
 
 FrequencyTable = str | os.PathLike[str] | Mapping[str, Any]
@@ -175,7 +175,7 @@ class CiderScorer:
         for name, texts in (("gts", gts), ("res", res)):
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
                 raise InputTypeError(
-                    name, "a list of strings for each image", shown_value(texts), "Give lists of texts."
+                    name, "a list of strings for each image", quote_value(texts), "Give lists of texts."
                 )
         pairs = [(text.split(), reference.split()) for text in res for reference in gts]
         if not pairs:

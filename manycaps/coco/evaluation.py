@@ -9,7 +9,7 @@ from typing import Any
 
 from manycaps.coco import scorers
 from manycaps.coco.scorers import Bleu, Meteor, Spice
-from manycaps.kit.base import InputError, read_json, shown_path, shown_value
+from manycaps.kit.base import InputError, quote_path, quote_value, read_json
 from manycaps.kit.coco_scores import BLEUS
 
 ANNOTATIONS = '{"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "A dog."}]}'
@@ -32,19 +32,19 @@ class CaptionFile:
         Raises:
             TypeError, ValueError: the file is no JSON, or has another layout; the message names the first bad entry.
         """
-        self.name = "annotations" if isinstance(source, Mapping) else shown_path(source)
+        self.name = "annotations" if isinstance(source, Mapping) else quote_path(source)
         advice = f"Give COCO's layout {ANNOTATIONS}."
         content = source if isinstance(source, Mapping) else _annotations_of(source, self.name, split, advice)
         if not isinstance(content, Mapping) or not isinstance(content.get("annotations"), list):
-            raise InputError(self.name, 'an object with "annotations"', shown_value(content), advice)
+            raise InputError(self.name, 'an object with "annotations"', quote_value(content), advice)
         self.dataset = content
         self.imgToAnns = _by_image(content["annotations"], f"{self.name}: annotations", advice)
         images = content.get("images", [{"id": key} for key in self.imgToAnns])
         if not isinstance(images, list):
-            raise InputError(f"{self.name}: images", "a list", shown_value(images), advice)
+            raise InputError(f"{self.name}: images", "a list", quote_value(images), advice)
         for i, image in enumerate(images):
             if not isinstance(image, Mapping) or not _is_id(image.get("id")):
-                raise InputError(f"{self.name}: images[{i}]", "an object with an id", shown_value(image), advice)
+                raise InputError(f"{self.name}: images[{i}]", "an object with an id", quote_value(image), advice)
         self._ids: list[Hashable] = list(dict.fromkeys(image["id"] for image in images))
         _check_distinct(images, ("file_name",), f"{self.name}: images")
         _check_distinct(content["annotations"], ("image_id", "caption"), f"{self.name}: annotations", equal=True)
@@ -60,10 +60,10 @@ class CaptionFile:
             TypeError, ValueError: as `CaptionFile`; or an image is not annotated.
         """
         is_path = isinstance(results, str | os.PathLike)
-        name = shown_path(results) if is_path else "results"  # type: ignore[arg-type]
+        name = quote_path(results) if is_path else "results"  # type: ignore[arg-type]
         content = read_json(results, name, f"Give {RESULTS}.") if is_path else results  # type: ignore[arg-type]
         if not isinstance(content, list):
-            raise InputError(name, "a list of captions", shown_value(content), f"Give {RESULTS}.")
+            raise InputError(name, "a list of captions", quote_value(content), f"Give {RESULTS}.")
         captions = _by_image(content, name, f"Give {RESULTS}.")
         known = set(self._ids)
         missing = [key for key in captions if key not in known]
@@ -71,7 +71,7 @@ class CaptionFile:
             raise InputError(
                 name,
                 f"images of {self.name}",
-                f"{len(missing)} others such as {shown_value(missing[0])}",
+                f"{len(missing)} others such as {quote_value(missing[0])}",
                 "Give the annotations of these images; ids are compared with their types, 1 is not '1'.",
             )
         images = [{"id": key} for key in self._ids if key in captions]
@@ -105,7 +105,7 @@ def _check_distinct(entries: Sequence[Any], names: Sequence[str], where: str, eq
                 raise InputError(
                     f"{where}[{i}]",
                     "each id once",
-                    f"{shown_value(key)} as in {where.rpartition(': ')[2]}[{earlier}]",
+                    f"{quote_value(key)} as in {where.rpartition(': ')[2]}[{earlier}]",
                     "Leave one of them out.",
                 )
 
@@ -115,7 +115,7 @@ def _by_image(entries: Sequence[Any], name: str, advice: str) -> "collections.de
     captions: collections.defaultdict[Hashable, list[Any]] = collections.defaultdict(list)
     for i, entry in enumerate(entries):
         if not (isinstance(entry, Mapping) and _is_id(entry.get("image_id")) and isinstance(entry.get("caption"), str)):
-            raise InputError(f"{name}[{i}]", "an object with image_id and caption", shown_value(entry), advice)
+            raise InputError(f"{name}[{i}]", "an object with image_id and caption", quote_value(entry), advice)
         captions[entry["image_id"]].append(entry)
     return captions
 

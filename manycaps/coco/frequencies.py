@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-from manycaps.kit.base import InputError, open_regular_file, path_state, reason_of, shown_path, shown_value
+from manycaps.kit.base import InputError, open_regular_file, path_state, quote_path, quote_value, reason_of
 from manycaps.kit.ngram_scores import Frequency, load_document_frequency
 
 # All that such a pickle may name; Python 2 called the module of `float` otherwise.
@@ -115,7 +115,7 @@ def _file_of(name: str) -> pathlib.Path:
         raise InputError(
             "df",
             "'corpus' or the path of a file",
-            f"{shown_value(name)}, and neither it nor {PLACES[2].format(name)} is a file",
+            f"{quote_value(name)}, and neither it nor {PLACES[2].format(name)} is a file",
             "Check the path.",
         )
     return path
@@ -134,7 +134,7 @@ def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
     except Exception as error:  # a damaged pickle raises whatever its reader meets
         raise InputError(
             "df",
-            f"a pickle of {{'document_frequency': {{('a', 'dog'): 312}}, 'ref_len': 8092}} in {shown_path(path)}",
+            f"a pickle of {{'document_frequency': {{('a', 'dog'): 312}}, 'ref_len': 8092}} in {quote_path(path)}",
             reason_of(error),
             "Make a table with `manycaps count-document-frequency`.",
         ) from None
@@ -150,12 +150,12 @@ def _as_counts(content: Any) -> tuple[dict[tuple[str, ...], float], float]:
     if not isinstance(counts, dict):
         raise ValueError(f"{type(counts).__name__} as document_frequency")
     if not _is_number(n_documents, 2):
-        raise ValueError(f"{shown_value(n_documents)} as ref_len")
+        raise ValueError(f"{quote_value(n_documents)} as ref_len")
     for ngram, count in counts.items():
         if not isinstance(ngram, tuple) or not ngram:
-            raise ValueError(f"{shown_value(ngram)} as an n-gram")
+            raise ValueError(f"{quote_value(ngram)} as an n-gram")
         if not _is_number(count, 0):
-            raise ValueError(f"{shown_value(count)} as the number of documents with {shown_value(ngram)}")
+            raise ValueError(f"{quote_value(count)} as the number of documents with {quote_value(ngram)}")
     return counts, float(n_documents)
 
 

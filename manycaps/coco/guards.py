@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from manycaps.kit.base import Ints, shown_value
+from manycaps.kit.base import Ints, quote_value
 from manycaps.kit.ngram_scores import LENGTH_SIGMA, are_equal_documents
 from manycaps.kit.tokenization import ptb_tokens
 
@@ -43,7 +43,7 @@ def without_spaces(captions: Sequence[str]) -> str | None:
         return None
     return (
         f"captions: expected words with spaces between them, got {len(unspaced)} of {len(captions)} in a script "
-        f"without ({shown_value(unspaced[0])}), which the PTB tokenizer takes for single words. Split them into words "
+        f"without ({quote_value(unspaced[0])}), which the PTB tokenizer takes for single words. Split them into words "
         "with a tokenizer of their language, and give the scorers words joined by spaces."
     )
 
@@ -58,7 +58,7 @@ def tokenisation_warning(captions: Sequence[str]) -> str | None:
         return None
     return (
         f"captions: expected tokens of PTBTokenizer, got {len(raw)} of {len(captions)} captions with capitals or "
-        f"a final period ({shown_value(raw[0])}): words that differ in these count as different. Call "
+        f"a final period ({quote_value(raw[0])}): words that differ in these count as different. Call "
         "PTBTokenizer().tokenize on candidates and references first."
     )
 

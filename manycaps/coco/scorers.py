@@ -22,7 +22,7 @@ from manycaps.kit.base import (
     Ints,
     check_no_written_list,
     looks_like_list,
-    shown_value,
+    quote_value,
 )
 from manycaps.kit.meteor15_scores import best_statistics, corpus_score, load_lexicon, scores
 from manycaps.kit.ngram_scores import BETA, NgramIndex, bleu_scores, bleu_statistics, cider_scores, rouge_l_scores
@@ -65,7 +65,7 @@ class PTBTokenizer:
             ValueError: a caption is a list that became text.
         """
         texts = {
-            key: [_caption_of(caption, f"captions_for_image[{shown_value(key)}][{i}]") for i, caption in enumerate(own)]
+            key: [_caption_of(caption, f"captions_for_image[{quote_value(key)}][{i}]") for i, caption in enumerate(own)]
             for key, own in captions_for_image.items()
             if len(own)
         }
@@ -80,7 +80,7 @@ def _caption_of(caption: Any, where: str) -> str:
     except (TypeError, KeyError, IndexError):
         text = None
     if not isinstance(text, str):
-        raise InputTypeError(where, "{'caption': 'A dog.'}", shown_value(caption), "Leave it out, or give its text.")
+        raise InputTypeError(where, "{'caption': 'A dog.'}", quote_value(caption), "Leave it out, or give its text.")
     check_no_written_list(text, where)
     return _as_plain(text)
 
@@ -210,7 +210,7 @@ class CiderD(_Scorer):
             raise InputError(
                 "res",
                 "images of gts",
-                f"{len(missing)} others such as {shown_value(missing[0])}",
+                f"{len(missing)} others such as {quote_value(missing[0])}",
                 "Give the references of all images.",
             )
         texts = _as_texts({i: gts[entry["image_id"]] for i, entry in enumerate(res)}, candidates)
@@ -413,7 +413,7 @@ def _as_texts(gts: Captions, res: Captions) -> _Texts:
         raise InputError(
             "res",
             f"one candidate for each of the {len(gts)} images of gts",
-            f"{len(res)} images; {shown_value(missing[0])} is in one of them alone",
+            f"{len(res)} images; {quote_value(missing[0])} is in one of them alone",
             "Leave out images without a candidate: coco_eval.params['image_id'] = coco_result.getImgIds().",
         )
     if not gts:
@@ -423,7 +423,7 @@ def _as_texts(gts: Captions, res: Captions) -> _Texts:
         _check_texts("res", key, res[key])
         if len(res[key]) != 1:
             raise InputError(
-                f"res[{shown_value(key)}]",
+                f"res[{quote_value(key)}]",
                 "a list of one candidate",
                 len(res[key]),
                 "Score several candidates of an image by the module coco_caption.",
@@ -433,7 +433,7 @@ def _as_texts(gts: Captions, res: Captions) -> _Texts:
     for name, column in columns.items():
         written = next((key for key, own in column.items() if any(map(looks_like_list, own))), None)
         if written is not None:
-            check_no_written_list(next(filter(looks_like_list, column[written])), f"{name}[{shown_value(written)}]")
+            check_no_written_list(next(filter(looks_like_list, column[written])), f"{name}[{quote_value(written)}]")
     references = tuple(tuple(map(_as_plain, own)) for own in gts.values())
     texts = _texts(tuple(_as_plain(res[key][0]) for key in gts), references)
     guards.warn(*texts.warnings)
@@ -444,13 +444,13 @@ def _check_texts(name: str, key: Hashable, texts: object) -> None:
     """Raise unless this is a list of at least one string."""
     if not isinstance(texts, list | tuple) or not all(issubclass(kind, str) for kind in {type(text) for text in texts}):
         raise InputTypeError(
-            f"{name}[{shown_value(key)}]",
+            f"{name}[{quote_value(key)}]",
             "a list of strings",
-            shown_value(texts),
+            quote_value(texts),
             "Give tokens joined by spaces, as PTBTokenizer().tokenize returns them.",
         )
     if not texts:
-        raise InputError(f"{name}[{shown_value(key)}]", "at least one caption", "none", "Leave the image out.")
+        raise InputError(f"{name}[{quote_value(key)}]", "at least one caption", "none", "Leave the image out.")
 
 
 def _without_progress(steps: Any, **_about: Any) -> Any:

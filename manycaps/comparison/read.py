@@ -18,7 +18,7 @@ from manycaps.caption_tables.json_records import parse_once
 from manycaps.caption_tables.rows import random_key
 from manycaps.catalog import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.kit.base import InputError, shown_value
+from manycaps.kit.base import InputError, quote_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
@@ -126,12 +126,12 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
         raise InputError("--names", f"one name per system ({len(sources)})", len(chosen), "Give as many.")
     for name in chosen:
         if not name.strip() or not name.isprintable():
-            raise InputError("--names", "names that can be printed", shown_value(name), "Write others.")
+            raise InputError("--names", "names that can be printed", quote_value(name), "Write others.")
         if name.strip().casefold() in (PEOPLE, DRAWN):
             raise InputError(
                 "--names",
                 "names of systems",
-                f"{shown_value(name)}, which stands for the human captions in the answer",
+                f"{quote_value(name)}, which stands for the human captions in the answer",
                 "Give the system another name with --names.",
             )
     if len(set(chosen)) < len(chosen):

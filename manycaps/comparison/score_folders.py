@@ -27,7 +27,7 @@ from manycaps.comparison.read import (
     row_test_key,
 )
 from manycaps.comparison.read import MODULE as PARITY
-from manycaps.kit.base import InputError, reason_of, shown_value
+from manycaps.kit.base import InputError, quote_value, reason_of
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import Distances, KeptDistances
 from manycaps.kit.parity_tests import OF_PAIRS
@@ -128,7 +128,7 @@ def _read_folder(path: str) -> ScoreFolder:
     if not isinstance(results, dict) or not all(
         isinstance(result, dict) and "signature" in result for result in results.values()
     ):
-        raise InputError(summary, "the values of metrics", shown_value(results), SCORE_AGAIN)
+        raise InputError(summary, "the values of metrics", quote_value(results), SCORE_AGAIN)
     try:
         # Metrics that no row of a part has may have another type there.
         rows = pa.concat_tables([pq.read_table(file) for file in files], promote_options="permissive")

@@ -13,7 +13,7 @@ from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.core_set.core_set_options import CoreSetOptions
 from manycaps.core_set.covers import ReachedRows, find_reached_rows, greedy_cover
-from manycaps.kit.base import InputError, is_regular_file, shown_path
+from manycaps.kit.base import InputError, is_regular_file, quote_path
 from manycaps.kit.ngram_scores import CrossBleu, CrossCider
 from manycaps.kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
@@ -96,7 +96,7 @@ def read_rows(
     source = open_source(sources, columns=columns, limit=limit, either=True, split=split, tokenizer=tokenizer)
     rows = [(row.id, row.people) for row in good_rows(source.rows())]
     if not rows:
-        raise InputError(shown_path(sources[0]), "at least one row", "none", "Give a file with captions.")
+        raise InputError(quote_path(sources[0]), "at least one row", "none", "Give a file with captions.")
     return rows
 
 
@@ -139,7 +139,7 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
     except Exception as error:  # NumPy parses the head of the file as Python does, and raises what that raises
         # NumPy takes any file for a pickle that is no array; its advice to open it anyway is not repeated.
         raise InputError(
-            "--scores", "an array of numbers in a file of NumPy (.npy)", shown_path(path), "Write it with numpy.save."
+            "--scores", "an array of numbers in a file of NumPy (.npy)", quote_path(path), "Write it with numpy.save."
         ) from error
     shape = getattr(matrix, "shape", None)
     if shape != (n_candidates, n_rows) or matrix.dtype.kind not in "fiu":

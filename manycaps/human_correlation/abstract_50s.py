@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base import InputError, reason_of, shown_path
+from manycaps.kit.base import InputError, quote_path, reason_of
 
 FILE_NAME = "consensus_abstract.mat"
 
@@ -66,7 +66,7 @@ def _triplets(path: pathlib.Path) -> list[tuple[str, str, str, float]]:
     rows = json.loads(done.stdout) if done.returncode == 0 else f"a crash of scipy ({done.returncode})"
     if isinstance(rows, str):
         raise InputError(
-            shown_path(path), "triplets of sentences and a choice", rows, f"Take {FILE_NAME} as it was released."
+            quote_path(path), "triplets of sentences and a choice", rows, f"Take {FILE_NAME} as it was released."
         )
     return [(reference, first, second, choice) for reference, first, second, choice in rows]
 

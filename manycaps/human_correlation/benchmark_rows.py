@@ -15,7 +15,7 @@ from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.flickr8k_release import CROWD_NAME, JUDGEMENTS_NAME, crowd_rows, expert_rows
 from manycaps.human_correlation.video_benchmarks import is_vatex_eval, vatex_eval_rows
-from manycaps.kit.base import InputError, is_regular_file, no_such_path, reason_of, shown_value
+from manycaps.kit.base import InputError, is_regular_file, no_such_path, quote_value, reason_of
 
 # A column of images as bytes or paths.
 UNDECODED = datasets.Image(decode=False)
@@ -90,7 +90,7 @@ def check_references(rows: Sequence[Mapping[str, Any]], n_references: int | None
             raise InputError(
                 f"refs[{i}]",
                 "at least one reference for this metric",
-                shown_value(row.get("refs")),
+                quote_value(row.get("refs")),
                 "Write them, leave the row out, or give a metric without references.",
             )
 
@@ -147,13 +147,13 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
     """Raise unless the captions of a row are text, and its judgements numbers."""
     for name in ("cand", "better", "worse"):
         if name in row and not isinstance(row[name], str):
-            raise InputError(f"{name}[{i}]", "a caption", shown_value(row[name]), "Write it, or leave the row out.")
+            raise InputError(f"{name}[{i}]", "a caption", quote_value(row[name]), "Write it, or leave the row out.")
     references = row.get("refs")
     if references is not None and (
         not isinstance(references, list) or not all(isinstance(text, str) for text in references)
     ):
         raise InputError(
-            f"refs[{i}]", "a list of captions", shown_value(references), "Write them, or leave the row out."
+            f"refs[{i}]", "a list of captions", quote_value(references), "Write them, or leave the row out."
         )
     if "human_score" in row:
         judgements = row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]]
@@ -161,7 +161,7 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
             raise InputError(
                 f"human_score[{i}]",
                 "a number or a list of numbers",
-                shown_value(row["human_score"]),
+                quote_value(row["human_score"]),
                 "Write numbers, or leave the row out.",
             )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from manycaps.caption_tables import BadRow, good_rows, open_source
-from manycaps.kit.base import InputError, read_json, shown_path
+from manycaps.kit.base import InputError, quote_path, read_json
 
 # Folder of the images beside the files.
 IMAGES_NAME = "images"
@@ -29,7 +29,7 @@ def system_rows(folder: pathlib.Path) -> dict[str, list[dict[str, Any]]]:
     if len(annotations) != 1 or not systems:
         raise InputError(
             "--data",
-            f"one file of annotations and at least one list of captions in {shown_path(folder)}",
+            f"one file of annotations and at least one list of captions in {quote_path(folder)}",
             f"{len(annotations)} and {len(systems)}",
             ADVICE,
         )
@@ -38,7 +38,7 @@ def system_rows(folder: pathlib.Path) -> dict[str, list[dict[str, Any]]]:
     for path in systems:
         if set(rows[path]) != set(images):
             raise InputError(
-                shown_path(path),
+                quote_path(path),
                 f"captions of the {len(images)} images of {systems[0].name}",
                 f"{len(rows[path])} others or fewer",
                 "Give all systems the same images.",
@@ -53,7 +53,7 @@ def _rows_by_image(path: pathlib.Path, annotations: pathlib.Path) -> dict[str, d
     captioned = (row for row in read if not (isinstance(row, BadRow) and row.is_incomplete and row.file != str(path)))
     for row in good_rows(captioned):
         if len(row.predictions or []) != 1:
-            raise InputError(shown_path(path), "one caption of each image", f"several of the image {row.id}", ADVICE)
+            raise InputError(quote_path(path), "one caption of each image", f"several of the image {row.id}", ADVICE)
         of_image[row.id] = {
             "img": str(path.parent / IMAGES_NAME / str(row.image or f"{row.id}.jpg")),
             "cand": (row.predictions or [""])[0],

@@ -10,7 +10,7 @@ import scipy.stats
 from manycaps.human_correlation.agreement import Agreement, kendall, mean_coefficient, spearman
 from manycaps.human_correlation.benchmark_rows import row_image
 from manycaps.human_correlation.published_values import PUBLISHED_SYSTEMS
-from manycaps.kit.base import InputError, shown_value
+from manycaps.kit.base import InputError, quote_value
 from manycaps.tables import align_columns
 
 # Decimals to which the authors of VATEX-EVAL round scores before they rank them (emscore, utils.py).
@@ -35,7 +35,7 @@ def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
             raise InputError(
                 f"human_score[{i}]",
                 f"{expected} judgements as in row 0",
-                shown_value(judgements),
+                quote_value(judgements),
                 "Each judge is compared with the scores alone.",
             )
     judges = np.array(numbers, dtype=np.float64).T  # (n_judges, n_rows)

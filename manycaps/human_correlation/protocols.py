@@ -33,7 +33,7 @@ from manycaps.human_correlation.protocol_figures import (
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
 from manycaps.installed_modules import advice_for, load, module_folders
-from manycaps.kit.base import InputError, errors_of_others, no_such_path, reason_of, shown_value
+from manycaps.kit.base import InputError, errors_of_others, no_such_path, quote_value, reason_of
 from manycaps.tables import align_columns
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
@@ -89,7 +89,7 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
         for name in of_candidates:
             rows.setdefault(name, [value for (value,) in result[f"{name}{PER_CANDIDATE}"]])
         if (key or module.name) not in rows:
-            raise InputError("--key", f"one of {', '.join(rows)}", shown_value(key), "Check the spelling.")
+            raise InputError("--key", f"one of {', '.join(rows)}", quote_value(key), "Check the spelling.")
         return rows[key or module.name]
     scores = []
     for values in zip(*given.values(), strict=True):
@@ -235,7 +235,7 @@ def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
         raise InputError(
             argument,
             "an object in JSON",
-            f"{shown_value(options)}{reason}",
+            f"{quote_value(options)}{reason}",
             'Write for example \'{"device": "cuda"}\'.',
         )
     return options
@@ -244,7 +244,7 @@ def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
 def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> Any:
     """Load a module of this collection, or any other one that evaluate finds."""
     expected, fix = "the name or the path of an evaluate module", "Check --config and --options, too."
-    with errors_of_others("--metric", expected, f"{advice_for(name)} {fix}", shown_value(name), (ImportError,)):
+    with errors_of_others("--metric", expected, f"{advice_for(name)} {fix}", quote_value(name), (ImportError,)):
         return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
 
 

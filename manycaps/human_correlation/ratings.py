@@ -23,7 +23,7 @@ from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
-from manycaps.kit.base import InputError, errors_of_others, no_such_path, read_json, shown_path, shown_value
+from manycaps.kit.base import InputError, errors_of_others, no_such_path, quote_path, quote_value, read_json
 
 if TYPE_CHECKING:
     from manycaps.tables import Table
@@ -151,9 +151,9 @@ def read_ratings(path: pathlib.Path, scales: Sequence[str] | None = None) -> Rat
     missing = [name for name in chosen if name not in names]
     if system is None or not chosen or missing:
         raise InputError(
-            shown_path(path),
+            quote_path(path),
             f"the columns system and {', '.join(missing) or 'one or more of numbers'}",
-            ", ".join(map(shown_value, names)) or "no row",
+            ", ".join(map(quote_value, names)) or "no row",
             "Name them so, and the row of a rated caption id.",
         )
     rated: dict[tuple[str, str], list[list[float]]] = {}
@@ -174,7 +174,7 @@ def _name(record: Mapping[str, Any], column: str, i: int) -> str:
     if isinstance(value, float) and value.is_integer():  # whole numbers of a column in which some are missing
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise InputError(f"{column}[{i}]", "a name", shown_value(value), "Write it, or leave the row out.")
+        raise InputError(f"{column}[{i}]", "a name", quote_value(value), "Write it, or leave the row out.")
     return str(value)
 
 
@@ -190,7 +190,7 @@ def _rating(value: Any, scale: str, i: int) -> float:
         raise InputError(
             f"{scale}[{i}]",
             "a number",
-            shown_value(value),
+            quote_value(value),
             "Correct it, leave the cell empty, or name the columns of ratings with --scales.",
         )
     return number
@@ -218,7 +218,7 @@ def system_numbers(options: RatingOptions) -> tuple[list[str], dict[str, SystemN
                 "Give it to `manycaps compare`.",
             )
         path = pathlib.Path(reports[0]) / REPORT
-        with errors_of_others(shown_path(path), "a report of `manycaps compare`", "Run it again."):
+        with errors_of_others(quote_path(path), "a report of `manycaps compare`", "Run it again."):
             return numbers_of(read_json(path, "systems", "Run `manycaps compare` again."))
     from manycaps.comparison import CompareOptions, compare
 
@@ -290,7 +290,7 @@ def check_rated(ratings: Ratings, systems: Collection[str], ids: Collection[str]
         if unknown:
             name, i = list(unknown.items())[-1]
             raise InputError(
-                f"{what}[{i}] of --ratings", expected[what], f"{shown_value(name)} ({len(unknown)} such in all)", advice
+                f"{what}[{i}] of --ratings", expected[what], f"{quote_value(name)} ({len(unknown)} such in all)", advice
             )
     n_systems, n_captions = len({system for system, _ in ratings.means}), len(ratings.means)
     if not ratings.has_rows and n_systems < LEAST_SYSTEMS:

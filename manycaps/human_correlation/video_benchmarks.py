@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base import InputError, errors_of_others, read_json, shown_path, shown_value
+from manycaps.kit.base import InputError, errors_of_others, quote_path, quote_value, read_json
 
 # Folder beside a benchmark's files, and the endings under which a video is looked for.
 VIDEOS_NAME = "videos"
@@ -54,11 +54,11 @@ def video_value(path: str, part: tuple[float, float] | None = None) -> Any:
     """
     if not path.endswith(".npy"):
         return path
-    with errors_of_others(shown_path(path), "an array of frame features", "Save it with numpy.save."):
+    with errors_of_others(quote_path(path), "an array of frame features", "Save it with numpy.save."):
         features = np.load(path, allow_pickle=False)
     if features.ndim != 2 or not features.size or not np.issubdtype(features.dtype, np.floating):
         raise InputError(
-            shown_path(path),
+            quote_path(path),
             "a floating-point array of shape (n_frames, d)",
             f"{features.dtype} of shape {features.shape}",
             "Save one row for each frame.",
@@ -80,7 +80,7 @@ def vatex_eval_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     shapes = [array.shape for array in (candidates, references, videos)]
     if candidates.ndim != 1 or references.ndim != 2 or videos.shape != (n_rows,) or len(references) != n_rows:
         raise InputError(
-            shown_path(folder),
+            quote_path(folder),
             "n captions, n lists of references and n names of videos",
             f"the shapes {', '.join(map(str, shapes))}",
             "Take the files as they were released.",
@@ -88,7 +88,7 @@ def vatex_eval_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     is_real = scores.dtype.kind in "fiu"
     if scores.size != N_JUDGES * n_rows or not is_real or not np.isfinite(scores).all():
         raise InputError(
-            shown_path(folder / "human_scores.npy"),
+            quote_path(folder / "human_scores.npy"),
             f"{N_JUDGES} finite numbers for each of the {n_rows} captions",
             f"{scores.size} of {scores.dtype}",
             "Take the files as they were released.",
@@ -116,8 +116,8 @@ def _array(folder: pathlib.Path, name: str) -> np.ndarray:
     path = folder / f"{name}.npy"
     if not path.is_file():
         got = f"{name}.pkl, which can run code" if (folder / f"{name}.pkl").is_file() else "no such file"
-        raise InputError(shown_path(path), "an array without objects", got, HOW_TO_CONVERT)
-    with errors_of_others(shown_path(path), "an array without objects", HOW_TO_CONVERT):
+        raise InputError(quote_path(path), "an array without objects", got, HOW_TO_CONVERT)
+    with errors_of_others(quote_path(path), "an array without objects", HOW_TO_CONVERT):
         array: np.ndarray = np.load(path, allow_pickle=False)
         array.tolist()  # invalid characters show when they become text
     return array
@@ -134,7 +134,7 @@ def activitynet_foil_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     first, second = (_mapping(folder / name) for name in (FIRST, SECOND))
     rows = []
     for video in right:
-        where = f"{shown_path(folder)}, video {shown_value(video)}"
+        where = f"{quote_path(folder)}, video {quote_value(video)}"
         with errors_of_others(where, "a right and a foil paragraph, times and references", ADVICE):
             rows.append(_row(folder, video, right[video], foil[video], first[video], second[video]))
         if len(rows[-1]["better"]) != len(rows[-1]["worse"]):
@@ -176,7 +176,7 @@ def _row(
     """The two paragraphs of a video, sentence by sentence."""
     times, texts = first["timestamps"], second["sentences"]
     if not 0 < first["duration"] < math.inf:
-        raise ValueError(f"a duration of {shown_value(first['duration'])}")
+        raise ValueError(f"a duration of {quote_value(first['duration'])}")
     whole = pathlib.Path(folder / VIDEOS_NAME / f"{video}.npy")
     sentences = range(len(right))
     return {
@@ -191,19 +191,19 @@ def _row(
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"a sentence that is {shown_value(value)}")
+        raise TypeError(f"a sentence that is {quote_value(value)}")
     return value
 
 
 def _mapping(path: pathlib.Path) -> Mapping[str, Any]:
     content = read_json(path, "--data", ADVICE)
     if not isinstance(content, Mapping):
-        raise InputError(shown_path(path), "videos by name", shown_value(content), ADVICE)
+        raise InputError(quote_path(path), "videos by name", quote_value(content), ADVICE)
     return content
 
 
 def _results(path: pathlib.Path) -> Mapping[str, Any]:
     content = _mapping(path).get("results")
     if not isinstance(content, Mapping) or not content:
-        raise InputError(shown_path(path), "videos under 'results'", shown_value(content), ADVICE)
+        raise InputError(quote_path(path), "videos under 'results'", quote_value(content), ADVICE)
     return content

@@ -66,10 +66,10 @@ RowCheck = Callable[[Sequence[tuple[int, ...]], tuple[str, ...]], None]
 VALUE_CHARACTERS, REASON_CHARACTERS = 80, 160
 
 
-def shown_value(value: object) -> str:
+def quote_value(value: object) -> str:
     """Return the `repr` of a value for a message, its beginning where it is long.
 
-    >>> shown_value("exact"), len(shown_value("a" * 5000)), shown_value(10**5000)
+    >>> quote_value("exact"), len(quote_value("a" * 5000)), quote_value(10**5000)
     ("'exact'", 83, 'int')
     """
     if isinstance(value, str | bytes):
@@ -83,10 +83,10 @@ def shown_value(value: object) -> str:
     return text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}..."
 
 
-def shown_path(path: str | bytes | os.PathLike[str]) -> str:
+def quote_path(path: str | bytes | os.PathLike[str]) -> str:
     """Return a path for a message, its end where it is long.
 
-    >>> shown_path("captions.json"), len(shown_path("a" * 5000))
+    >>> quote_path("captions.json"), len(quote_path("a" * 5000))
     ("'captions.json'", 85)
     """
     text = os.fsdecode(path)
@@ -374,7 +374,7 @@ def inline_bytes(text: str, where: str) -> bytes | None:
         raise InputError(
             where,
             "base64",
-            f"{shown_value(text)} ({reason_of(error)})",
+            f"{quote_value(text)} ({reason_of(error)})",
             "Encode the file's bytes with base64.b64encode, or give a path.",
         ) from error
 
@@ -442,15 +442,15 @@ def read_json(
 ) -> Any:
     """Read a UTF-8 JSON file of any content; `as_object` makes its objects, None for `unique_keys`.
 
-    A message begins with `where`, a path as `shown_path` shows it, and ends with `advice`: how to get a right file.
+    A message begins with `where`, a path as `quote_path` shows it, and ends with `advice`: how to get a right file.
     Raises ValueError if the file cannot be read, is no JSON, too large, too deeply nested, or has a key twice.
     """
     try:
         with open_regular_file(path, LARGEST_JSON_FILE) as file:
             return json.loads(file.read().decode("utf-8-sig"), object_pairs_hook=as_object or unique_keys)
     except (OSError, ValueError, RecursionError) as error:
-        start = where if isinstance(where, str) else shown_path(where)
-        raise InputError(start, "a JSON file", f"{shown_path(path)} ({reason_of(error)})", advice) from error
+        start = where if isinstance(where, str) else quote_path(where)
+        raise InputError(start, "a JSON file", f"{quote_path(path)} ({reason_of(error)})", advice) from error
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -464,7 +464,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) < len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {shown_value(twice)} twice in one object")
+        raise ValueError(f"the key {quote_value(twice)} twice in one object")
     return values
 
 
@@ -475,7 +475,7 @@ def check_count_table(source: object, where: str, also: str, advice: str) -> Non
     if not isinstance(source, str | os.PathLike):
         raise InputTypeError(where, f"{also}a path to a JSON file or a mapping", type(source).__name__, advice)
     if not is_regular_file(source):
-        raise InputError(where, "a JSON file", f"no file at {shown_path(source)}", advice)
+        raise InputError(where, "a JSON file", f"no file at {quote_path(source)}", advice)
 
 
 def read_count_table(
@@ -489,13 +489,13 @@ def read_count_table(
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
     n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
     if not isinstance(counts, Mapping) or not is_count(n_documents, least, MOST_DOCUMENTS):
-        raise InputError(where, f"the layout {layout}", shown_value(table), advice)
+        raise InputError(where, f"the layout {layout}", quote_value(table), advice)
     for entry, count in counts.items():
         if not isinstance(entry, str) or not is_count(count, 1, n_documents):
             raise InputError(
-                f"{where}[{shown_value(entry)}]",
+                f"{where}[{quote_value(entry)}]",
                 f"a whole number from 1 to n_documents={n_documents!r}",
-                shown_value(count),
+                quote_value(count),
                 advice,
             )
     return counts, n_documents
@@ -636,19 +636,19 @@ def no_such_path(name: str) -> tuple[str, str]:
     """
     path = local_path(name)
     if is_folder(path):
-        return f"{shown_path(name)}, which is a folder", "Name a file in it."
+        return f"{quote_path(name)}, which is a folder", "Name a file in it."
     if os.path.exists(path):
         kind, other = ("a file", "a folder") if is_regular_file(path) else ("neither a file nor a folder", "another")
-        return f"{shown_path(name)}, which is {kind}", f"Name {other}."
+        return f"{quote_path(name)}, which is {kind}", f"Name {other}."
     absolute = name.startswith("~") or pathlib.PurePath(name).is_absolute()
     start = "" if absolute else f", relative paths start at {pathlib.Path.cwd()}"
     # A name that looks like a path only by its folder may still be a name on the Hub.
     advice = (
-        f"; for a repository on the Hub write {shown_path(HUB_PREFIX + name)}"
+        f"; for a repository on the Hub write {quote_path(HUB_PREFIX + name)}"
         if name.split("/")[0] in MODEL_FOLDERS
         else ""
     )
-    return f"{shown_path(name)}: no such folder or file{start}", f"Check the path{advice}."
+    return f"{quote_path(name)}: no such folder or file{start}", f"Check the path{advice}."
 
 
 def _check_regular(status: os.stat_result, largest: int) -> None:
@@ -740,7 +740,7 @@ def check_no_written_list(text: str, where: str) -> None:
     """Raise if a text is a list that became text, as in a column that went through CSV, and say how to turn it back."""
     if not looks_like_list(text):
         return
-    raise InputError(where, "a caption", f"a list that became text, {shown_value(text)}", _way_back(text))
+    raise InputError(where, "a caption", f"a list that became text, {quote_value(text)}", _way_back(text))
 
 
 def _way_back(text: str) -> str:
@@ -765,7 +765,7 @@ def check_no_table(values: object, column: str, expected: str) -> None:
         raise InputTypeError(
             column,
             expected,
-            f"a table ({type(values).__name__}) with the columns {shown_value([str(name) for name in names])}",
+            f"a table ({type(values).__name__}) with the columns {quote_value([str(name) for name in names])}",
             "Give one column of it, for example table['captions'].",
         )
 
@@ -955,7 +955,7 @@ def _check_unicode(caption: str, where: str) -> None:
 
 def _kind(value: object) -> str:
     """Name a wrong value for a message, without printing all of it."""
-    return "None" if value is None else f"{type(value).__name__} ({shown_value(value)})"
+    return "None" if value is None else f"{type(value).__name__} ({quote_value(value)})"
 
 
 def has_character(text: str) -> bool:
@@ -1479,7 +1479,7 @@ class CollectionModule:
             raise InputError(
                 name,
                 f"{other}={value} beside it",
-                f"{other}={shown_value(options[other])}, with which {name} has no effect",
+                f"{other}={quote_value(options[other])}, with which {name} has no effect",
                 f"Leave {name} out, or give {other}={value}.",
             )
 
@@ -1490,7 +1490,7 @@ class CollectionModule:
                 raise InputError(
                     name,
                     f"none {where}",
-                    f"{shown_value(given[name])}, which would have no effect",
+                    f"{quote_value(given[name])}, which would have no effect",
                     f"Leave {name} out.",
                 )
 
@@ -1532,7 +1532,7 @@ class CollectionModule:
         raise InputError(
             "config_name",
             f"one of {', '.join(('default', *self.CONFIG_NAMES))}",
-            shown_value(name),
+            quote_value(name),
             f"Give {takers} in its place." if takers else "Leave it out.",
         )
 
@@ -1641,7 +1641,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
-        raise InputError(name, f"one of {expected}", shown_value(value), spelling_advice(value, choices))
+        raise InputError(name, f"one of {expected}", quote_value(value), spelling_advice(value, choices))
 
 
 def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
@@ -1649,9 +1649,9 @@ def check_whole_number(name: str, value: object, least: int, most: int | None = 
     if isinstance(value, bool) or not isinstance(value, int):
         raise InputTypeError(name, "a whole number", type(value).__name__, "Give an int.")
     if value < least:
-        raise InputError(name, f"a whole number of at least {least}", shown_value(value), "Give a larger one.")
+        raise InputError(name, f"a whole number of at least {least}", quote_value(value), "Give a larger one.")
     if most is not None and value > most:
-        raise InputError(name, f"a whole number of at most {most:,}", shown_value(value), "Give a smaller one.")
+        raise InputError(name, f"a whole number of at most {most:,}", quote_value(value), "Give a smaller one.")
 
 
 def check_is_number(name: str, value: object, hint: str) -> None:
@@ -1665,20 +1665,20 @@ def check_number(name: str, value: Any, above: float, below: float) -> None:
     check_is_number(name, value, "Give a float.")
     if not above < value < below:
         limit = f"below {below:g}" if below < float("inf") else "finite"
-        raise InputError(name, f"a number above {above:g} and {limit}", shown_value(value), "Choose another.")
+        raise InputError(name, f"a number above {above:g} and {limit}", quote_value(value), "Choose another.")
 
 
 def check_share(name: str, share: Any) -> None:
     """Raise unless a share of the whole is above 0 and at most 1."""
     check_is_number(name, share, "Give a float such as 0.9.")
     if not 0 < share <= 1:
-        raise InputError(name, "a share above 0 and at most 1", shown_value(share), "Write 90% as 0.9.")
+        raise InputError(name, "a share above 0 and at most 1", quote_value(share), "Write 90% as 0.9.")
 
 
 def check_flag(name: str, value: object) -> None:
     """Raise unless `value` is True or False."""
     if not isinstance(value, bool):
-        raise InputTypeError(name, "True or False", shown_value(value), "Give a bool.")
+        raise InputTypeError(name, "True or False", quote_value(value), "Give a bool.")
 
 
 def check_confidence_level(value: Any) -> None:
@@ -1687,7 +1687,7 @@ def check_confidence_level(value: Any) -> None:
         return
     check_is_number("confidence_level", value, "Give a float such as 0.95.")
     if not 0 < value < 1:
-        raise InputError("confidence_level", "a number between 0 and 1", shown_value(value), "Write 95% as 0.95.")
+        raise InputError("confidence_level", "a number between 0 and 1", quote_value(value), "Write 95% as 0.95.")
 
 
 def checked_beside_rows(name: str, value: object) -> None:

@@ -25,8 +25,8 @@ from .base import (
     check_number,
     is_count,
     plain_arguments,
+    quote_value,
     read_json,
-    shown_value,
 )
 from .caption_sets import (
     TIE_TOLERANCE,
@@ -132,14 +132,14 @@ def load_language_model(source: str | os.PathLike[str] | Mapping[str, Any] | Non
     )
     if not isinstance(trigrams, Mapping) or not trigrams or not is_count(n_captions, 1, 2**53):
         raise InputError(
-            "language_model", f"the layout {LANGUAGE_MODEL_LAYOUT}", shown_value(table), HOW_TO_MAKE_A_MODEL
+            "language_model", f"the layout {LANGUAGE_MODEL_LAYOUT}", quote_value(table), HOW_TO_MAKE_A_MODEL
         )
     for trigram, count in trigrams.items():
         if not isinstance(trigram, str) or trigram.count(" ") != 2 or not is_count(count, 1, 2**53):
             raise InputError(
-                f"language_model[{shown_value(trigram)}]",
+                f"language_model[{quote_value(trigram)}]",
                 "three tokens joined by blanks and a whole number from 1 on",
-                shown_value(count),
+                quote_value(count),
                 HOW_TO_MAKE_A_MODEL,
             )
     return LanguageModel(trigrams, n_captions)

@@ -24,9 +24,9 @@ from .base import (
     is_regular_file,
     local_path,
     no_such_path,
+    quote_value,
     read_json,
     reason_of,
-    shown_value,
 )
 from .clip_model import (
     ACTIVATIONS,
@@ -112,7 +112,7 @@ def variant_name(variant: str | None, option: str = "variant") -> str:
         if name in VARIANTS:
             return str(name)
     raise InputError(
-        option, f"one of {', '.join(VARIANTS)}", shown_value(variant), "For weights of your own give checkpoint=."
+        option, f"one of {', '.join(VARIANTS)}", quote_value(variant), "For weights of your own give checkpoint=."
     )
 
 
@@ -123,7 +123,7 @@ def as_treatment(facts: Mapping[str, Any], path: pathlib.Path) -> Treatment:
         raise InputError(
             "checkpoint",
             f"the activation {' or '.join(ACTIVATIONS)} for {path.name}",
-            shown_value(activation),
+            quote_value(activation),
             "Convert the original file again with `manycaps convert-checkpoint`.",
         )
     for name in ("mean", "std"):
@@ -143,7 +143,7 @@ def _pixels_error(path: pathlib.Path, name: str, expected: str, got: object) -> 
     return InputError(
         "checkpoint",
         f"{expected} as {name} for {path.name}",
-        shown_value(got),
+        quote_value(got),
         "Write those that the model was trained with, one for each colour.",
     )
 
@@ -157,10 +157,10 @@ def config_treatment(path: pathlib.Path) -> dict[str, Any]:
     model = config.get("model_cfg") if isinstance(config, dict) else None
     pixels = config.get("preprocess_cfg", {}) if isinstance(config, dict) else None
     if not isinstance(model, dict) or not isinstance(pixels, dict):
-        raise InputError("checkpoint", f"model_cfg and preprocess_cfg in {path.name}", shown_value(config), advice)
+        raise InputError("checkpoint", f"model_cfg and preprocess_cfg in {path.name}", quote_value(config), advice)
     quick = model.get("quick_gelu", False)
     if not isinstance(quick, bool):
-        raise InputError("checkpoint", f"true or false as quick_gelu in {path.name}", shown_value(quick), advice)
+        raise InputError("checkpoint", f"true or false as quick_gelu in {path.name}", quote_value(quick), advice)
     treatment = {"activation": ACTIVATIONS[0 if quick else 1]}
     return treatment | {key: pixels[key] for key in ("mean", "std") if key in pixels}
 
@@ -367,7 +367,7 @@ def _refusal(path: pathlib.Path, expected: str, got: object) -> ValueError:
     return InputError(
         "checkpoint",
         f"{expected} for {path.name}",
-        shown_value(got),
+        quote_value(got),
         "Give a CLIPModel of transformers, as those of OpenAI and LAION are, with its own processor.",
     )
 

@@ -32,7 +32,7 @@ from .base import (
     one_of,
     or_none,
     path_state,
-    shown_value,
+    quote_value,
     value_table,
     whole_number,
 )
@@ -383,7 +383,7 @@ class ClipEncoder:
         try:
             yield
         except FeatureError as error:
-            raise error.with_place(f"text {shown_value(texts[error.place])}", self.checkpoint.source) from error
+            raise error.with_place(f"text {quote_value(texts[error.place])}", self.checkpoint.source) from error
 
     def signature_parts(self) -> dict[str, str]:
         """Return what identifies the weights and the arithmetic, for a signature."""

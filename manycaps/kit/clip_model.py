@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .base import InputError, first_names, reason_of, shown_value
+from .base import InputError, first_names, quote_value, reason_of
 
 # --------------------------------------------------------------------------------------------------------------------
 # Weights of a CLIP: read without running code, low-rank updates merged, names and shapes checked, written.
@@ -604,7 +604,7 @@ def as_device(name: str) -> "torch.device":
         raise InputError(
             "device",
             "'auto' or a device of this machine",
-            f"{shown_value(name)} ({reason_of(error)})",
+            f"{quote_value(name)} ({reason_of(error)})",
             "Use 'cpu' or 'auto'.",
         ) from error
     return device

@@ -38,8 +38,8 @@ from .base import (
     one_of,
     or_none,
     plain_arguments,
+    quote_value,
     read_count_table,
-    shown_value,
     signature,
 )
 from .caption_sets import ComparableRows
@@ -166,7 +166,7 @@ def check_weight(weight: Any) -> None:
     """Raise unless `weight` is a positive number."""
     check_is_number("weight", weight, "Give a float such as 2.0.")
     if not 0 < weight <= sys.float_info.max:
-        raise InputError("weight", "a positive finite number", shown_value(weight), "PAC-S has 2.0, CLIP-S 2.5.")
+        raise InputError("weight", "a positive finite number", quote_value(weight), "PAC-S has 2.0, CLIP-S 2.5.")
 
 
 class TextPlaces(NamedTuple):
@@ -633,7 +633,7 @@ def load_token_frequency(
     for token in counts:
         if token not in vocabulary:
             raise InputError(
-                f"idf[{shown_value(token)}]",
+                f"idf[{quote_value(token)}]",
                 "a token of CLIP's vocabulary, such as 'dog</w>'",
                 "none",
                 HOW_TO_MAKE_A_TABLE,
@@ -772,7 +772,7 @@ def check_encoded(module: CollectionModule, options: Mapping[str, Any], what: st
         raise InputError(
             "encoder",
             f"{CLIP!r} beside images",
-            shown_value(options["encoder"]),
+            quote_value(options["encoder"]),
             "Leave encoder out, and say by variant or checkpoint which CLIP.",
         )
     if what == "images" or uses_clip(options):
@@ -980,7 +980,7 @@ def check_features(preset: str | None, encoder: object, what: str) -> None:
         raise InputError(
             "encoder",
             f"{CLIP!r} for preset='cmmd' of {what}",
-            shown_value(encoder),
+            quote_value(encoder),
             (
                 "Leave encoder out, or give features of your own as prediction_embeddings=... and "
                 "reference_embeddings=..."

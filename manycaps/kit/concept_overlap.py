@@ -17,9 +17,9 @@ from .base import (
     TokenList,
     TokenRows,
     open_regular_file,
+    quote_path,
+    quote_value,
     reason_of,
-    shown_path,
-    shown_value,
 )
 from .ngram_scores import CrossBleu
 from .tokenization import Tokenizer, tokenize_rows
@@ -55,7 +55,7 @@ def check_labels(labels: object) -> None:
             raise InputError(
                 "labels",
                 "names of letters, digits and _",
-                shown_value(name),
+                quote_value(name),
                 "Rename it: keys of the result begin with it.",
             )
         if name.endswith(LABELS_SUFFIX) and name.removesuffix(LABELS_SUFFIX) in labels:
@@ -71,7 +71,7 @@ def check_labels(labels: object) -> None:
             raise InputTypeError(
                 f"labels[{name!r}]",
                 "a list of texts, or the path of a file",
-                shown_value(source),
+                quote_value(source),
                 "Write one text for each label.",
             )
         if not any(label.strip() for label in source):
@@ -120,7 +120,7 @@ def _lines(name: str, path: str | os.PathLike[str]) -> list[str]:
         raise InputError(
             f"labels[{name!r}]",
             "a text file, one label per line",
-            f"{shown_path(path)} ({reason_of(error)})",
+            f"{quote_path(path)} ({reason_of(error)})",
             "Check the path, or give a list.",
         ) from error
 

@@ -21,8 +21,8 @@ from .base import (
     check_is_number,
     check_whole_number,
     plain_arguments,
+    quote_value,
     reason_of,
-    shown_value,
     without_torch,
 )
 from .ngram_scores import (
@@ -166,7 +166,7 @@ def _kernel_fault(matrix: np.ndarray, n: int) -> str:
     if matrix.shape != (n, n):
         return f"shape {matrix.shape}"
     if not np.isfinite(matrix).all():
-        return f"{shown_value(float(matrix[~np.isfinite(matrix)][0]))} in it"
+        return f"{quote_value(float(matrix[~np.isfinite(matrix)][0]))} in it"
     if np.abs(np.diagonal(matrix) - 1.0).max() > KERNEL_TOLERANCE:
         return f"{np.diagonal(matrix)[np.abs(np.diagonal(matrix) - 1.0).argmax()]:.6g} on its diagonal"
     if np.abs(matrix - matrix.T).max() > KERNEL_TOLERANCE:
@@ -409,7 +409,7 @@ def judge_texts(texts: Sequence[str], equivalent: Equivalence) -> np.ndarray:
             raise InputTypeError(
                 "equivalent",
                 "True or False of two texts",
-                f"{shown_value(answer)} for {shown_value(distinct[i])} and {shown_value(distinct[j])}",
+                f"{quote_value(answer)} for {quote_value(distinct[i])} and {quote_value(distinct[j])}",
                 "Return a bool.",
             )
         answers[i, j] = answers[j, i] = answer
@@ -447,7 +447,7 @@ def check_equivalent(equivalent: Any) -> None:
         raise InputError(
             "equivalent",
             "a cosine distance from 0 to below 2",
-            shown_value(equivalent),
+            quote_value(equivalent),
             "Texts at most so far apart say the same, for example 0.2.",
         )
 
@@ -667,19 +667,19 @@ def check_kernels(kernels: object) -> None:
     """Raise unless `kernels` are different names of `KERNELS` and at most one function."""
     if not isinstance(kernels, list | tuple):
         raise InputTypeError(
-            "kernels", "a list", shown_value(kernels), "Give for example ('ngram',), or a list with a function."
+            "kernels", "a list", quote_value(kernels), "Give for example ('ngram',), or a list with a function."
         )
     for kernel in kernels:
         if not callable(kernel) and not (isinstance(kernel, str) and kernel in KERNELS):
             raise InputError(
-                "kernels", "'ngram', 'embedding' or a function", shown_value(kernel), "Check the spelling."
+                "kernels", "'ngram', 'embedding' or a function", quote_value(kernel), "Check the spelling."
             )
     names = kernel_names(kernels)
     if len(set(names)) < len(names):
         raise InputError(
             "kernels",
             "each kernel once and at most one function",
-            shown_value(names),
+            quote_value(names),
             "Compute twice for two functions.",
         )
 
@@ -692,20 +692,20 @@ def kernel_names(kernels: Iterable[str | KernelFunction]) -> list[str]:
 def check_orders(orders: object) -> None:
     """Raise unless `orders` are different numbers from `SMALLEST_ORDER` to `LARGEST_ORDER`, or infinity."""
     if not isinstance(orders, list | tuple):
-        raise InputTypeError("vendi_orders", "a list of numbers", shown_value(orders), "Give for example (1, 2).")
+        raise InputTypeError("vendi_orders", "a list of numbers", quote_value(orders), "Give for example (1, 2).")
     for order in orders:
         check_is_number("vendi_orders", order, "Write math.inf for infinity.")
         if not (SMALLEST_ORDER <= order <= LARGEST_ORDER or order == math.inf):
             raise InputError(
                 "vendi_orders",
                 f"numbers from {SMALLEST_ORDER} to {LARGEST_ORDER}, or infinity",
-                shown_value(order),
+                quote_value(order),
                 "Usual ones are 1, 2 and math.inf.",
             )
     names = [order_name(order) for order in orders]
     if not names or len(set(names)) < len(names):
         raise InputError(
-            "vendi_orders", "at least one order, and each once", shown_value(orders), "Give for example (1, 2)."
+            "vendi_orders", "at least one order, and each once", quote_value(orders), "Give for example (1, 2)."
         )
 
 

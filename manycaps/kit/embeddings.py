@@ -40,10 +40,10 @@ from .base import (
     no_such_path,
     one_of,
     path_state,
+    quote_path,
+    quote_value,
     read_json,
     reason_of,
-    shown_path,
-    shown_value,
     value_table,
     whole_number,
     without_torch,
@@ -532,7 +532,7 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     import pyarrow as pa
     from pyarrow import csv
 
-    shown = shown_path(os.fspath(path))
+    shown = quote_path(os.fspath(path))
     n_skipped, names = _layout(path, shown)
     n_columns = len(names) - names.count("end")
     n_odd: collections.Counter[str] = collections.Counter()
@@ -589,7 +589,7 @@ def _layout(path: str | os.PathLike[str], shown: str) -> tuple[int, list[str]]:
         raise InputError(
             "encoder",
             f"a word and its numbers in every line of {shown}",
-            shown_value(lines[has_header]),
+            quote_value(lines[has_header]),
             "Give a text file of GloVe or fastText.",
         )
     return int(has_header), ["word", *map(str, range(n_numbers)), *(["end"] if columns[-1] == b"" else [])]
@@ -940,7 +940,7 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
         raise InputError(
             "device",
             "a device of this machine",
-            f"{shown_value(device)} ({reason_of(error)})",
+            f"{quote_value(device)} ({reason_of(error)})",
             "Give 'auto' to have one chosen.",
         ) from error
     try:
@@ -974,7 +974,7 @@ def _check_tensors(model: Any, folder: pathlib.Path) -> None:
         if isinstance(network, transformers.PreTrainedModel):
             load: Any = type(network).from_pretrained
             _, info = load(folder / path, config=network.config, output_loading_info=True, **options)
-            check_loaded_tensors(info, f"encoder {shown_path(folder / path)}")
+            check_loaded_tensors(info, f"encoder {quote_path(folder / path)}")
 
 
 def model_folder(encoder: str) -> pathlib.Path:
@@ -1033,7 +1033,7 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
             cause = error if cause is None or not only_cached else cause
     raise InputOSError(
         "encoder",
-        f"the sentence-transformers model {shown_value(name)} from huggingface.co or its cache",
+        f"the sentence-transformers model {quote_value(name)} from huggingface.co or its cache",
         f"{type(cause).__name__} ({(reason_of(cause) if cause else '')})",
         (
             f"Check the name and the connection, or give a folder (relative paths start at {pathlib.Path.cwd()}); "
@@ -1059,8 +1059,8 @@ def _as_model_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathli
         except OSError as error:  # a name that no file system takes
             raise InputOSError(
                 "encoder",
-                f"folders as paths in {shown_path(folder / 'modules.json')}",
-                shown_value(path),
+                f"folders as paths in {quote_path(folder / 'modules.json')}",
+                quote_value(path),
                 "Save the model again with SentenceTransformer.save_pretrained.",
             ) from error
         if is_pickled:
@@ -1086,8 +1086,8 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
     ):
         raise InputOSError(
             "encoder",
-            f"a list of parts with their paths in {shown_path(folder / 'modules.json')}",
-            shown_value(modules),
+            f"a list of parts with their paths in {quote_path(folder / 'modules.json')}",
+            quote_value(modules),
             advice,
         )
     for module in modules:
@@ -1112,8 +1112,8 @@ def _check_class(name: object, path: pathlib.Path) -> None:
     if not str(name).startswith(LIBRARY_CLASSES):
         raise InputOSError(
             "encoder",
-            f"classes of sentence-transformers in {shown_path(path)}",
-            f"{shown_value(name)}, whose code would be run",
+            f"classes of sentence-transformers in {quote_path(path)}",
+            f"{quote_value(name)}, whose code would be run",
             "Models with code of their own are not loaded: give a function as encoder.",
         )
 

@@ -13,7 +13,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-from .base import InputError, InputTypeError, inline_bytes, open_regular_file, reason_of, shown_path, without_torch
+from .base import InputError, InputTypeError, inline_bytes, open_regular_file, quote_path, reason_of, without_torch
 
 # Channels of an image: grey; red, green and blue; and these with alpha.
 CHANNELS = (1, 3, 4)
@@ -187,7 +187,7 @@ def scaler_name() -> str:
 def check_no_address(name: str, where: str) -> None:
     """Raise if a path is a web address, so that a data set cannot cause network requests."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
-        raise InputError(where, "a local path", f"the address {shown_path(name)}", "Download it first.")
+        raise InputError(where, "a local path", f"the address {quote_path(name)}", "Download it first.")
 
 
 def _file_bytes(path: str | bytes, where: str) -> bytes:
@@ -200,7 +200,7 @@ def _file_bytes(path: str | bytes, where: str) -> bytes:
         raise InputError(
             where,
             "an image file",
-            f"{shown_path(name)} ({reason_of(error)})",
+            f"{quote_path(name)} ({reason_of(error)})",
             "Check the path; relative paths start at the working directory.",
         ) from error
 

@@ -23,7 +23,7 @@ from .base import (
     check_choice,
     check_confidence_level,
     first_largest,
-    shown_value,
+    quote_value,
 )
 from .caption_sets import RowGenerators
 from .embeddings import as_embedding_arrays
@@ -323,7 +323,7 @@ def _find_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
             raise InputError(
                 "pos",
                 f"the words of the caption {caption[:40]!r} in their order",
-                shown_value(word),
+                quote_value(word),
                 "Return them as they are spelled there.",
             )
         end = begin + len(word)
@@ -577,7 +577,7 @@ def check_metrics(metrics: object) -> None:
     for i, metric in enumerate(metrics):
         check_choice(f"metrics[{i}]", metric, METRICS)
         if metric in metrics[:i]:
-            raise InputError(f"metrics[{i}]", "each metric once", f"{shown_value(metric)} again", "Remove one.")
+            raise InputError(f"metrics[{i}]", "each metric once", f"{quote_value(metric)} again", "Remove one.")
 
 
 def least_sizes(metric: str, n_hypotheses: int, estimator: str) -> tuple[int, int]:

@@ -36,10 +36,10 @@ from .base import (
     is_regular_file,
     local_path,
     path_state,
+    quote_path,
+    quote_value,
     reason_of,
     row_means,
-    shown_path,
-    shown_value,
     write_folder,
 )
 from .meteor15_search import (
@@ -125,7 +125,7 @@ def pair_statistics(
             raise InputError(
                 "texts",
                 "two that METEOR 1.5 can align within bounds",
-                f"{len(longer):,} words, many of them matches, that begin {shown_value(' '.join(longer[:9]))}",
+                f"{len(longer):,} words, many of them matches, that begin {quote_value(' '.join(longer[:9]))}",
                 "Shorten texts of thousands of words.",
             ) from None
     return statistics
@@ -703,7 +703,7 @@ def find_data(
         raise InputError(
             "meteor15_data",
             f"{JAR_NAME}, or a folder that holds it",
-            f"{shown_path(path)}, which has none",
+            f"{quote_path(path)}, which has none",
             HOW_TO_GET_DATA,
         )
     return DataFiles(program, _find_paraphrases(program, LANGUAGES[language].table, paraphrases))
@@ -715,7 +715,7 @@ def _find_paraphrases(program: pathlib.Path, table: str, given: str | os.PathLik
     if given is not None:
         path = local_path(given)
         if not is_regular_file(path):
-            raise InputError("paraphrases", f"a file such as {name}", shown_path(path), "Check the path.")
+            raise InputError("paraphrases", f"a file such as {name}", quote_path(path), "Check the path.")
         return path
     for path in (folder / "data" / name, folder / name):
         if path.is_file():
@@ -775,7 +775,7 @@ def _synonyms(lines: Callable[[str], list[str]]) -> tuple[dict[str, str], dict[s
             base_forms.setdefault(form, []).append(base)
     wrong = next((line for line in synsets[1::2] if not line.replace(" ", "0").isdecimal()), None)
     if wrong is not None:
-        raise InputError("meteor15_data", "numbers of synsets behind every word", shown_value(wrong), HOW_TO_GET_DATA)
+        raise InputError("meteor15_data", "numbers of synsets behind every word", quote_value(wrong), HOW_TO_GET_DATA)
     return dict(zip(synsets[::2], synsets[1::2], strict=False)), base_forms
 
 

@@ -29,8 +29,8 @@ from .base import (
     check_caption,
     is_regular_file,
     no_such_path,
-    shown_path,
-    shown_value,
+    quote_path,
+    quote_value,
     split_rows,
 )
 from .tokenization import Tokenizer, tokenize_rows
@@ -263,7 +263,7 @@ def check_training(training: Any) -> None:
         raise InputTypeError(
             "training",
             "a list or column of captions, a path of a text file, or 'references'",
-            shown_value(training),
+            quote_value(training),
             "Make a list of what can be read only once.",
         )
     if not len(training):
@@ -293,7 +293,7 @@ class TrainingCaptions:
             captions = [item] if isinstance(item, str) else item
             if captions is None or isinstance(captions, bytes | Mapping) or not isinstance(captions, Iterable):
                 raise InputTypeError(
-                    f"training[{i}]", "a caption or a list of captions", shown_value(item), "Leave it out."
+                    f"training[{i}]", "a caption or a list of captions", quote_value(item), "Leave it out."
                 )
             for j, caption in enumerate(captions):
                 check_caption(caption, f"training[{i}][{j}]")
@@ -323,14 +323,14 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
             except UnicodeDecodeError as error:
                 raise InputError(
                     "training",
-                    f"UTF-8 in {shown_path(os.fspath(path))}",
+                    f"UTF-8 in {quote_path(os.fspath(path))}",
                     f"other bytes in line {number}",
                     "Save the file as UTF-8.",
                 ) from error
             if number == 1 and text[:1] in ("{", "["):
                 raise InputError(
                     "training",
-                    f"one caption per line in {shown_path(os.fspath(path))}",
+                    f"one caption per line in {quote_path(os.fspath(path))}",
                     "JSON",
                     "Read it first, and give a list of captions.",
                 )

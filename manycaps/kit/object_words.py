@@ -27,7 +27,7 @@ from .base import (
     as_caption_rows,
     check_installed,
     check_row_counts,
-    shown_value,
+    quote_value,
 )
 from .caption_sets import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
 
@@ -245,17 +245,17 @@ def own_vocabulary(
         raise InputTypeError(
             "vocabulary",
             "a mapping from names of objects to lists of words",
-            shown_value(synonyms),
+            quote_value(synonyms),
             "Give for example {'dog': ['puppy', 'hound'], 'traffic light': []}.",
         )
     objects: dict[str, str] = {}
     for name, given in synonyms.items():
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise InputTypeError(f"vocabulary[{name!r}]", "a list of words", shown_value(given), "Give a list.")
+            raise InputTypeError(f"vocabulary[{name!r}]", "a list of words", quote_value(given), "Give a list.")
         for text in (name, *given):
             split = (words or singular_words)(text) if isinstance(text, str) else ()
             if not split:
-                raise InputError(f"vocabulary[{name!r}]", "words", shown_value(text), "Leave it out.")
+                raise InputError(f"vocabulary[{name!r}]", "words", quote_value(text), "Leave it out.")
             word = " ".join(split)
             if objects.setdefault(word, name) != name:
                 raise InputError(
@@ -503,7 +503,7 @@ def _ratio(part: float, whole: float) -> float:
 def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozenset[str]]:
     """Return the labels of every row by the names of the vocabulary, or name the first that it does not know."""
     if isinstance(objects, str | Mapping) or not isinstance(objects, Collection):
-        raise InputTypeError("objects", "a list of names for each row", shown_value(objects), "Give lists.")
+        raise InputTypeError("objects", "a list of names for each row", quote_value(objects), "Give lists.")
     if len(objects) != n_rows:
         raise InputError(
             "objects",
@@ -514,7 +514,7 @@ def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozen
     rows = []
     for i, row in enumerate(objects):
         if isinstance(row, str | Mapping) or not isinstance(row, Iterable):
-            raise InputTypeError(f"objects[{i}]", "a list of names", shown_value(row), "Give a list.")
+            raise InputTypeError(f"objects[{i}]", "a list of names", quote_value(row), "Give a list.")
         rows.append(frozenset(_object_name(name, f"objects[{i}][{j}]", vocabulary) for j, name in enumerate(row)))
     return rows
 
@@ -525,7 +525,7 @@ def _object_name(name: Any, where: str, vocabulary: Vocabulary) -> str:
         names = set(vocabulary.objects.values())
         nearest = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
         meant = f"Did you mean {nearest[0]!r}?" if nearest else "Give names of the vocabulary, or your own vocabulary=."
-        raise InputError(where, f"one of {len(names)} objects", shown_value(name), meant)
+        raise InputError(where, f"one of {len(names)} objects", quote_value(name), meant)
     return known
 
 

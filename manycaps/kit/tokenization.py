@@ -25,8 +25,8 @@ from .base import (
     by_value,
     check_installed,
     has_character,
+    quote_value,
     reason_of,
-    shown_value,
 )
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -611,14 +611,14 @@ def _spacy(name: str) -> Split:
         if has_language:  # its tokenizer needs another package, such as that of Japanese
             raise InputImportError(
                 "tokenizer",
-                f"what spaCy needs for {shown_value(name)}",
+                f"what spaCy needs for {quote_value(name)}",
                 f"none ({reason_of(error)})",
                 "Install it, or choose another tokenizer.",
             ) from error
         raise InputError(
             "tokenizer",
             "a language or an installed pipeline of spaCy",
-            shown_value(name),
+            quote_value(name),
             "Give for example 'spacy:de'.",
         ) from error
     return lambda caption: [token.text for token in pipeline.make_doc(caption)]
@@ -668,7 +668,7 @@ def check_tokenizer(tokenizer: object, also: Sequence[str] = ()) -> None:
         else:
             names = ", ".join(map(repr, (*NAMES, *also)))
             raise InputError(
-                "tokenizer", f"one of {names}, or a function", shown_value(tokenizer), "Check the spelling."
+                "tokenizer", f"one of {names}, or a function", quote_value(tokenizer), "Check the spelling."
             )
     elif not callable(tokenizer):
         raise InputTypeError(
@@ -769,7 +769,7 @@ def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[li
             raise InputError(
                 "tokenizer",
                 "tokens without spaces",
-                shown_value(token),
+                quote_value(token),
                 "Split it, or replace the space by another character.",
             )
     return tokens
@@ -791,7 +791,7 @@ def _as_tokens(tokens: object, caption: str) -> Sequence[str]:
         raise InputTypeError(
             "tokenizer",
             f"a list of strings for the caption {caption[:40]!r}",
-            f"{type(tokens).__name__} ({shown_value(tokens)})",
+            f"{type(tokens).__name__} ({quote_value(tokens)})",
             "Return one string per token.",
         )
     return tokens
@@ -959,14 +959,14 @@ def as_tagger(pos: object) -> Tagger:
 
 def load_pipeline(name: str) -> Any:
     """Return the installed spaCy pipeline of that name."""
-    spacy = _import_spacy(f"pos={shown_value(name)}")
+    spacy = _import_spacy(f"pos={quote_value(name)}")
     try:
         return spacy.load(name)
     except Exception as error:  # there is none, or what its files and its code raise
         raise InputError(
             "pos",
             "the name of an installed spaCy pipeline",
-            f"{shown_value(name)} ({reason_of(error)})",
+            f"{quote_value(name)} ({reason_of(error)})",
             "Run `python -m spacy download en_core_web_sm`, or give a pipeline or a function.",
         ) from error
 
@@ -994,7 +994,7 @@ def _as_tags(tags: object, caption: str) -> list[TaggedWord]:
         raise InputTypeError(
             "pos",
             f"a list of (word, tag) pairs for the caption {caption[:40]!r}",
-            f"{type(tags).__name__} ({shown_value(tags)})",
+            f"{type(tags).__name__} ({quote_value(tags)})",
             "Return one pair of strings per token.",
         )
     return [(word, tag) for word, tag in tags]

@@ -19,8 +19,8 @@ from .base import (
     as_rows,
     check_whole_number,
     plain_arguments,
+    quote_value,
     reason_of,
-    shown_value,
     without_torch,
 )
 from .caption_sets import CAPTION_COLUMNS, ComparableRows, Comparison, RowGenerators, pairs_batch, row_keys, text_counts
@@ -374,7 +374,7 @@ def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> lis
         raise InputError(
             "n_candidates",
             f"one number for each of the {len(n_texts)} rows of {column}",
-            shown_value(given),
+            quote_value(given),
             "Give one whole number for all rows, or one per row.",
         )
     for i, (count, n) in enumerate(zip(counts, n_texts, strict=True)):
@@ -605,7 +605,7 @@ def check_evaluate_name(name: str) -> None:
         raise InputError(
             "distance",
             "'evaluate:NAME' or 'evaluate:NAME:KEY'",
-            shown_value(name),
+            quote_value(name),
             "Write for example 'evaluate:rouge:rougeL'.",
         )
 
@@ -626,7 +626,7 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
     except Exception as error:  # of the Hub, of the network, of packages that the metric lacks
         raise InputImportError(
             "distance",
-            f"a metric that evaluate can load as {shown_value(metric_name)}",
+            f"a metric that evaluate can load as {quote_value(metric_name)}",
             f"{type(error).__name__} ({reason_of(error)})",
             ("Check the name and the connection, install what it needs, or give a function of two lists as distance."),
         ) from error
@@ -670,15 +670,15 @@ def _ask(
         raise InputError(
             "distance",
             "a metric that scores pairs of texts",
-            f"{type(error).__name__} from {shown_value(metric.name)} ({reason_of(error)})",
+            f"{type(error).__name__} from {quote_value(metric.name)} ({reason_of(error)})",
             "Use another metric, or a function of two lists.",
         ) from error
     if not isinstance(result, dict) or key not in result:
         keys = sorted(result) if isinstance(result, dict) else type(result).__name__
         raise InputError(
             "distance",
-            f"the key {shown_value(key)} in the result of {shown_value(metric.name)}",
-            shown_value(keys),
+            f"the key {quote_value(key)} in the result of {quote_value(metric.name)}",
+            quote_value(keys),
             "Write 'evaluate:NAME:KEY'.",
         )
     return result[key]

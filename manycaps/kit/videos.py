@@ -17,9 +17,9 @@ from .base import (
     inline_bytes,
     is_folder,
     open_regular_file,
+    quote_path,
+    quote_value,
     reason_of,
-    shown_path,
-    shown_value,
 )
 from .embeddings import as_features
 from .images import (
@@ -152,7 +152,7 @@ def check_frames(frames: object) -> None:
         raise InputTypeError("frames", "'all' or a whole number", type(frames).__name__, "Give an int.")
     if frames != "all" and (isinstance(frames, str) or not 1 <= frames <= MOST_FRAMES):
         raise InputError(
-            "frames", f"'all' or a whole number from 1 to {MOST_FRAMES:,}", shown_value(frames), "Give one of them."
+            "frames", f"'all' or a whole number from 1 to {MOST_FRAMES:,}", quote_value(frames), "Give one of them."
         )
 
 
@@ -160,7 +160,7 @@ def _as_path(name: str, where: str) -> str:
     """Return the path of an existing file; a web address is refused, as it is for images."""
     check_no_address(name, where)
     if is_folder(name):
-        raise InputError(where, "a video file", f"the folder {shown_path(name)}", "Give a list of its images.")
+        raise InputError(where, "a video file", f"the folder {quote_path(name)}", "Give a list of its images.")
     return name
 
 
@@ -226,7 +226,7 @@ def open_video_file(source: EncodedVideo, where: str) -> Iterator[Any]:
         raise InputError(
             where,
             "a video file",
-            f"{shown_path(source.content)} ({reason_of(error)})",
+            f"{quote_path(source.content)} ({reason_of(error)})",
             "Check the path; relative paths start at the working directory.",
         ) from error
 

@@ -10,7 +10,7 @@ import datasets
 import numpy as np
 
 from manycaps.caption_tables import table_records
-from manycaps.kit.base import InputError, errors_of_others, shown_value
+from manycaps.kit.base import InputError, errors_of_others, quote_value
 from manycaps.kit.clip_encoder import map_in_order, with_prompt
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
@@ -72,7 +72,7 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
     (`imagefolder`); or one parquet, JSON or CSV file.
     """
     path = pathlib.Path(source).expanduser()
-    expected, got = f"a data set with a split {split!r}", f"{shown_value(source)}, which cannot be loaded"
+    expected, got = f"a data set with a split {split!r}", f"{quote_value(source)}, which cannot be loaded"
     fix = "Give a Hub name, a folder, or a parquet file, and check the name of the split."
     with errors_of_others("data", expected, fix, got):
         if (path / "dataset_dict.json").is_file():
@@ -92,7 +92,7 @@ def _check_objects(path: pathlib.Path) -> None:
     for i, values in enumerate(table_records(path)):
         if set(values) == {"captions"}:
             raise InputError(
-                f"{shown_value(str(path))}, row {i}",
+                f"{quote_value(str(path))}, row {i}",
                 "values by the names of columns",
                 "captions alone",
                 "Write an object with an image and a caption.",

@@ -19,7 +19,7 @@ import torch
 from tqdm import tqdm
 
 from manycaps.command_options import check_options
-from manycaps.kit.base import InputError, check_loaded_tensors, errors_of_others, read_json, shown_path, shown_value
+from manycaps.kit.base import InputError, check_loaded_tensors, errors_of_others, quote_path, quote_value, read_json
 from manycaps.kit.embeddings import HUB_TIMEOUT
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
@@ -67,7 +67,7 @@ def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Capti
     processor = _load("--captioner", name, transformers.AutoProcessor.from_pretrained, **source)
     load = transformers.AutoModelForImageTextToText.from_pretrained
     loaded, info = _load("--captioner", name, load, dtype=dtype, output_loading_info=True, **source)
-    check_loaded_tensors(info, f"--captioner {shown_path(name)}")
+    check_loaded_tensors(info, f"--captioner {quote_path(name)}")
     model = loaded.to(device).eval()
 
     @torch.inference_mode()
@@ -91,7 +91,7 @@ def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: i
             kind: Any = type(network)
             again = {"subfolder": part, "output_loading_info": True, **source}
             _, info = _load("--painter", name, kind.from_pretrained, **again)
-            check_loaded_tensors(info, f"--painter {shown_path(name)}, {part}")
+            check_loaded_tensors(info, f"--painter {quote_path(name)}, {part}")
     pipeline = pipeline.to(device)
     pipeline.set_progress_bar_config(disable=True)
 
@@ -125,7 +125,7 @@ def _load(option: str, name: str, load: Callable[..., Any], **keywords: Any) -> 
 
 
 def _model_errors(option: str, name: str) -> contextlib.AbstractContextManager[None]:
-    got = f"{shown_value(name)}, which cannot be loaded"
+    got = f"{quote_value(name)}, which cannot be loaded"
     return errors_of_others(option, "a model of the Hub or a folder of one", "Check the name and the network.", got)
 
 
@@ -233,7 +233,7 @@ def make_positives(options: PositivesOptions) -> Positives:
         raise InputError(
             "--name",
             "letters, digits and underscores, with full stops between them",
-            shown_value(name),
+            quote_value(name),
             "The names of the files begin with it.",
         )
     state = accelerate.PartialState(cpu=options.device == "cpu")

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from manycaps.checkpoint_conversion import model_card, open_clip_config
 from manycaps.command_options import check_options, options_of
-from manycaps.kit.base import InputError, errors_of_others, file_sha256, shown_path
+from manycaps.kit.base import InputError, errors_of_others, file_sha256, quote_path
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
 from manycaps.kit.clip_scores import PAC_PROMPT
@@ -216,7 +216,7 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
 def read_state(path: pathlib.Path) -> dict[str, Any]:
     """Read a saved state without running any of its code."""
     fix = "It was not run. Delete it to start from scratch, or give another folder."
-    with errors_of_others(shown_path(path), "the saved state of a training", fix):
+    with errors_of_others(quote_path(path), "the saved state of a training", fix):
         state = torch.load(path, map_location="cpu", weights_only=True)
         if not (isinstance(state["facts"], dict) and isinstance(state["training"]["recipe"], dict)):
             raise TypeError("no facts")

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from manycaps.catalog import MODULES
 from manycaps.comparison import CompareOptions, compare
 from manycaps.installed_modules import load
-from manycaps.kit.base import InputOSError, shown_path
+from manycaps.kit.base import InputOSError, quote_path
 from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, make_folder, write_atomically, write_text_atomically
@@ -111,7 +111,7 @@ def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> No
         path = folder / name
         if path.is_file() and path.read_bytes() != text.encode():
             raise InputOSError(
-                "--output", "a folder without files of your own", shown_path(path), "Choose another folder."
+                "--output", "a folder without files of your own", quote_path(path), "Choose another folder."
             )
 
 

@@ -4,7 +4,7 @@ import math
 import pathlib
 from typing import Any
 
-from manycaps.caption_tables.files import shown_source
+from manycaps.caption_tables.files import quote_source
 from manycaps.kit.base import InputError, InputTypeError, as_caption_rows, read_json
 
 # The captions that come with the package: 14 scenes, 7 human captions and 10 of each of three systems.
@@ -28,7 +28,7 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
     scene); "scene", a name for messages, is optional, and other keys are left alone. Anything else, and too many
     captions for exact p-values, is a TypeError or ValueError that names the scene and the key.
     """
-    content = read_json(path, shown_source(str(path)), f"Write {LAYOUT}.")
+    content = read_json(path, quote_source(str(path)), f"Write {LAYOUT}.")
     if not isinstance(content, dict) or "scenes" not in content:
         raise InputError(path, 'an object with the key "scenes"', _kind(content), f"Write {LAYOUT}.")
     scenes = content["scenes"]

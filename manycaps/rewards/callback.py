@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from ..installed_modules import load
-from ..kit.base import InputTypeError, check_whole_number, shown_value
+from ..kit.base import InputTypeError, check_whole_number, quote_value
 from .caption_reward import as_references, drop_undefined, process_group
 
 # Values of `human_parity` that are logged, where they are defined.
@@ -180,7 +180,7 @@ def prompt_tokens(tokenizer: Any, rows: Sequence[Mapping[str, Any]]) -> Mapping[
         raise InputTypeError(
             "prompt",
             "a text or a conversation in every row",
-            shown_value(missing[0]),
+            quote_value(missing[0]),
             "Or give inputs=..., a function from rows to the arguments of generate.",
         )
     texts = [

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..kit.base import Floats, InputError, InputTypeError, as_caption_rows, as_list, check_no_table, shown_value
+from ..kit.base import Floats, InputError, InputTypeError, as_caption_rows, as_list, check_no_table, quote_value
 from ..kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     LanguageModel,
@@ -236,7 +236,7 @@ def _text_of(value: Any, where: str, roles: set[str]) -> str:
         raise InputTypeError(
             where,
             "a text, or a list of messages with role and content",
-            shown_value(value),
+            quote_value(value),
             "Give what the trainer sampled.",
         ) from error
 
@@ -284,7 +284,7 @@ def _as_label(value: Any, where: str) -> Hashable:
         raise InputTypeError(
             where,
             "a number or a text that all completions of a row share",
-            shown_value(value),
+            quote_value(value),
             "Give the id of the row.",
         )
     return label
@@ -338,7 +338,7 @@ def groups_of(completions: Sequence[Completion]) -> list[list[int]]:
             elif sorted(references) != sorted(completions[first := labelled[key][0]].references):
                 raise InputError(
                     f"group[{i}]",
-                    f"the references of completion {first}, which has the value {shown_value(key[1])} too",
+                    f"the references of completion {first}, which has the value {quote_value(key[1])} too",
                     "others",
                     "Give completions of different rows different values.",
                 )

@@ -20,7 +20,7 @@ from ..kit.base import (
     as_caption_rows,
     check_choice,
     check_options,
-    shown_value,
+    quote_value,
 )
 from ..kit.embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, SentenceEncoder
 from ..kit.meteor_nltk import distances_from_meteor, meteor_scorer
@@ -166,5 +166,5 @@ def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
     [1.0, 0.3679]
     """
     if not 0 < sigma < np.inf:
-        raise InputError("sigma", "a positive number", shown_value(sigma), "Give 0.5, for example.")
+        raise InputError("sigma", "a positive number", quote_value(sigma), "Give 0.5, for example.")
     return np.exp(-(distances**2) / (2 * sigma**2)) if kernel == "gaussian" else np.exp(-distances / sigma)

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.base import InputError, read_json, shown_path
+from manycaps.kit.base import InputError, quote_path, read_json
 from manycaps.saved_files import (
     changed_values,
     check_can_be_written,
@@ -104,7 +104,7 @@ class CaptionsFile:
             pass
         raise InputError(
             "--output",
-            f"rows of samples in {shown_path(self._partial)}",
+            f"rows of samples in {quote_path(self._partial)}",
             f"another line at {number}",
             "Delete it, or give --restart to begin from scratch.",
         )
@@ -117,12 +117,12 @@ class CaptionsFile:
             raise InputError(
                 "--output",
                 "a new file, or one of the same command",
-                f"{shown_path(self.path)} without settings",
+                f"{quote_path(self.path)} without settings",
                 advice,
             )
         if changed := changed_values(made, {**dict.fromkeys(made), **self._settings}):
             raise InputError(
-                "--output", "a new file, or one of the same settings", f"{shown_path(self.path)} with {changed}", advice
+                "--output", "a new file, or one of the same settings", f"{quote_path(self.path)} with {changed}", advice
             )
 
 

@@ -14,10 +14,10 @@ from manycaps.caption_tables.columns import (
     columns_of,
     read_values,
 )
-from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find_medium, shown_source, table_files
+from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find_medium, quote_source, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.source import file_records, first_records
-from manycaps.kit.base import VALUE_CHARACTERS, InputError, shown_value
+from manycaps.kit.base import VALUE_CHARACTERS, InputError, quote_value
 from manycaps.sampling.sample_options import SampleOptions
 
 # Usual names of a column of prompts.
@@ -60,7 +60,7 @@ def read_items(options: SampleOptions) -> Iterator[Item]:
                 raise InputError(
                     item.where,
                     "ids that differ",
-                    f"{shown_value(item.id)} also at {names[item.id]}",
+                    f"{quote_value(item.id)} also at {names[item.id]}",
                     "Name a column of different ids with --columns id=NAME, or leave --stems out.",
                 )
             if options.limit is not None and len(names) == options.limit:
@@ -121,7 +121,7 @@ def _layout(files: Sequence[TableFile], columns: Mapping[str, str], images: str 
     id_column = columns.get("id") or next((name for name in ID_COLUMNS if name in names), None)
     if image is None and prompt is None and images is None:
         raise InputError(
-            shown_source(file.path),
+            quote_source(file.path),
             f"a column of images ({', '.join(IMAGE_COLUMNS)}) or of prompts ({', '.join(PROMPT_COLUMNS)})",
             ", ".join(names) or "none",
             "Name one with --columns image=NAME.",
@@ -143,7 +143,7 @@ def _item(
             image = find_medium(options.images, path, name, "image", record.row)
         asked = options.prompt if prompt is None else record.values.get(prompt)
         if prompt is not None and not (isinstance(asked, str) and asked.strip()):
-            raise InputError(f"{prompt}[{record.row}]", "a text", shown_value(asked), "Write it, or leave the row out.")
+            raise InputError(f"{prompt}[{record.row}]", "a text", quote_value(asked), "Write it, or leave the row out.")
     except InputError as error:
         raise error.within(file.path) from None
     return Item(name, f"{file.path}: {layout.image or prompt}[{record.row}]", image, asked)

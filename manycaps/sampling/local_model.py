@@ -17,10 +17,10 @@ from manycaps.kit.base import (
     check_loaded_tensors,
     errors_of_others,
     file_sha256,
+    quote_path,
+    quote_value,
     read_json,
     reason_of,
-    shown_path,
-    shown_value,
 )
 from manycaps.kit.clip_encoder import map_in_order
 from manycaps.kit.clip_model import as_device
@@ -55,7 +55,7 @@ class LocalModel:
         self.options = options
         self._device = as_device(options.device)
         fix = "Check the name, --revision and the network; models with code of their own are not loaded."
-        got = f"{shown_value(options.model)}, which cannot be loaded"
+        got = f"{quote_value(options.model)}, which cannot be loaded"
         with errors_of_others("model", "a folder of a model, or its name on the Hub", fix, got):
             self._load()
 
@@ -68,7 +68,7 @@ class LocalModel:
         model, info = self._kind.from_pretrained(
             options.model, dtype=DTYPES[options.dtype], output_loading_info=True, **source
         )
-        check_loaded_tensors(info, f"model {shown_path(options.model)}")
+        check_loaded_tensors(info, f"model {quote_path(options.model)}")
         own = pathlib.Path(options.model) / "generation_config.json"
         if own.is_file():  # transformers goes without a broken one
             read_json(own, "model", "Save the model again with save_pretrained.")
@@ -246,7 +246,7 @@ class LocalModel:
 
     def _generate(self, inputs: dict[str, torch.Tensor], options: dict[str, Any]) -> torch.Tensor:
         """Call `generate`; turn what a model with odd settings raises into one kind of error."""
-        where, fix = f"model {shown_path(self.options.model)}", "Check the folder's files."
+        where, fix = f"model {quote_path(self.options.model)}", "Check the folder's files."
         expected, besides = "one that writes texts with its own generation_config.json", (torch.cuda.OutOfMemoryError,)
         try:
             with errors_of_others(where, expected, fix, besides=besides):

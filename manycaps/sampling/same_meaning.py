@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from tqdm import tqdm
 
-from manycaps.kit.base import InputError, check_whole_number, shown_path, shown_value
+from manycaps.kit.base import InputError, check_whole_number, quote_path, quote_value
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.sampling.server_requests import RefusedError, Requests
 from manycaps.saved_files import changed_values, check_can_be_written, lock_output
@@ -124,7 +124,7 @@ class SameMeaning:
             "temperature": 0,
             "max_tokens": self._settings["max_tokens"],
         }
-        named = " and ".join(map(shown_value, pair))
+        named = " and ".join(map(quote_value, pair))
         try:
             text = requests.texts(body, 1, named)[0]
         except RefusedError as refusal:
@@ -134,9 +134,9 @@ class SameMeaning:
             raise InputError(
                 "equivalent",
                 f"yes or no for the texts {named}",
-                shown_value(text),
+                quote_value(text),
                 (
-                    f"Ask another model or question, or for more tokens; {shown_path(self.path)} keeps the answers "
+                    f"Ask another model or question, or for more tokens; {quote_path(self.path)} keeps the answers "
                     "before it."
                 ),
             )
@@ -175,7 +175,7 @@ class SameMeaning:
         except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(
                 "cache",
-                f"answers of a model in {shown_path(self.path)}",
+                f"answers of a model in {quote_path(self.path)}",
                 f"another line at {number}",
                 "Delete it, or name another file.",
             ) from None
@@ -183,7 +183,7 @@ class SameMeaning:
             raise InputError(
                 "cache",
                 "a new file, or one of the same settings",
-                f"{shown_path(self.path)} with {changed}",
+                f"{quote_path(self.path)} with {changed}",
                 "Name another file.",
             )
 

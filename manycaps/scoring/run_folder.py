@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.kit.base import InputError, InputOSError, file_sha256, read_json, shown_path, shown_value
+from manycaps.kit.base import InputError, InputOSError, file_sha256, quote_path, quote_value, read_json
 from manycaps.saved_files import lock_output, replace_when_whole
 
 # Beginning of a file's name until it is complete; a run removes those of killed processes.
@@ -67,7 +67,7 @@ class RunFolder:
             actual = file_sha256(path) if path.is_file() else None
             if actual != digest:
                 got = "no such file" if actual is None else "other content"
-                raise InputError(shown_path(path), "what a run has saved", got, HOW_TO_BEGIN_AGAIN)
+                raise InputError(quote_path(path), "what a run has saved", got, HOW_TO_BEGIN_AGAIN)
 
     def finish(self, step: str, part: int, report: dict[str, Any], files: Sequence[pathlib.Path] = ()) -> None:
         """Write the report of a step on a part, which marks it as finished.
@@ -142,7 +142,7 @@ def read_saved(path: pathlib.Path) -> dict[str, Any]:
     """Read a JSON file that a run has written; raise a ValueError if something else is in it now."""
     saved = read_json(path, path.parent, HOW_TO_BEGIN_AGAIN)
     if not isinstance(saved, dict):
-        raise InputError(shown_path(path), "what a run has saved", shown_value(saved), HOW_TO_BEGIN_AGAIN)
+        raise InputError(quote_path(path), "what a run has saved", quote_value(saved), HOW_TO_BEGIN_AGAIN)
     return saved
 
 
@@ -151,7 +151,7 @@ def _read_sealed(path: pathlib.Path) -> dict[str, Any]:
     saved = read_saved(path)
     digest = saved.pop("digest", None)
     if digest != _digest(saved):
-        raise InputError(shown_path(path), "what a run has saved", "other content", HOW_TO_BEGIN_AGAIN)
+        raise InputError(quote_path(path), "what a run has saved", "other content", HOW_TO_BEGIN_AGAIN)
     return saved
 
 

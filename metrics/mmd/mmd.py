@@ -16,7 +16,7 @@ from .base import (
     check_number,
     one_of,
     or_none,
-    shown_value,
+    quote_value,
     value_table,
     whole_number,
 )
@@ -121,7 +121,7 @@ def check_one_bandwidth(options):
             raise InputError(
                 name,
                 f"kernel='rbf' with one bandwidth for {name}={options[name]!r}",
-                f"{options['kernel']!r} with sigma={shown_value(options['sigma'])}",
+                f"{options['kernel']!r} with sigma={quote_value(options['sigma'])}",
                 f"Leave {name} out, or take that kernel.",
             )
 

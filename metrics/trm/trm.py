@@ -14,7 +14,7 @@ from .base import (
     by_value,
     needing,
     one_of,
-    shown_value,
+    quote_value,
     value_table,
 )
 from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
@@ -85,7 +85,7 @@ def check_distance(distance):
             raise InputError(
                 "distance",
                 f"one of {', '.join(map(repr, DISTANCE_NAMES))}, or 'evaluate:NAME:KEY'",
-                shown_value(distance),
+                quote_value(distance),
                 "Check the spelling, or give a function of two lists of texts.",
             )
     elif not callable(distance):

@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from manycaps.kit.base import shown_path
+from manycaps.kit.base import quote_path
 from manycaps.saved_files import make_folder, write_text_atomically
 from manycaps.tables import markdown_line, markdown_table
 
@@ -60,7 +60,7 @@ class StudyTable:
         if self._path.exists():
             if not made_with.exists() or made_with.read_text(encoding="utf-8") != text:
                 raise ValueError(
-                    f"{shown_path(self._path)}: expected a table made with the settings of this call, got one made "
+                    f"{quote_path(self._path)}: expected a table made with the settings of this call, got one made "
                     f"with {made_with.name}. Choose another --output, or delete the table."
                 )
             for line in read_lines(self._path):

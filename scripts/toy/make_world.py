@@ -17,7 +17,7 @@ import datasets
 import numpy as np
 import tqdm
 
-from manycaps.kit.base import shown_path
+from manycaps.kit.base import quote_path
 from manycaps.saved_files import check_can_be_written, write_atomically
 from scripts.studies.study_options import tool_parser
 from scripts.toy.captions import as_caption, draw_claim, draw_foil, draw_wording, other_caption, wrong_claim
@@ -87,7 +87,7 @@ def make_world(output: pathlib.Path, rows: int, seed: int = 0) -> None:
     if seed < 0:
         raise ValueError(f"--seed: expected 0 or more, got {seed}. Leave it out for 0.")
     if output.suffix != ".parquet":
-        raise ValueError(f"output: expected a name ending in .parquet, got {shown_path(output)}. Add the ending.")
+        raise ValueError(f"output: expected a name ending in .parquet, got {quote_path(output)}. Add the ending.")
     check_can_be_written(output)
 
     def write(target: pathlib.Path) -> None:

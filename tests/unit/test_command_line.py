@@ -19,7 +19,7 @@ import manycaps
 from manycaps import catalog, command_line, machine_checks
 from manycaps.command_line import COMMANDS, EXTRAS, main
 from manycaps.installed_modules import NO_LINKS, module_folders
-from manycaps.kit.base import InputError, InputImportError, InputLookupError, shown_path
+from manycaps.kit.base import InputError, InputImportError, InputLookupError, quote_path
 from manycaps.kit.clip_checkpoints import VARIANTS
 from tests.tools import ROOT, run_without_packages
 
@@ -457,7 +457,7 @@ def test_a_file_in_place_of_a_cache_is_named_with_its_variable(capsys, monkeypat
     monkeypatch.setenv(name, str(tmp_path / "file"))
     assert main(arguments) == 1
     assert capsys.readouterr().err == (
-        f"{name}: expected a folder, got {shown_path(tmp_path / 'file')}, which is a file. Set it to a folder, or "
+        f"{name}: expected a folder, got {quote_path(tmp_path / 'file')}, which is a file. Set it to a folder, or "
         "unset it.\n"
     )
 

@@ -17,7 +17,7 @@ from manycaps.human_correlation.ratings import (
     numbers_of,
     read_ratings,
 )
-from manycaps.kit.base import shown_path
+from manycaps.kit.base import quote_path
 from tests.large_packages import OnFirstUse
 
 pytestmark = pytest.mark.usefixtures("undrawn_plots")
@@ -220,7 +220,7 @@ def test_ratings_that_cannot_be_used(made, run, tmp_path, content, more, message
     status, out, error = run(content, *files, *references, *OPTIONS, *more)
     assert status
     assert out == ""
-    assert error.startswith(message.format(ratings=shown_path(tmp_path / "ratings.csv"))), error
+    assert error.startswith(message.format(ratings=quote_path(tmp_path / "ratings.csv"))), error
 
 
 def test_sources_that_cannot_be_used(made, run, tmp_path, capsys):

@@ -10,7 +10,7 @@ import pytest
 
 from manycaps.command_line import main
 from manycaps.commands.quickstart import SAMPLE
-from manycaps.kit.base import shown_path
+from manycaps.kit.base import quote_path
 from manycaps.quickstart import comparison
 from manycaps.quickstart.scenes import read_scenes
 from tests.tools import ROOT
@@ -93,7 +93,7 @@ def assert_refused(path, content, message, kind=(ValueError, TypeError)):
         path.write_bytes(content)
     with pytest.raises(kind) as error:
         read_scenes(path)
-    assert str(error.value).startswith(f"{path}{message.replace('PATH', shown_path(path))}")
+    assert str(error.value).startswith(f"{path}{message.replace('PATH', quote_path(path))}")
 
 
 def test_captions_of_your_own_are_scored_alone(tmp_path, monkeypatch, capsys):
@@ -115,7 +115,7 @@ def test_files_of_the_user_are_not_replaced_by_the_sample(tmp_path, capsys):
     mine.write_text("mine", encoding="utf-8")
     assert main(["quickstart", "--output", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
-        f"--output: expected a folder without files of your own, got {shown_path(mine)}. Choose another folder.\n"
+        f"--output: expected a folder without files of your own, got {quote_path(mine)}. Choose another folder.\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["references.jsonl"]
     assert mine.read_text(encoding="utf-8") == "mine"
