@@ -1,7 +1,9 @@
 """What the README says: its Python and its comparison print what it shows, its two commands work in a fresh clone."""
 
 import contextlib
+import csv
 import io
+import os
 import pathlib
 import re
 import subprocess
@@ -20,6 +22,7 @@ from tests.tools import ROOT
 
 README = ROOT / "README.md"
 COMMANDS = blocks(README, "bash")[-1].splitlines()
+QUICKSTART, CHANGE, COMPARE = blocks(README, "bash")[2].splitlines()
 
 
 @pytest.fixture
@@ -72,20 +75,62 @@ def leave_out_embeddings(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
 
 
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory):
+    """The folder that the quickstart writes, its output, and its errors, as a person runs it in any folder."""
+    folder = tmp_path_factory.mktemp("quickstart")
+    # The images have their own tests, in test_tiny_pac.py.
+    command = [sys.executable, "-m", *QUICKSTART.split(), "--no-images"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder / CHANGE.split()[1], done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_quickstart_shows_what_the_paper_argues(quickstart):
+    folder, printed, errors = quickstart
+    with (folder / "table.csv").open(encoding="utf-8") as file:
+        table = {row.pop("system"): {key: float(value) for key, value in row.items()} for row in csv.DictReader(file)}
+    assert list(table) == ["diverse", "repeating", "off_topic"]
+    diverse, repeating, off_topic = table.values()
+    assert repeating["meteor"] > diverse["meteor"] > off_topic["meteor"]
+    for name in ("trm_meteor", "trm_cider"):
+        assert diverse[name] < min(repeating[name], off_topic[name])
+        assert diverse[f"{name}_corpus_p_value"] > 0.2
+        assert repeating[f"{name}_corpus_p_value"] == off_topic[f"{name}_corpus_p_value"] == 0.0001
+        assert abs(diverse[f"{name}_excess"]) < 0.1
+    for title in ("TRM-METEOR", "TRM-CIDEr"):
+        # Each metric speaks for itself, and "cannot be distinguished" has the effect and its interval beside.
+        said = f"{title}: the captions of 'diverse' cannot be distinguished from the human captions "
+        assert re.search(said + r"\(corpus p 0\.\d+, excess -?0\.0\d+, interval -0\.\d+ to 0\.\d+\)\.", printed)
+        for system in ("repeating", "off_topic"):
+            assert f"{title}: the captions of '{system}' differ from the human captions (corpus p 0.0001" in printed
+    assert "Plain METEOR puts 'repeating' first." in printed
+    assert "100%" in errors, "a progress bar"
+    picture = (folder / "null_distributions.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000
+    # The site shows the same table.
+    shown = printed.split("test over all scenes\n\n")[1].split("\n\n")[0]
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "\n".join(line.rstrip() for line in shown.splitlines()) in page
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("has_embeddings", [True, False])
-def test_the_comparison_runs_as_it_stands_in_any_folder(has_embeddings, tmp_path, monkeypatch, capsys):
+def test_the_comparison_runs_as_it_stands_in_any_folder(has_embeddings, tmp_path, monkeypatch, capsys, quickstart):
     """The quickstart writes the files that the next command names, and shows the command's own answer."""
+    folder, printed, _ = quickstart
     if not has_embeddings:
         leave_out_embeddings(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    quickstart, change, compare = blocks(README, "bash")[2].splitlines()
-    assert command_line.main([*quickstart.split()[1:], "--no-images"]) == 0
-    printed = capsys.readouterr().out
-    assert f"{change}\n{compare}\n" in printed
-    monkeypatch.chdir(change.split()[1])
+        monkeypatch.chdir(tmp_path)
+        assert command_line.main([*QUICKSTART.split()[1:], "--no-images"]) == 0
+        folder, printed = tmp_path / folder.name, capsys.readouterr().out
+    monkeypatch.chdir(folder)
+    assert f"{CHANGE}\n{COMPARE}\n" in printed
     assert 'data-plot="map"' in pathlib.Path("report", "index.html").read_text(encoding="utf-8")
-    assert command_line.main(compare.split()[1:]) == 0
+    assert command_line.main(COMPARE.split()[1:]) == 0
     answer = capsys.readouterr().out
     assert answer.strip() in printed
     assert not has_embeddings or blocks(README, "")[1].rstrip() in answer
