@@ -12,13 +12,14 @@ import time
 
 import pytest
 
+from manycaps.command_line import main
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.tools import ROOT
 
 pytestmark = pytest.mark.slow
 
-# Kills of a run; a longer trial sets more.
-N_KILLS = int(os.environ.get("MANYCAPS_KILLS", "2"))
+# Kills of a run, besides that of one of its processes and ctrl-C; a longer trial sets more.
+N_KILLS = int(os.environ.get("MANYCAPS_KILLS", "1"))
 
 # Seconds in which a run must be done on a busy machine.
 PATIENCE = 600
@@ -63,11 +64,15 @@ def lines(tmp_path_factory):
     return path
 
 
-def start(lines, folder, *more, program=("-m", "manycaps")):
-    arguments = ["-m", "trm_meteor,trm_cider", "-i", lines, "-o", folder, "--part-size", "0.004"]
+def arguments_of(lines, folder, *more):
+    arguments = ["score", "-m", "trm_meteor,trm_cider", "-i", lines, "-o", folder, "--part-size", "0.004"]
     arguments += ["--option", "p_value=permutation", "--option", "n_resamples=99", *more]
+    return [*map(str, arguments)]
+
+
+def start(lines, folder, *more, program=("-m", "manycaps")):
     return subprocess.Popen(
-        [sys.executable, *program, "score", *map(str, arguments)],
+        [sys.executable, *program, *arguments_of(lines, folder, *more)],
         cwd=ROOT.parent,
         env=os.environ | ENVIRONMENT,
         stdout=subprocess.PIPE,
@@ -142,41 +147,35 @@ def is_running(pid):
 
 @pytest.fixture(scope="module")
 def whole(lines, tmp_path_factory):
-    """Results of the run that nothing disturbed, in one process."""
+    """Results of the run that nothing disturbed, in one process: this one."""
     folder = tmp_path_factory.mktemp("whole") / "o"
-    finish(start(lines, folder, "--processes", "1"))
+    assert main(arguments_of(lines, folder, "--processes", "1")) == 0
     return results(folder)
 
 
-def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(lines, whole, tmp_path):
-    """Its processes end with it."""
+def test_a_run_that_is_stopped_again_and_again_gives_the_same_bytes(lines, whole, tmp_path):
+    """One of its processes is killed, it gets ctrl-C, it is killed itself, and its processes end with it."""
     folder, generator = tmp_path / "o", random.Random(1)
+    process = start(lines, folder, *TWO_PROCESSES)
+    os.kill(workers_of(process)[0], signal.SIGKILL)
+    assert finish(process, code=1)[1].startswith(
+        "processes: expected all to run until the end, got one that was killed, perhaps for lack of memory."
+    )
+    process = start(lines, folder, *TWO_PROCESSES)
+    workers_of(process)
+    process.send_signal(signal.SIGINT)
+    assert finish(process, code=130)[1] == "manycaps score: stopped by ctrl-C."
     for i in range(N_KILLS):
         process = start(lines, folder, *TWO_PROCESSES)
         workers = workers_of(process) if i == 0 else []
         # Later kills come later in the run.
-        wait_for(lambda n_parts=6 * i: len(list(folder.glob("parts/*.json"))) > n_parts, process)
+        wait_for(lambda n_parts=6 * (i + 1): len(list(folder.glob("parts/*.json"))) > n_parts, process)
         time.sleep(generator.uniform(0, 0.5))
         kill(process)
         wait_for(lambda workers=workers: not any(map(is_running, workers)))
     finish(start(lines, folder, *TWO_PROCESSES))
     assert results(folder) == whole
     assert not list(folder.rglob(".incomplete*"))
-
-
-def test_a_killed_process_is_named(lines, tmp_path):
-    process = start(lines, tmp_path / "o", *TWO_PROCESSES)
-    os.kill(workers_of(process)[0], signal.SIGKILL)
-    assert finish(process, code=1)[1].startswith(
-        "processes: expected all to run until the end, got one that was killed, perhaps for lack of memory."
-    )
-
-
-def test_ctrl_c_ends_a_run_in_one_line(lines, tmp_path):
-    process = start(lines, tmp_path / "o", *TWO_PROCESSES)
-    workers_of(process)
-    process.send_signal(signal.SIGINT)
-    assert finish(process, code=130)[1] == "manycaps score: stopped by ctrl-C."
 
 
 def test_a_mac_starts_its_processes_from_scratch(lines, whole, tmp_path):
@@ -248,12 +247,11 @@ def test_an_error_of_a_worker_is_one_line(cluster, lines, tmp_path):
     )
 
 
-def test_models_stay_in_actors(on_ray, lines, tmp_path):
+def test_models_stay_in_actors(on_ray, lines, tmp_path, capsys):
     """A sentence encoder is loaded by one actor, for all parts."""
     few = ("-m", "mmd_bert", "--limit", "40")
-    found, own = (
-        json.loads(finish(process)[0])["metrics"]["mmd_bert"]
-        for process in (on_ray(*few), start(lines, tmp_path / "p", *few, "--processes", "1"))
-    )
+    found = json.loads(finish(on_ray(*few))[0])["metrics"]["mmd_bert"]
+    assert main(arguments_of(lines, tmp_path / "p", *few, "--processes", "1")) == 0
+    own = json.loads(capsys.readouterr().out)["metrics"]["mmd_bert"]
     assert own.pop("signature")
     assert {name: found[name] for name in own} == pytest.approx(own, abs=1e-6)
