@@ -3,25 +3,28 @@
 python -m scripts.studies.human_parity_power [--data FOLDER --corpus MSVD] [--output FOLDER]
 
 Eight kinds of damage, and human captions, by five distances. Rows are drawn as in `parity_pools.py`, some of each
-image; a trial takes different images, and one row of each; all rows of human captions are drawn again. Three kinds of
+image; a trial takes different images, and one row of each; all rows of human captions are drawn again. Four kinds of
 cells:
 
-"power": share of trials with p <= 0.05, and the range that 99.9% of such shares lie in if it is 5%. "joint" is the
-test of `human_parity`, of gaps and tails; "T2" the test of both gaps, "f" and "v" of each gap, all in closed form; with
-499 random splits of every row of the trial, the same for all: "energy", the energy distance 2 f - v; "TRM", triangle
-ranks per side; "plain", the mean distance of candidates from references alone (of METEOR, the mean METEOR), both tails;
-and of embeddings "MMD" (unbiased) and, of MiniLM, "Frechet". They are drawn from all splits of a row, or from 199
-random ones where there are more than 1,000.
-"needed": share of trials that "joint" finds if they have as many rows as `rows_needed` is for the rows of all images.
+"power": share of trials with p <= 0.05, and the range that 99.9% of such shares lie in if it is 5%. "T2" is the test of
+both gaps, "f" and "v" of each gap, all in closed form; with 499 random splits of every row of the trial, the same for
+all: "energy", the energy distance 2 f - v; "TRM", triangle ranks per side; "plain", the mean distance of candidates
+from references alone (of METEOR, the mean METEOR), both tails; and of embeddings "MMD" (unbiased) and, of MiniLM,
+"Frechet". They are drawn from all splits of a row, or from 199 random ones where there are more than 1,000.
+"joint": the same of the tests of `human_parity`: "distances", of gaps and tails; "wording"; and "joint", of all three;
+also of one candidate and four references whose wording alone is damaged (`REWORDED`).
+"needed": share of trials found by "distances" if they have as many rows as `rows_needed` is for the rows of all images.
 "coverage": share of the 95% intervals that hold the value of the rows of all images; rows are drawn with replacement.
 Without a corpus also on made points: texts are points in four dimensions around their row's, and distances Euclidean.
 
 CIDEr-D counts its documents in the human captions of all images. Written: human_parity_power.csv, the picture, and
-human_parity_power_below.csv: cells in which another test finds more than T2 by over 0.05, or the joint test less by
-over 0.02.
+human_parity_power_below.csv: cells in which another test finds more than T2 by over 0.05, or "joint" less than
+"distances" by over 0.02.
 """
 
 import functools
+import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,11 +32,22 @@ import numpy as np
 import scipy.stats
 
 from manycaps.kit.caption_sets import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
+from manycaps.kit.caption_wording import wording_test
 from manycaps.kit.kernel_tests import gaussian_kernel, null_frechet_squared, null_mmd
 from manycaps.kit.parity_tails import corpus_tails, joint_p_value
 from manycaps.kit.parity_tests import gaps_test_of_sums, null_gaps, row_columns, row_gaps
 from manycaps.kit.triangle_rank import null_statistics
-from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, PoolRows, keep_distances, parity_of, read_pool
+from scripts.studies.parity_pools import (
+    CONFIDENCE_LEVEL,
+    DAMAGES,
+    REWORDED,
+    REWORDINGS,
+    ParityCorpus,
+    PoolRows,
+    keep_distances,
+    parity_of,
+    read_pool,
+)
 from scripts.studies.parity_speakers import draw_points
 from scripts.studies.split_tests import LEVEL, two_sided
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
@@ -43,6 +57,7 @@ from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, S
 parser = study_parser(__doc__)
 add_parity_options(parser)
 parser.add_argument("--simulations", type=int, default=500, metavar="N", help="trials of a cell, default 500")
+parser.add_argument("--joint", type=int, default=200, metavar="N", help='trials of a cell of "joint", default 200')
 parse = parser.parse_args
 
 NAME = "human_parity_power"
@@ -61,6 +76,13 @@ SIZES: Mapping[str | None, Mapping[tuple[int, int], int]] = {
     None: {(5, 5): 14},
     "MSVD": {(5, 5): 60, (10, 5): 20, (10, 10): 20},
     "Flickr8k": {(1, 4): 200, (2, 3): 200},
+}
+
+# Rows of a trial of damaged wording, and the part of the trials that are made of them.
+REWORDED_ROWS: Mapping[str | None, Mapping[int, float]] = {
+    None: {14: 1.0},
+    "MSVD": {},
+    "Flickr8k": {60: 1.0, 200: 0.5, 1000: 0.2},
 }
 
 # Of a value that is the same in all rows: what its mean over them may miss it by.
@@ -150,10 +172,7 @@ def power_lines(
     both = np.stack([gaps.fidelity, gaps.diversity], axis=1)
     tests = [gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)) for of in trials]
     closed = {name: np.array([getattr(test, field) for test in tests]) for name, field in TESTS.items()}
-    tails = [corpus_tails(keep_distances(rows.distances[of], m), None, None).p_value for of in trials]
-    found = {"joint": np.array(list(map(joint_p_value, closed["T2"].tolist(), tails))), **closed}
-    if m == 1:
-        del found["v"]
+    found = {name: p_values for name, p_values in closed.items() if m > 1 or name != "v"}
     for name, values in nulls.items():
         upper, lower = drawn_p_values(values, trials, seed)
         found[name] = two_sided(upper, lower) if name == "plain" else upper
@@ -161,21 +180,48 @@ def power_lines(
         yield [name, len(trials), (p_values <= LEVEL).mean(), *range_of(LEVEL, len(trials)), np.median(p_values)]
 
 
+def gaps_and_tails(distances: np.ndarray, m: int, trials: np.ndarray) -> Iterator[tuple[float, float]]:
+    """Yield the p-values of gaps and tails of every trial; that of tails is 1 where the gaps alone are enough."""
+    gaps = row_gaps(distances, m)
+    both = np.stack([gaps.fidelity, gaps.diversity], axis=1)
+    for of in trials:
+        of_gaps = gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)).p_value
+        is_clear = joint_p_value(of_gaps, 1.0, 1.0) <= LEVEL
+        yield of_gaps, 1.0 if is_clear else corpus_tails(keep_distances(distances[of], m), None, None).p_value
+
+
+def joint_lines(corpus: ParityCorpus, rows: PoolRows, m: int, trials: np.ndarray) -> Iterator[list[Any]]:
+    """Yield what gaps and tails find, the wording, and all together."""
+    found = Counter[str]()
+    for of, (of_gaps, of_tails) in zip(trials, gaps_and_tails(rows.distances, m, trials), strict=True):
+        of_wording = wording_test(corpus.wording(rows.images[of], rows.places[of], m)).p_value
+        distances, joint = joint_p_value(of_gaps, of_tails), joint_p_value(of_gaps, of_tails, of_wording)
+        found.update({"distances": distances <= LEVEL, "joint": joint <= LEVEL, "wording": of_wording <= LEVEL})
+    for name, count in found.items():
+        yield [name, len(trials), count / len(trials), *range_of(LEVEL, len(trials)), np.nan]
+
+
 def draw_results(
     distances: np.ndarray, m: int, columns: Mapping[str, np.ndarray], shape: tuple[int, int], seed: Sequence[int]
 ) -> list[dict[str, Any]]:
     """Return the module's results of trials whose rows are drawn with replacement; shape: (n_trials, n_rows)."""
-    drawn = np.random.default_rng(seed).integers(len(distances), size=shape)
-    return [parity_of(distances[of], m, {name: values[of] for name, values in columns.items()}) for of in drawn]
+    return [
+        parity_of(distances[of], m, {name: values[of] for name, values in columns.items()}, p_value="none")
+        for of in with_replacement(len(distances), shape, seed)
+    ]
+
+
+def with_replacement(n_rows: int, shape: tuple[int, int], seed: Sequence[int]) -> np.ndarray:
+    """Draw the rows of every trial."""
+    return np.random.default_rng(seed).integers(n_rows, size=shape)
 
 
 def needed_lines(distances: np.ndarray, m: int, n_trials: int, seed: Sequence[int]) -> Iterator[list[Any]]:
     """Yield the power at the rows that are needed, if these are not too many."""
-    columns = row_columns(distances, m)
-    needed, share = parity_of(distances, m, columns)["rows_needed"], np.nan
+    needed, share = parity_of(distances, m, p_value="none")["rows_needed"], np.nan
     if needed <= MOST_NEEDED:
-        results = draw_results(distances, m, columns, (n_trials, int(needed)), seed)
-        share = np.mean([result["human_parity_p_value"] <= LEVEL for result in results])
+        trials = with_replacement(len(distances), (n_trials, int(needed)), seed)
+        share = np.mean([joint_p_value(*tested) <= LEVEL for tested in gaps_and_tails(distances, m, trials)])
     yield ["power", n_trials, share, np.nan, np.nan, needed]
 
 
@@ -185,7 +231,7 @@ def coverage_lines(
     """Yield for every value the share of intervals that hold it."""
     columns = row_columns(distances, m)
     results = draw_results(distances, m, columns, (n_trials, n_rows), seed)
-    true = parity_of(distances, m, columns)
+    true = parity_of(distances, m, columns, p_value="none")
     for name in VALUES:
         if not np.isnan(value := true[name]):
             lows, highs = (np.array([result[f"{name}_ci_{end}"] for result in results]) for end in ("low", "high"))
@@ -199,21 +245,25 @@ def cells(options: Options) -> Iterator[tuple[str, int, int, int, str, str]]:
     for (m, n), n_rows in SIZES[options.corpus].items():
         yield from (("power", m, n, n_rows, distance, damage) for distance in options.distances for damage in DAMAGES)
         for distance in looked_at:
+            yield from (("joint", m, n, n_rows, distance, damage) for damage in DAMAGES)
             yield from (("needed", m, n, n_rows, distance, damage) for damage in DAMAGES if damage != "human")
             yield from (("coverage", m, n, n_rows, distance, damage) for damage in DAMAGES)
+    for n_rows, distance in itertools.product(REWORDED_ROWS[options.corpus], looked_at):
+        yield from (("joint", 1, 4, n_rows, distance, damage) for damage in REWORDED)
     if not options.corpus:
         yield from (("coverage", 5, 5, n_rows, "points", damage) for n_rows in POINT_ROWS for damage in POINTS)
 
 
 def below(lines: Sequence[Line]) -> Iterator[list[str]]:
-    """Yield the cells, and the tests that find more there than T2 by over 0.05, or the joint one less by over 0.02.
+    """Yield the cells, and the tests that find more than T2 by over 0.05, or less than those of distances by over 0.02.
 
     f, v and energy are parts of T2.
     """
-    for line in matching(lines, kind="power"):
-        own = matching(lines, **{column: line[column] for column in KEY}, measure="T2")[0]
+    for line in (*matching(lines, kind="power"), *matching(lines, kind="joint", measure="joint")):
+        other = "distances" if line["kind"] == "joint" else "T2"
+        own = matching(lines, **{column: line[column] for column in KEY}, measure=other)[0]
         more = round(float(line["share"]) - float(own["share"]), 6)
-        if more < -0.02 if line["measure"] == "joint" else line["measure"] not in PARTS and more > 0.05:
+        if more < -0.02 if line["kind"] == "joint" else line["measure"] not in PARTS and more > 0.05:
             yield [*(line[column] for column in KEY[1:]), line["measure"], line["share"], own["share"]]
 
 
@@ -225,7 +275,8 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
         panels = figure.subplots(len(sizes), len(distances), sharex=True, sharey=True, squeeze=False)
         for (row, column), axes in np.ndenumerate(panels):
             m, n, n_rows = sizes[row]
-            mine = matching(power, n_candidates=m, n_references=n, n_rows=n_rows, distance=distances[column])
+            mine = matching(lines, n_candidates=m, n_references=n, n_rows=n_rows, distance=distances[column])
+            mine = [line for line in mine if line["kind"] in ("power", "joint") and line["damage"] in DAMAGES]
             for name, color in COLORS.items():
                 of_test = matching(mine, measure=name)
                 places = [list(DAMAGES).index(line["damage"]) for line in of_test]
@@ -243,28 +294,34 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
 
 def main(options: Options) -> None:
     """Count what the table does not have yet, then draw it."""
-    corpus = functools.cache(lambda: read_pool(options))
+    rewordings = REWORDINGS if REWORDED_ROWS[options.corpus] else ()
+    corpus = functools.cache(lambda: read_pool(options, rewordings))
     points = functools.cache(lambda damage: draw_points(DAMAGES[damage], (5, 5), N_POINTS, options.seed))
 
     def study(kind: str, m: int, n: int, n_rows: int, distance: str, damage: str) -> Iterator[list[Any]]:
-        n_trials, seed = options.simulations, (options.seed, m, n, n_rows)
+        n_trials, seed = options.joint if kind == "joint" else options.simulations, (options.seed, m, n, n_rows)
+        if damage in REWORDED:
+            n_trials = max(1, round(n_trials * REWORDED_ROWS[options.corpus][n_rows]))
         if distance == "points":
             return coverage_lines(points(damage), m, n_rows, n_trials, seed)
-        if kind == "power" and damage == "human":  # no row comes twice, so that trials are independent
-            rows = corpus().corpora(distance, (m, n), DAMAGES[damage], n_trials, n_rows)
+        of_damage = (DAMAGES | REWORDED)[damage]
+        if kind in ("power", "joint") and damage == "human":  # no row comes twice, so that trials are independent
+            rows = corpus().corpora(distance, (m, n), of_damage, n_trials, n_rows)
             trials = np.arange(len(rows.images)).reshape(n_trials, -1)
         else:
-            rows = corpus().rows(distance, (m, n), DAMAGES[damage])
+            rows = corpus().rows(distance, (m, n), of_damage)
             trials = corpus().trials(n_trials, n_rows, len(rows.images), seed)
+        if kind == "joint":
+            return joint_lines(corpus(), rows, m, trials)
         if kind == "coverage":
             return coverage_lines(rows.distances, m, n_rows, n_trials, seed)
         if kind == "needed":
-            return needed_lines(rows.distances, m, n_trials, seed)
+            return needed_lines(rows.distances, m, options.joint, seed)
         vectors = corpus().vectors(distance) if distance in EMBEDDINGS else None
         return power_lines(rows, m, nulls_in_batches(rows, m, vectors, distance), trials, seed)
 
     lines = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options)).fill(cells(options), study)
-    columns = [*KEY[1:], "test", "found", "found_by_T2"]
+    columns = [*KEY[1:], "test", "found", "found_by_other"]
     write_lines(options.output / f"{NAME}_below.csv", columns, below(lines))
     draw_picture(lines, options.corpus or "bundled scenes", options.output)
 

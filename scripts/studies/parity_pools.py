@@ -12,6 +12,8 @@ import numpy as np
 from tqdm import tqdm
 
 import manycaps
+from manycaps.kit.base import TokenList
+from manycaps.kit.caption_wording import WordingRows, wording_rows
 from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.parity_tails import CorpusTails, KeptDistances, corpus_tails
@@ -25,6 +27,10 @@ from scripts.studies.study_options import CORPORA, EMBEDDINGS, Options, data_fol
 # What is kept of every human caption, in this order: as it is, in its place one of another image, with one word
 # replaced, cut after five words, and with an object replaced.
 KINDS = ("people", "other", "word", "cut", "object")
+
+# And, where they are asked for, worded as people would not: with one word doubled, without the last two words, and with
+# all words in random order.
+REWORDINGS = ("doubled", "ends cut", "shuffled")
 
 # Words that a cut caption keeps.
 N_KEPT_WORDS = 5
@@ -74,13 +80,17 @@ DAMAGES: Mapping[str, Damage] = {
 }
 
 
+REWORDED: Mapping[str, Damage] = {
+    f"{percent}% {kind}": Damage(kind=kind, share=percent / 100) for kind in REWORDINGS for percent in (10, 20, 50)
+}
+
 # Of every image as many texts: its human captions, then as many of each further kind.
 Pool = list[list[str]]
 
 
-def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int) -> Pool:
+def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int, rewordings: Sequence[str] = ()) -> Pool:
     """Damage human captions in every way."""
-    rng = np.random.default_rng(seed)
+    rng, of_words = np.random.default_rng(seed), np.random.default_rng((seed, 1))
     people = [[captions[k] for k in rng.permutation(len(captions))[:n_people]] for captions in images]
     others = (np.arange(len(people))[:, None] + rng.integers(1, len(people), (len(people), n_people))) % len(people)
     texts = []
@@ -92,7 +102,26 @@ def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int) -> Pool
         replaced = [one_word_replaced(caption, words, rng) for caption in mine]
         cut = [" ".join(caption.split()[:N_KEPT_WORDS]) for caption in mine]
         texts.append([*mine, *wrong, *replaced, *cut, *(object_replaced(caption, objects, rng) for caption in mine)])
+        texts[-1] += [reword(caption, kind, of_words) for kind in rewordings for caption in mine]
     return texts
+
+
+def reword(caption: str, kind: str, rng: np.random.Generator) -> str:
+    """Word a caption as people would not; the mark at its end stays.
+
+    >>> reword("A dog runs .", "ends cut", np.random.default_rng(0))
+    'A .'
+    """
+    text = caption.rstrip(" .")
+    words, mark = text.split(), caption[len(text) :]
+    if kind == "doubled":
+        place = int(rng.integers(len(words)))
+        words = [*words[: place + 1], *words[place:]]
+    elif kind == "shuffled":
+        words = [words[i] for i in rng.permutation(len(words))]
+    else:
+        words = words[:-2]
+    return " ".join(words) + mark
 
 
 def one_word_replaced(caption: str, words: Sequence[str], rng: np.random.Generator) -> str:
@@ -181,7 +210,8 @@ def draw_places(
         first = np.argsort(~is_free, axis=1, kind="stable")[:, : 1 if damage.base == "blandest" else m]
         candidates = np.broadcast_to(np.take_along_axis(ranked, first, axis=1), candidates.shape)
     # A caption of another image has its own place, so that no two candidates say the same one.
-    replaced = (drawn[:, :m] if damage.kind == "other" else candidates) + KINDS.index(damage.kind) * n_people
+    step = (*KINDS, *REWORDINGS).index(damage.kind) * n_people
+    replaced = (drawn[:, :m] if damage.kind == "other" else candidates) + step
     said = np.where(is_replaced, replaced, candidates)
     is_repeated = rng.random((len(images), m)) < damage.repeats
     return np.concatenate([np.where(is_repeated, said[:, :1], said), references], axis=1)
@@ -205,10 +235,13 @@ def keep_distances(distances: np.ndarray, n_candidates: int) -> KeptDistances:
 
 
 def parity_of(
-    distances: np.ndarray, n_candidates: int, columns: Mapping[str, np.ndarray] | None = None
+    distances: np.ndarray,
+    n_candidates: int,
+    columns: Mapping[str, np.ndarray] | None = None,
+    p_value: str = "chi-squared",
 ) -> dict[str, Any]:
     """Return the result of the module for rows of equal sizes; `columns` come from `row_columns`, if known."""
-    options = {"p_value": "chi-squared", "confidence_level": CONFIDENCE_LEVEL, "clusters": None}
+    options = {"p_value": p_value, "confidence_level": CONFIDENCE_LEVEL, "clusters": None}
     known = row_columns(distances, n_candidates) if columns is None else columns
     return parity_result(known, tails_of(distances, n_candidates), options)
 
@@ -226,10 +259,12 @@ class PoolRows(NamedTuple):
 class ParityCorpus:
     """A pool, its distances, and rows of it; each is computed when it is first asked for."""
 
-    def __init__(self, images: Sequence[Sequence[str]], n_people: int, n_drawn: int, seed: int):
+    def __init__(
+        self, images: Sequence[Sequence[str]], n_people: int, n_drawn: int, seed: int, rewordings: Sequence[str] = ()
+    ):
         """Take human captions, how many of an image are used, how many rows of 5 + 5 are drawn in all, and a seed."""
         self.n_images, self.n_people, self._n_drawn, self._seed = len(images), n_people, n_drawn, seed
-        self._pool = make_pool(images, n_people, seed)
+        self._pool = make_pool(images, n_people, seed, rewordings)
         self.vectors = functools.cache(lambda name: embed_texts(self._pool, name))
         self.distances = functools.cache(self._distances)
         # METEOR says which captions are the most ordinary, whatever is measured.
@@ -239,6 +274,19 @@ class ParityCorpus:
         if name in EMBEDDINGS:
             return vector_distances(self.vectors(name))
         return text_distances(self._pool, self.n_people, name)
+
+    @functools.cached_property
+    def _tokens(self) -> dict[str, TokenList]:
+        distinct = distinct_captions(self._pool)
+        return dict(zip(distinct, ptb_tokenize(distinct), strict=True))
+
+    def wording(self, images: np.ndarray, places: np.ndarray, n_candidates: int) -> WordingRows:
+        """Score the wording of rows, whose texts are `places` in the pool, candidates first."""
+        rows = [
+            [self._tokens[self._pool[image][place]] for place in row]
+            for image, row in zip(images.tolist(), places.tolist(), strict=True)
+        ]
+        return wording_rows([row[:n_candidates] for row in rows], [row[n_candidates:] for row in rows])
 
     def _rows(
         self, distance: str, images: np.ndarray, size: tuple[int, int], damage: Damage, rng: np.random.Generator
@@ -266,9 +314,9 @@ class ParityCorpus:
         return images * n_each + rng.integers(n_each, size=images.shape)
 
 
-def read_pool(options: Options) -> ParityCorpus:
+def read_pool(options: Options, rewordings: Sequence[str] = ()) -> ParityCorpus:
     """Return the captions that the options of `add_parity_options` name."""
     n_people = CORPORA[options.corpus] if options.corpus else N_BUNDLED
     images = read_images(data_folder(options), options.corpus) if options.corpus else bundled_images()
     enough = [captions for captions in images if len(captions) >= n_people]
-    return ParityCorpus(enough, n_people, options.drawn, options.seed)
+    return ParityCorpus(enough, n_people, options.drawn, options.seed, rewordings)

@@ -43,7 +43,7 @@ SMALL: Mapping[str, str] = {
     "rewards": """--likelihood-steps 4 --train-scenes 20 --scenes 12 --seeds 1 --steps 2 --collapse-steps 1 --every 2
         --rewards CIDEr-D 'energy, n-grams + PAC-S'""",
     "inference": "--simulations 4",
-    "human_parity_power": "--simulations 4 --drawn 140 --distances MiniLM",
+    "human_parity_power": "--simulations 4 --joint 4 --drawn 140 --distances MiniLM",
     "human_parity_truth": "--simulations 5 --scenes 12 --drawn 120 --distances meteor",
     "human_parity_experts": "--distances meteor",
     "human_ratings": "--measures meteor metrics",
@@ -75,5 +75,5 @@ SENTENCES: Mapping[str, str] = {
     "compare_mauve": "beside MAUVE (cards of the embedding metrics)",
     "leave_one_out": "how people score against each other on whole data sets (card of vdtk_leave_one_out)",
     "paired_test_study": "level and power of the test of two systems (docs/compare.md)",
-    "wording_study": "level and power of the test of wording (docs/human_parity.md)",
+    "human_parity_level": "people against people: level of all tests of human parity (docs/human_parity.md)",
 }

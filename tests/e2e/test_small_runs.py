@@ -37,7 +37,9 @@ PROGRAMS = {
     """,
     "scripts.studies.msvd_systems": "{data}/msvd_val_references.txt --clips 3",
     "scripts.studies.paired_test_study": "--data {data} --output {output} --pairs 2 --level 5 20 2",
-    "scripts.studies.wording_study": "--data {data} --output {output} --trials 4 --most-rows 20",
+    "scripts.studies.human_parity_level": """
+        --data {data} --output {output} --distances meteor --trials 2 --wording-trials 5 --most-rows 20
+    """,
     "scripts.toy.make_world": "{output}/world.parquet --rows 2",
     "scripts.toy.train_captioner": "--output {output}/captioner --scenes 80 --steps 2",
 }
