@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from manycaps.kit.base import VERSION, InputError, quote_path, reason_of
+from manycaps.kit.base import VERSION, InputError, lacks_memory, quote_path, reason_of
 
 # Each command and its summary; `core-set` is manycaps/commands/core_set.py.
 COMMANDS = {
@@ -203,7 +203,7 @@ def one_line(error: Exception, command: str) -> str:
     if isinstance(error, OSError):
         where = quote_path(error.filename) if isinstance(error.filename, str | bytes) else command
         return f"{where}: expected files that can be read and written, got {reason_of(error)}. Check paths and disk."
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         return f"{command}: expected enough memory, got too little. Give smaller files, or a smaller batch."
     if isinstance(error, ValueError):  # of a function or a module that a user gave
         return f"{command}: {reason_of(error)}. Run it with --traceback to see where this comes from."

@@ -65,6 +65,9 @@ RowCheck = Callable[[Sequence[tuple[int, ...]], tuple[str, ...]], None]
 # Longest value and longest text of an error in a message, in characters.
 VALUE_CHARACTERS, REASON_CHARACTERS = 80, 160
 
+# What torch says where the memory of a device does not suffice.
+MEMORY_WORDS = ("out of memory", "allocate memory", "ALLOC_FAILED")
+
 
 def quote_value(value: object) -> str:
     """Return the `repr` of a value for a message, its beginning where it is long.
@@ -192,6 +195,10 @@ class InputLookupError(InputError, LookupError):
     """Data that is not installed."""
 
 
+class InputMemoryError(InputError, MemoryError):
+    """Work that is too large for the memory of a device."""
+
+
 @contextlib.contextmanager
 def errors_of_others(
     where: object, expected: str, fix: str, got: str = "", besides: tuple[type[Exception], ...] = ()
@@ -212,6 +219,32 @@ def errors_of_others(
             raise
         kind, reason = type(error).__name__, reason_of(error)
         raise InputError(where, expected, f"{got} ({kind}: {reason})" if got else f"{kind} ({reason})", fix) from error
+
+
+def lacks_memory(error: Exception) -> bool:
+    """Return whether the memory of this machine, or of a device of torch, did not suffice."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error) for words in MEMORY_WORDS)
+    )
+
+
+@contextlib.contextmanager
+def device_memory(where: str, expected: str, fix: str) -> Iterator[None]:
+    """Context of work on a device, for which its memory may not suffice.
+
+    >>> try:
+    ...     with device_memory("batch_size", "a smaller one", "Give 8."):
+    ...         raise RuntimeError("CUDA out of memory. Tried to allocate 588.00 MiB.")
+    ... except MemoryError as error:
+    ...     print(error)
+    batch_size: expected a smaller one, got too little memory. Give 8.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if lacks_memory(error):
+            raise InputMemoryError(where, expected, "too little memory", fix) from error
+        raise
 
 
 def reason_of(error: BaseException) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .base import InputError, first_names, quote_value, reason_of
+from .base import InputError, first_names
+from .embeddings import as_device, network_arithmetic, network_loading
 
 # --------------------------------------------------------------------------------------------------------------------
 # Weights of a CLIP: read without running code, low-rank updates merged, names and shapes checked, written.
@@ -426,11 +427,15 @@ class ClipModel:
 
         self.device = as_device(device)
         self.dtype = getattr(torch, dtype)
-        self.network = build_network(weights, activation, heads).to(self.device, self.dtype).eval()
-        self.mean = torch.tensor(mean, device=self.device).reshape(3, 1, 1) * 255
-        self.std = torch.tensor(std, device=self.device).reshape(3, 1, 1) * 255
+        network = build_network(weights, activation, heads)
+        with network_loading():
+            self.network = network.to(self.device, self.dtype).eval()
+        self.mean, self.std = (
+            torch.tensor(of_colors, dtype=torch.float32, device=self.device).reshape(3, 1, 1) * 255
+            for of_colors in (mean, std)
+        )
         self.tokenizer = open_clip.SimpleTokenizer()
-        # Held while the model computes: several threads may share it, and the precision of cuDNN is one switch of all.
+        # Held while the model computes: several threads may share it.
         self._lock = threading.Lock()
         self._embed_pixels = torch.compile(self.embed_pixels) if compile else self.embed_pixels
         self._embed_tokens = torch.compile(self.embed_tokens) if compile else self.embed_tokens
@@ -531,15 +536,9 @@ class ClipModel:
 
     @contextlib.contextmanager
     def _inference(self) -> Iterator[None]:
-        """Without gradients; in float32 also without the shorter mantissa that cuDNN's convolutions use by default."""
         import torch
 
-        full_precision = (
-            torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-            if self.device.type == "cuda" and self.dtype == torch.float32
-            else contextlib.nullcontext()
-        )
-        with self._lock, torch.inference_mode(), full_precision:
+        with self._lock, torch.inference_mode(), network_arithmetic(self.device):
             yield
 
 
@@ -589,25 +588,6 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
     length = network.context_length
     network.register_buffer("attn_mask", torch.full((length, length), -torch.inf).triu(1), persistent=False)
     return network
-
-
-def as_device(name: str) -> "torch.device":
-    """Return a torch device that this machine has."""
-    import torch
-
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device).cpu()  # numbers of the device "meta" cannot be had
-    except (RuntimeError, AssertionError, NotImplementedError, TypeError, ImportError) as error:  # torch.hpu
-        raise InputError(
-            "device",
-            "'auto' or a device of this machine",
-            f"{quote_value(name)} ({reason_of(error)})",
-            "Use 'cpu' or 'auto'.",
-        ) from error
-    return device
 
 
 def engine_name() -> str:

@@ -2,10 +2,12 @@
 
 import collections
 import contextlib
+import functools
 import gzip
 import importlib.util
 import logging
 import math
+import operator
 import os
 import pathlib
 import re
@@ -14,7 +16,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from .base import (
     NOT_ROWS,
     Floats,
     InputError,
+    InputMemoryError,
     InputOSError,
     InputTypeError,
     Option,
@@ -32,6 +35,7 @@ from .base import (
     check_loaded_tensors,
     check_no_table,
     defaults_of,
+    device_memory,
     file_sha256,
     is_folder,
     is_path,
@@ -49,6 +53,9 @@ from .base import (
     without_torch,
 )
 from .tokenization import ptb_tokens
+
+if TYPE_CHECKING:
+    import torch
 
 # --------------------------------------------------------------------------------------------------------------------
 # Cosines of CLIP features, in float64, and checks of ready features: NumPy only.
@@ -197,6 +204,108 @@ class SharedModels:
             if shared is None:
                 shared = self._models[key] = SharedModel(load(), self.n_bytes)
             return shared
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Networks on a device: the same numbers whatever the program around allows, and memory that may not suffice.
+
+
+def as_device(name: str) -> "torch.device":
+    """Return a torch device that this machine has."""
+    import torch
+
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device).cpu()  # numbers of the device "meta" cannot be had
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError, ImportError) as error:  # torch.hpu
+        reason = str(error).partition("\n")[0]  # CUDA's has lines for programmers
+        raise InputError(
+            "device",
+            "'auto' or a device of this machine",
+            f"{quote_value(name)} ({reason_of(RuntimeError(reason))})",
+            "Use 'cpu' or 'auto'.",
+        ) from error
+    return device
+
+
+def network_loading() -> contextlib.AbstractContextManager[None]:
+    """Return the context in which a network moves to its device."""
+    return device_memory("device", "one with room for the network", "Free some, or give another device.")
+
+
+@contextlib.contextmanager
+def network_arithmetic(device: "torch.device") -> Iterator[None]:
+    """Context in which a network computes: in its own number format, whatever the program around allows.
+
+    Autocast is off, and products of float32 have all their digits: TF32 moves PAC-S by 1e-4, autocast by 3e-3. Raises
+    InputMemoryError where the device's memory does not suffice.
+    """
+    import torch
+
+    has_autocast = torch.amp.is_autocast_available(device.type)
+    own_format = torch.autocast(device.type, enabled=False) if has_autocast else contextlib.nullcontext()
+    fix = "Give a smaller one, or another device."
+    with device_memory("batch_size", "a batch that fits on the device", fix), FULL_PRECISION, own_format:
+        yield
+
+
+class FullPrecision:
+    """Context in which products of float32 keep all their digits; afterwards torch's switches are as they were.
+
+    They are switches of all threads: the first thread that enters turns them, and the last one that leaves turns them
+    back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._before: list[tuple[Callable[[Any], object], Any]] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._n_inside:
+                self._before = turn_to_full_precision()
+            self._n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                for turn, value in self._before:
+                    turn(value)
+
+
+def turn_to_full_precision() -> list[tuple[Callable[[Any], object], Any]]:
+    """Turn off TF32 and bfloat16 in products of float32; return every switch with its value before.
+
+    Since torch 2.9 each backend has a switch of its own beside the old ones, which cannot be read where a program used
+    the new ones; the old ones turn new ones, so they come first, on the way back too.
+    """
+    import torch
+
+    backends = torch.backends
+    switches: list[tuple[Callable[[], Any], Callable[[Any], object], Any]] = [
+        (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest"),
+        (lambda: backends.cudnn.allow_tf32, functools.partial(setattr, backends.cudnn, "allow_tf32"), False),
+    ]
+    for owner in ("cuda.matmul", "cudnn.conv", "cudnn.rnn", "mkldnn.matmul"):
+        with contextlib.suppress(AttributeError):  # before torch 2.9
+            switch = operator.attrgetter(owner)(backends)
+            read = functools.partial(getattr, switch, "fp32_precision")
+            read()
+            switches.append((read, functools.partial(setattr, switch, "fp32_precision"), "ieee"))
+    readable: list[tuple[Callable[[Any], object], Any, Any]] = []
+    for reads, turn, full in switches:
+        with contextlib.suppress(RuntimeError):
+            readable.append((turn, reads(), full))
+    for turn, _, full in readable:
+        turn(full)
+    return [(turn, value) for turn, value, _ in readable]
+
+
+FULL_PRECISION = FullPrecision()
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -857,7 +966,7 @@ def _vectors(
     known = {text: vector for text in texts if (vector := shared.remembered.get(text)) is not None}
     new = [text for text in texts if text not in known]
     if new:
-        with shared.lock:
+        with shared.lock, network_arithmetic(shared.model.device):
             encoded = _encode(shared.model, new, batch_size, progress)
         for text, vector in zip(new, encoded, strict=True):
             # A copy: a row of the array would keep all of it in memory.
@@ -933,26 +1042,20 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    chosen = None if device == "auto" else device
+    chosen = as_device(device)
     try:
-        torch.empty(1, device=chosen).cpu()  # numbers of the device "meta" cannot be had
-    except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:  # torch.hpu is imported
-        raise InputError(
-            "device",
-            "a device of this machine",
-            f"{quote_value(device)} ({reason_of(error)})",
-            "Give 'auto' to have one chosen.",
-        ) from error
-    try:
-        model = SentenceTransformer(
-            str(folder),
-            device=chosen,
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"use_safetensors": True},
-        )
+        with network_loading():
+            model = SentenceTransformer(
+                str(folder),
+                device=str(chosen),
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"use_safetensors": True},
+            )
         _check_tensors(model, folder)
     except Exception as error:  # safetensors, transformers and tokenizers each have errors of their own
+        if isinstance(error, InputMemoryError):
+            raise
         if isinstance(error, InputError):
             raise error.as_kind(InputOSError) from error
         raise InputOSError(

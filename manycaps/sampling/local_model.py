@@ -23,7 +23,7 @@ from manycaps.kit.base import (
     reason_of,
 )
 from manycaps.kit.clip_encoder import map_in_order
-from manycaps.kit.clip_model import as_device
+from manycaps.kit.embeddings import as_device
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, SampledRow

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load
-from manycaps.kit.base import Floats, InputError
+from manycaps.kit.base import Floats, InputError, InputMemoryError
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, compare_rows, text_counts
 from manycaps.kit.embeddings import without_warning_of_unread
 from manycaps.scoring.reductions import (
@@ -176,6 +176,8 @@ class Scorer:
             places = waiting.pop()
             try:
                 checked = self._prepare([rows[number] for number in places])
+            except InputMemoryError:
+                raise  # of all rows, not of one
             except (TypeError, ValueError) as error:
                 if len(places) == 1:
                     bad[places[0]] = FIRST_ROW.sub(rf"\1[{rows[places[0]].row}]", str(error))

@@ -194,6 +194,7 @@ INTERNAL = r"doctor: Internal error: {} \(.*\)\. Please report it with --traceba
         (FileNotFoundError(2, "No such file", "a.json"), 1, r"'a\.json': expected files that can be read.*"),
         (OSError(28, "No space left"), 1, "doctor: expected files that can be read and written, got No space.*"),
         (MemoryError(), 1, r"doctor: expected enough memory, got too little\..*"),
+        (RuntimeError("CUDA out of memory. Tried to"), 1, r"doctor: expected enough memory, got too little\..*"),
     ],
 )
 def test_every_error_is_one_line(failed, error, status, line):

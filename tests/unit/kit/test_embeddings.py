@@ -1,5 +1,6 @@
 """Vectors of captions: the sentence encoder and where it finds its model, word vectors, windows, and what is kept."""
 
+import contextlib
 import gzip
 import json
 import logging
@@ -16,6 +17,7 @@ import pytest
 
 import manycaps
 import manycaps.kit.embeddings as encoders
+from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.embeddings import (
     BYTES_PER_ENTRY,
     DEFAULT_ENCODER,
@@ -28,6 +30,7 @@ from manycaps.kit.embeddings import (
     sentence_windows,
     sentences,
 )
+from tests.clip_checkpoints import small_weights
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.refusals import assert_refused
@@ -182,10 +185,138 @@ def test_a_function_is_asked_every_time_by_every_encoder():
     assert asked == [["a"], ["a"]]
 
 
+# What the program around may have set, and the values of the small CLIP and the small sentence model are those without.
+AROUND = {
+    "nothing": "pass",
+    "legacy TF32": "torch.set_float32_matmul_precision('high')",
+    "bfloat16 products": "torch.set_float32_matmul_precision('medium')",
+    "TF32 of CUDA": "torch.backends.cuda.matmul.allow_tf32 = True",
+    "TF32 everywhere": "torch.backends.fp32_precision = 'tf32'",
+    "TF32 of products": "torch.backends.cuda.matmul.fp32_precision = 'tf32'",
+    "full convolutions": "torch.backends.cudnn.conv.fp32_precision = 'ieee'",
+    "autocast": "around.enter_context(torch.autocast(device, torch.bfloat16))",
+    "short numbers": "torch.set_default_dtype(torch.bfloat16)",
+}
+# In this order: the older switches turn newer ones.
+SWITCHES = [
+    ("torch.get_float32_matmul_precision()", "torch.set_float32_matmul_precision('highest')"),
+    ("torch.backends.cudnn.allow_tf32", "torch.backends.cudnn.allow_tf32 = True"),
+    ("torch.backends.fp32_precision", "torch.backends.fp32_precision = 'none'"),
+    ("torch.backends.cuda.matmul.fp32_precision", "torch.backends.cuda.matmul.fp32_precision = 'none'"),
+    ("torch.backends.mkldnn.matmul.fp32_precision", "torch.backends.mkldnn.matmul.fp32_precision = 'none'"),
+    ("torch.backends.cudnn.conv.fp32_precision", "torch.backends.cudnn.conv.fp32_precision = 'tf32'"),
+    ("torch.backends.cudnn.rnn.fp32_precision", "torch.backends.cudnn.rnn.fp32_precision = 'tf32'"),
+    ("torch.get_default_dtype()", "torch.set_default_dtype(torch.float32)"),
+    ("torch.is_autocast_enabled('cpu')", "pass"),
+]
+
+
+def switches():
+    """Every switch; None for one that torch refuses to read or does not have."""
+    values = []
+    for read, _ in SWITCHES:
+        try:
+            values.append(eval(read))
+        except (RuntimeError, AttributeError):
+            values.append(None)
+    return values
+
+
+@pytest.fixture(params=AROUND)
+def set_around(request):
+    """Set what a program may have set, for a device; it is taken back at the end."""
+    if "fp32_precision" in AROUND[request.param] and not hasattr(torch.backends, "fp32_precision"):
+        pytest.skip("torch before 2.9 has no such switch")
+    with contextlib.ExitStack() as around:
+        yield lambda device: exec(AROUND[request.param], {"torch": torch, "around": around, "device": device})
+        around.close()
+        for _, turn in SWITCHES:
+            if hasattr(torch.backends, "fp32_precision") or "fp32_precision" not in turn:
+                exec(turn)
+
+
+@pytest.fixture(scope="module")
+def clip_weights():
+    return small_weights()
+
+
+def vectors_of_both(tiny_model, clip_weights, device):
+    clip = ClipModel(clip_weights, device=device)
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), dtype=np.uint8)
+    texts = [clip.tokenize(caption) for caption in CAPTIONS]
+    sentences = SentenceEncoder().embed(CAPTIONS, options(encoder=tiny_model, device=device), no_bar)
+    return clip.image_features(pixels), clip.text_features(texts, 2), sentences
+
+
+def test_what_is_set_around_changes_no_vector_and_stays_set(clip_weights, set_around, tiny_model, monkeypatch):
+    expected, inside = vectors_of_both(tiny_model, clip_weights, "cpu"), []
+    forward = torch.nn.Linear.forward
+    watched = lambda layer, x: inside.append(switches()) or forward(layer, x)  # noqa: E731
+    set_around("cpu")
+    before = switches()
+    monkeypatch.setattr(torch.nn.Linear, "forward", watched)
+    found = vectors_of_both(tiny_model, clip_weights, "cpu")
+    assert switches() == before
+    assert all((one == other).all() for one, other in zip(found, expected, strict=True))
+    assert {values[0] for values in inside} == {"highest"}
+    assert {value for values in inside for value in values[3:7]} <= {"ieee", None}
+    assert {values[-1] for values in inside} == {False}
+
+
+def test_the_last_thread_that_leaves_turns_the_switches_back():
+    before, context = switches(), encoders.FULL_PRECISION
+    with contextlib.ExitStack() as first, contextlib.ExitStack() as second:
+        first.enter_context(context)
+        within = switches()
+        second.enter_context(context)
+        first.close()
+        assert switches() == within != before
+    assert switches() == before
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif("not torch.cuda.is_available()", reason="no CUDA device")
+def test_the_accelerator_gives_the_same_vectors_whatever_is_set(clip_weights, set_around, tiny_model):
+    expected = vectors_of_both(tiny_model, clip_weights, "cpu")
+    set_around("cuda")
+    found = vectors_of_both(tiny_model, clip_weights, "cuda")
+    assert all(one == pytest.approx(other, abs=1e-5) for one, other in zip(found, expected, strict=True))
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif("not torch.cuda.is_available()", reason="no CUDA device")
 def test_the_accelerator_gives_the_same_vectors():
     assert embed(CAPTIONS, device="cuda") == pytest.approx(embed(CAPTIONS, device="cpu"), abs=1e-5)
+
+
+FULL = "CUDA out of memory. Tried to allocate 588.00 MiB."
+TOO_LARGE = "batch_size: expected a batch that fits on the device, got too little memory. Give a smaller one"
+NO_ROOM = "device: expected one with room for the network, got too little memory. Free some, or give another device."
+
+
+def full_memory(*_, **__):
+    raise torch.cuda.OutOfMemoryError(FULL)
+
+
+def test_too_little_memory_is_no_fault_of_the_program(tiny_model, monkeypatch):
+    model = ClipModel(small_weights(), device="cpu")
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.nn.Module, "to", full_memory)
+        assert_refused(MemoryError, NO_ROOM, ClipModel, small_weights(), device="cpu")
+        assert_refused(MemoryError, NO_ROOM, load_model, pathlib.Path(tiny_model), "cpu", "float32")
+    monkeypatch.setattr(torch.nn.Linear, "forward", full_memory)
+    assert_refused(MemoryError, TOO_LARGE, embed, CAPTIONS, encoder=tiny_model)
+    monkeypatch.setattr(torch.nn.LayerNorm, "forward", full_memory)
+    assert_refused(MemoryError, TOO_LARGE, model.image_features, np.zeros((1, 32, 32, 3), np.uint8))
+
+
+def test_the_message_of_a_device_has_no_lines_for_programmers(monkeypatch):
+    lines = "CUDA error: invalid device ordinal\nGPU device may be out of range\nFor debugging consider a variable"
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: exec("raise RuntimeError(lines)", {"lines": lines}))
+    message = (
+        "device: expected 'auto' or a device of this machine, got 'cuda:3' (CUDA error: invalid device ordinal). Use"
+    )
+    assert_refused(ValueError, message, encoders.as_device, "cuda:3")
 
 
 NO_FOLDER = "encoder: expected a folder with a sentence-transformers model, got"
