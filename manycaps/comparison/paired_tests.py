@@ -127,9 +127,6 @@ N_RESAMPLES = 9_999
 # Sums of flips in memory at once, 16 bytes each.
 MAX_FLIPS = 1 << 23
 
-# Pairs of 16 systems, and draws for each pair where there are more of them.
-MANY_PAIRS, DRAWS_A_PAIR = 120, 40
-
 # Two values of a row are equal if they differ by no more than this share of the larger one: two orders of summation
 # differ by 1e-15, different captions by more than 1e-7.
 EQUAL_SHARE = 1e-9
@@ -140,18 +137,6 @@ TIE_SHARE = 2.0**-42
 
 # Signs held at once, 8 bytes each.
 MAX_SIGNS = 4_000_000
-
-
-def enough_resamples(n_resamples: int, n_pairs: int) -> int:
-    """Return how many sign patterns to draw, so that a p-value after Holm's rule over many pairs can be small.
-
-    The smallest p-value of n draws is 1 / (n + 1): 9,999 find nothing among the 780 pairs of 40 systems. Fewer than
-    `MANY_PAIRS` take what was asked for.
-
-    >>> enough_resamples(9_999, 120), enough_resamples(9_999, 780)
-    (9999, 31200)
-    """
-    return n_resamples if n_pairs <= MANY_PAIRS else max(n_resamples, DRAWS_A_PAIR * n_pairs)
 
 
 class PairedTest(NamedTuple):

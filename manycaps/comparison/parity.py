@@ -25,18 +25,16 @@ import numpy as np
 import scipy.optimize
 import scipy.special
 
-from manycaps.comparison.compare_options import ORDERS
 from manycaps.comparison.paired_tests import (
     CONFIDENCE_LEVEL,
     MOST_ENUMERATED,
     POWER,
-    enough_resamples,
     holm_p_values,
     joint_sign_flip_tests,
     mean_test,
     nearer_test,
 )
-from manycaps.comparison.read import NoDistances, ParityRows
+from manycaps.comparison.read import PEOPLE, NoDistances, ParityRows
 from manycaps.comparison.score import SharedAnswers, WrongCaptions
 from manycaps.kit.base import Floats, Ints
 from manycaps.kit.caption_sets import ClusteredMean, cluster_numbers, mean_interval, mean_of_rows, with_interval
@@ -71,8 +69,23 @@ from manycaps.kit.parity_tests import (
     sums_of_clusters,
 )
 
+# Pairs of 16 systems, and draws for each pair where there are more of them.
+MANY_PAIRS, DRAWS_A_PAIR = 120, 40
+
 # Quantiles of a normal distribution that stand for it.
 N_POINTS = 32
+
+
+def enough_resamples(n_resamples: int, n_pairs: int) -> int:
+    """Return how many sign patterns to draw, so that a p-value after Holm's rule over many pairs can be small.
+
+    The smallest p-value of n draws is 1 / (n + 1): 9,999 find nothing among the 780 pairs of 40 systems. Fewer than
+    `MANY_PAIRS` take what was asked for.
+
+    >>> enough_resamples(9_999, 120), enough_resamples(9_999, 780)
+    (9999, 31200)
+    """
+    return n_resamples if n_pairs <= MANY_PAIRS else max(n_resamples, DRAWS_A_PAIR * n_pairs)
 
 
 class PairTests(NamedTuple):
@@ -264,7 +277,8 @@ class GapDifference(NamedTuple):
     high: float
 
 
-class ParityPair(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ParityPair:
     """Two systems: which has fewer faults, and which is more like people in what, are two questions."""
 
     first: str
@@ -276,48 +290,22 @@ class ParityPair(NamedTuple):
     shares: Sequence[ShareTest]
     # Fidelity, diversity and wording gap, as far as both systems have them.
     gaps: Sequence[GapDifference]
-    detectable: Detectable
     # Names of the systems of which many captions also occur among the references: then they are not compared.
     copying: Sequence[str]
     # Whether both gaps are shown to differ by less than the margin; None where no margin was given, or where the
     # systems wrote different numbers of captions or differ in a share.
     within_margin: bool | None
-
-    @property
-    def kind(self) -> str:
-        """What is said: "copies", "alike", or what differs: "shares", or "gaps" where no share is shown to."""
-        if self.copying:
-            return "copies"
-        if self.adjusted_p_value > LEVEL:
-            return "alike"
-        return "shares" if any(share.better for share in self.shares) else "gaps"
-
-    @property
-    def faults(self) -> ShareTest | None:
-        """The test of the share of faults; None where no shares are tested."""
-        return next((share for share in self.shares if share.key in FAULTS), None)
-
-    def more_like_people(self, name: str) -> list[ShareTest]:
-        """Return the shares of likeness in which a system is nearer to people."""
-        return [share for share in self.shares if share.better == name and share.key not in FAULTS]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return every number."""
-        return {
-            **{key: value for key, value in self._asdict().items() if key != "detectable"},
-            "shares": [share._asdict() for share in self.shares],
-            "gaps": [gap._asdict() for gap in self.gaps],
-            "copying": list(self.copying),
-            "detectable_gap": self.detectable.gap,
-            "detectable_wrong_captions": self.detectable.wrong_captions,
-            "detectable_wrong_rows": self.detectable.wrong_rows,
-            "least_rows": self.detectable.least_rows,
-            "kind": self.kind,
-            "fewer_faults": self.faults and self.faults.better,
-            "more_like_people": {
-                name: [share.key for share in self.more_like_people(name)] for name in (self.first, self.second)
-            },
-        }
+    # As in `Detectable`.
+    detectable_gap: float
+    detectable_wrong_captions: float
+    detectable_wrong_rows: float
+    least_rows: int
+    # What is said: "copies", "alike", or what differs: "shares", or "gaps" where no share is shown to.
+    kind: str
+    # The system with fewer faults, where that is shown.
+    fewer_faults: str | None
+    # By system the shares of likeness in which it is nearer to people.
+    more_like_people: Mapping[str, Sequence[str]]
 
 
 def are_within(gaps: Sequence[tuple[np.ndarray, float]], clusters: Sequence[Hashable] | None, margin: float) -> bool:
@@ -378,7 +366,6 @@ def compared_pairs(
         labels = list(range(len(untested[0].differences))) if clusters is None else clusters
         sums = [sums_of_clusters(pair.differences, labels) for pair in untested]
         gap_p_values = joint_sign_flip_tests(sums, n_draws, seed)
-    # From here on nothing but the tests draws.
     tests = [[mean_test(*share.rows, share.labels, **resampling) for share in pair.shares] for pair in untested]
     wording_p_values = [
         math.nan if pair.wording_gaps is None else mean_test(*pair.wording_gaps, clusters, **resampling).p_value
@@ -390,17 +377,20 @@ def compared_pairs(
     ]
     adjusted = holm_p_values(np.array(p_values)).tolist()
     # The shares of the pairs that differ, by Holm's rule over all of them.
-    places = [(k, i) for k, pair in enumerate(untested) for i in range(len(pair.shares)) if adjusted[k] <= LEVEL]
-    differ = holm_p_values(np.array([tests[k][i].p_value for k, i in places])).tolist()
+    differing = [
+        (k, share, test)
+        for k, pair in enumerate(untested)
+        for share, test in zip(pair.shares, tests[k], strict=True)
+        if adjusted[k] <= LEVEL
+    ]
+    differ = holm_p_values(np.array([test.p_value for *_, test in differing])).tolist()
     ranked = [
-        tests[k][i].p_value
-        if untested[k].shares[i].key in FAULTS
-        else nearer_test(tests[k][i], *untested[k].shares[i].excesses, untested[k].shares[i].labels, **resampling)
-        for k, i in places
+        test.p_value if share.key in FAULTS else nearer_test(test, *share.excesses, share.labels, **resampling)
+        for _, share, test in differing
     ]
     results: list[list[ShareTest]] = [[] for _ in chosen]
-    for (k, i), p_value, better in zip(places, differ, holm_p_values(np.array(ranked)).tolist(), strict=True):
-        results[k].append(untested[k].shares[i].result(p_value, better))
+    for (k, share, _), p_value, better in zip(differing, differ, holm_p_values(np.array(ranked)).tolist(), strict=True):
+        results[k].append(share.result(p_value, better))
     return [
         pair.result(p_value, after_holm, _credited(shares, pair.names))
         for pair, p_value, after_holm, shares in zip(untested, p_values, adjusted, results, strict=True)
@@ -439,7 +429,7 @@ class _PairShare(NamedTuple):
         return ShareTest(self.key, first, second, p_value, better_p_value, better)
 
 
-class _UntestedPair(NamedTuple):
+class UntestedPair(NamedTuple):
     """What is known of two systems before they are tested."""
 
     names: tuple[str, str]
@@ -456,8 +446,26 @@ class _UntestedPair(NamedTuple):
     def result(self, p_value: float, adjusted_p_value: float, shares: Sequence[ShareTest]) -> ParityPair:
         """Return the pair with its tests; systems that differ in a share are not equivalent, whatever their gaps."""
         within = None if any(share.better or share.p_value <= LEVEL for share in shares) else self.within_margin
+        kind = "shares" if any(share.better for share in shares) else "gaps"
         return ParityPair(
-            *self.names, p_value, adjusted_p_value, shares, self.gaps, self.detectable, self.copying, within
+            first=self.names[0],
+            second=self.names[1],
+            p_value=p_value,
+            adjusted_p_value=adjusted_p_value,
+            shares=shares,
+            gaps=self.gaps,
+            copying=self.copying,
+            within_margin=within,
+            detectable_gap=self.detectable.gap,
+            detectable_wrong_captions=self.detectable.wrong_captions,
+            detectable_wrong_rows=self.detectable.wrong_rows,
+            least_rows=self.detectable.least_rows,
+            kind="copies" if self.copying else "alike" if adjusted_p_value > LEVEL else kind,
+            fewer_faults=next((share.better for share in shares if share.key in FAULTS), None),
+            more_like_people={
+                name: [share.key for share in shares if share.better == name and share.key not in FAULTS]
+                for name in self.names
+            },
         )
 
 
@@ -471,7 +479,7 @@ def _untested_pair(
     wrong: WrongCaptions | None,
     n_pairs: int,
     n_draws: int,
-) -> _UntestedPair:
+) -> UntestedPair:
     """Gather what is tested of two systems, and compute all that needs no test."""
     both = first, second
     differences = _gap_differences(first.rows.columns, second.rows.columns, rounding)
@@ -487,7 +495,7 @@ def _untested_pair(
         share_level = level_of_distances(has_wording) * WEIGHT_OF_TAILS / n_pairs / max(1, len(shares))
         tests = PairTests(gap_level, share_level, shares[0].key if shares else None, n_draws)
         detectable = detectable_differences(differences, clusters, tests, both, wrong)
-    return _UntestedPair(
+    return UntestedPair(
         (first.name, second.name),
         differences,
         wording_gaps,
@@ -604,7 +612,7 @@ ROUNDING = {"bert": 1e-6, "meteor": 1e-9, "meteor15": 1e-9, "cider": 1e-9}
 
 @dataclass(frozen=True)
 class SystemParity:
-    """A system beside people."""
+    """A system beside people, with all that its pairs are tested by."""
 
     name: str
     rows: ParityRows
@@ -637,8 +645,7 @@ class SystemParity:
     @functools.cached_property
     def shares(self) -> Mapping[str, TailShare]:
         """All shares: those of distances, and where it is measured those of wording, and of faults by either."""
-        is_measured = self.wording is not None and self.wording.is_measured
-        return {**self.tails.shares, **(self.wording.shares if self.wording and is_measured else {})}
+        return {**self.tails.shares, **(self.wording.shares if self.wording and self.wording.is_measured else {})}
 
     @property
     def gaps(self) -> dict[str, np.ndarray]:
@@ -646,142 +653,95 @@ class SystemParity:
         gaps = {gap: self.rows.columns[gap] for gap in GAPS if gap in self.rows.columns}
         return gaps | ({"wording_gap": self.wording.rows.gaps} if self.wording and self.wording.is_measured else {})
 
-    def wording_per_row(self) -> dict[str, list[float]]:
-        """Return the wording of every row, by the names of the result; empty where it is not measured."""
-        if self.wording is None or not self.wording.is_measured:
-            return {}
-        shares = {name: share.rows.tolist() for name, share in self.wording.shares.items()}
-        return {"wording_gap": self.wording.rows.gaps.tolist(), **shares}
-
     @property
     def copies(self) -> bool:
-        """Whether so many of its captions also occur among the references that its shares say little."""
-        beyond = self.result["copied_share"] - self.result["copied_share_expected"]
-        return beyond > MOST_COPIES and is_above_people(self.result, "copied_share")
+        """See `copies_references`."""
+        return copies_references(self.result)
 
-    def unlikeness(self, key: str) -> float:
-        """How bad a value is: a share of faults, the distance of another share from people's, or minus the rows."""
-        value = float(self.result[key])
-        return value if key in FAULTS else -value if key == ROWS else abs(value - TAIL)
+    def numbers(self, clusters: Sequence[Hashable] | None, margin: float | None) -> dict[str, Any]:
+        """Return every number of a system."""
+        gaps = [(self.rows.columns[gap], variance) for gap, variance in self.rows.null_variances().items()]
+        is_within = None if margin is None else bool(gaps) and are_within(gaps, clusters, margin)
+        # Of every row: shares by meaning, then means, then the wording.
+        per_row = {name: share.rows for name, share in self.tails.shares.items()}
+        per_row |= {name: self.rows.columns[name] for name in MEANS if self.has_meaning}
+        per_row |= {name: rows for name, rows in self.gaps.items() if name not in GAPS}
+        per_row |= {name: share.rows for name, share in self.shares.items()}
+        return {
+            **self.result,
+            "adjusted_p_value": self.adjusted_p_value,
+            "words": [word._asdict() for word in self.words],
+            **{key: list(self.lists[key]) for key in LISTS},
+            "phrases": [phrase._asdict() for phrase in self.rows.phrases],
+            "within_margin": is_within,
+            "per_row": {name: values.tolist() for name, values in per_row.items()},
+        }
 
 
-class ComparedParity(NamedTuple):
-    """All systems beside people and beside each other."""
+def copies_references(result: Mapping[str, Any]) -> bool:
+    """Whether so many of a system's captions also occur among the references that its shares say little."""
+    beyond = result["copied_share"] - result["copied_share_expected"]
+    return bool(beyond > MOST_COPIES and is_above_people(result, "copied_share"))
 
-    # Distance of captions, and what a reader should know of it; may be empty.
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedParity:
+    """All systems beside people and beside each other: plain numbers, as the JSON has them."""
+
+    # Distance of captions; may be empty.
     distance: str
-    note: str
-    # As they were given, the baseline first.
-    systems: Sequence[SystemParity]
+    # Largest gap that counts as none; None where no margin was given.
+    margin: float | None
+    # By system, as they were given and the baseline first, the numbers of human_parity with 95% intervals where there
+    # are two rows; the p-value after Holm's rule over all systems; what they mean, in words; the lists of `LISTS`; the
+    # phrases that give it away; whether it lies within the margin; and its shares and gaps of every row.
+    systems: Mapping[str, Mapping[str, Any]]
     # Every system with every one before it.
     pairs: Sequence[ParityPair]
-    # Largest gap that counts as none, and whether each system lies within it; None where no margin was given.
-    margin: float | None
-    within: Mapping[str, bool]
-    # How they are printed, one of `ORDERS`; empty: as they were given.
-    order: str = ""
     # How often every two systems, and each of them and people, say the same; empty where it is not asked.
-    shared: Sequence[SharedAnswers] = ()
-
-    @property
-    def has_meaning(self) -> bool:
-        """Whether captions are compared by their meaning, and not by their wording alone."""
-        return all(system.has_meaning for system in self.systems)
-
-    @property
-    def faults(self) -> str:
-        """The share of faults that all systems have: by meaning or wording, or by meaning alone."""
-        return faults_of([system.shares for system in self.systems])
-
-    def in_order(self) -> list[SystemParity]:
-        """Return the systems as they are printed: as they were given, or sorted by faults or by likeness alone.
-
-        The fewest faults first, or the most rows after which they are distinguished from people; there, ties by p.
-        """
-
-        def key(system: SystemParity) -> tuple[float, float]:
-            p_value = np.nan_to_num(system.result["human_parity_p_value"], nan=2.0)
-            if self.order == ORDERS[0]:
-                return system.unlikeness(self.faults), 0.0
-            return system.unlikeness(ROWS), -float(p_value)
-
-        return sorted(self.systems, key=key) if self.order else list(self.systems)
-
-    def best(self, key: str) -> list[str]:
-        """Return the systems with the best value of several, and all that are not shown to be worse than that one.
-
-        Of shares, a pair's test shows it; of rows, an interval that ends below that of the best. None of copies.
-        """
-        systems = [each for each in self.systems if not each.copies and not math.isnan(each.result[key])]
-        if len(self.systems) < 2 or not systems:
-            return []
-        first = min(systems, key=lambda each: each.unlikeness(key))
-        if key == ROWS:
-            least = first.result.get(f"{key}_ci_low", math.nan)
-            return [each.name for each in systems if each is first or not each.result[f"{key}_ci_high"] < least]
-        worse = {
-            name
-            for pair in self.pairs
-            for share in pair.shares
-            if share.key == key and share.better == first.name
-            for name in (pair.first, pair.second)
-        }
-        return [each.name for each in systems if each is first or each.name not in worse]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return every number."""
-        return {
-            "distance": self.distance,
-            "margin": self.margin,
-            "systems": {
-                system.name: {
-                    **system.result,
-                    "adjusted_p_value": system.adjusted_p_value,
-                    "words": [word._asdict() for word in system.words],
-                    **{key: list(system.lists[key]) for key in LISTS},
-                    "phrases": [phrase._asdict() for phrase in system.rows.phrases],
-                    "within_margin": self.within.get(system.name),
-                    "per_row": {name: share.rows.tolist() for name, share in system.tails.shares.items()}
-                    | {name: system.rows.columns[name].tolist() for name in MEANS if system.has_meaning}
-                    | system.wording_per_row(),
-                }
-                for system in self.systems
-            },
-            "pairs": [pair.to_dict() for pair in self.pairs],
-            "shared_answers": [pair._asdict() for pair in self.shared],
-        }
+    shared_answers: Sequence[SharedAnswers] = ()
 
 
 def compared_parity(
-    rows: Mapping[str, ParityRows],
+    systems: Sequence[SystemParity],
     clusters: Sequence[Hashable] | None,
     *,
     distance: str,
-    note: str = "",
     margin: float | None = None,
     n_resamples: int,
     seed: int,
     wrong: WrongCaptions | None = None,
+    shared: Sequence[SharedAnswers] = (),
 ) -> ComparedParity:
-    """Compare systems with people, and with each other.
+    """Compare systems that stand beside people, the baseline first, with each other.
 
-    `rows` has by system what the module says of its rows, the baseline first, all of the same rows. Without `clusters`
-    every row is independent. `distance` is the module's name of it, and `note` what a reader should know of it. Systems
-    whose gaps differ by at most `margin`, in the unit of the distance, count as equivalent; None does not ask.
-    `n_resamples` is that of the tests of pairs, and `seed` that of all tests. `wrong` is as for `compared_pairs`.
+    Without `clusters` every row is independent. `distance` is the module's name of it. Systems whose gaps differ by at
+    most `margin`, in the unit of the distance, count as equivalent; None does not ask. `n_resamples` and `seed` are
+    those of the tests of pairs, and `wrong` is as for `compared_pairs`.
+    """
+    numbers = {system.name: system.numbers(clusters, margin) for system in systems}
+    within = {name: of_system["near_duplicate_share"] for name, of_system in numbers.items()} | {PEOPLE: TAIL}
+    options: dict[str, Any] = {"margin": margin, "wrong": wrong, "n_resamples": n_resamples, "seed": seed}
+    return ComparedParity(
+        distance=distance,
+        margin=margin,
+        systems=numbers,
+        pairs=compared_pairs(systems, clusters, rounding=ROUNDING.get(distance, 1e-9), **options),
+        shared_answers=[
+            pair._replace(within_first=within[pair.first], within_second=within[pair.second]) for pair in shared
+        ],
+    )
+
+
+def beside_people(
+    rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, seed: int = 0
+) -> list[SystemParity]:
+    """Compare all systems with people by what is known of their rows: by meaning and wording, or by wording alone.
+
+    `rows` has by system what the module says of its rows, the baseline first, all of the same rows.
     """
     has_meaning = not any(isinstance(system_rows.distances, NoDistances) for system_rows in rows.values())
-    beside_people = systems_beside_people if has_meaning else wordings_beside_people
-    systems = beside_people(rows, clusters, seed)
-    rounding = ROUNDING.get(distance, 1e-9)
-    tests: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
-    pairs = compared_pairs(systems, clusters, rounding=rounding, margin=margin, wrong=wrong, **tests)
-    within: dict[str, bool] = {}
-    if margin is not None:
-        for system in systems:
-            gaps = [(system.rows.columns[gap], variance) for gap, variance in system.rows.null_variances().items()]
-            within[system.name] = bool(gaps) and are_within(gaps, clusters, margin)
-    return ComparedParity(distance, note, systems, pairs, margin, within)
+    return (systems_beside_people if has_meaning else wordings_beside_people)(rows, clusters, seed)
 
 
 def systems_beside_people(

@@ -3,16 +3,17 @@
 `SystemComparison` is what `compare` returns; the page and its figures are in `manycaps.report.comparison_page`.
 """
 
+import dataclasses
 import html
 import json
+import math
 import pathlib
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from manycaps.comparison.test import Comparison
-from manycaps.comparison.words import WIDTH, Words
+from manycaps.comparison.words import WIDTH, Words, has_meaning
 from manycaps.saved_files import make_folder, write_text_atomically
 from manycaps.tables import write_table
 
@@ -28,7 +29,7 @@ HEIGHT = 26
 MARKED = " *: not shown to be worse than the best of the column."
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class SystemComparison:
     """Captioning systems that were compared: the result, and what is said of it. A notebook shows it as tables."""
 
@@ -37,15 +38,17 @@ class SystemComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, without captions, as `json.dumps` takes it; NaN and infinity are None."""
-        return self.result.to_dict()
+        numbers = dataclasses.asdict(self.result)
+        del numbers["shown"]
+        return dict(finite(numbers))
 
     def write(self, form: str = "text", *, full: bool = False) -> str:
         """Return what `manycaps compare` prints: "text", "md", "latex" or "json"; `full` adds all pairs and tables."""
         if form == "json":
             return json.dumps(self.to_dict(), indent=1)
-        words, parity = self.words, self.result.parity
+        words, parity = self.words, self.result.human_parity
         if form == "text":
-            has_tables = full or parity is None or not parity.has_meaning
+            has_tables = full or parity is None or not has_meaning(parity)
             tables = words.metric_tables if has_tables else []
             return "\n\n".join([answer_text(self, full=full), *(write_table(table, form) for table in tables)])
         others = words.metric_tables[bool(words.tables["systems"].rows) :] if full else []
@@ -68,7 +71,8 @@ class SystemComparison:
         # Only a page needs matplotlib.
         from manycaps.report.comparison_page import comparison_page
 
-        page, numbers = comparison_page(self.result, self.words), json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        numbers = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        page = comparison_page(self.result, self.words)
         make_folder(pathlib.Path(folder))
         for name, text in zip(OUTPUT_NAMES, (page, numbers + "\n"), strict=True):
             write_text_atomically(pathlib.Path(folder) / name, text)
@@ -84,7 +88,7 @@ class SystemComparison:
         """
         from manycaps.report.comparison_page import comparison_figures
 
-        for plot in comparison_figures(self.result):
+        for plot in comparison_figures(self.result, self.words):
             plot.save(make_folder(pathlib.Path(folder)))
 
 
@@ -94,7 +98,7 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
     Of rows with captions, the three most unlike people's of each system are shown, or fewer, so that the answer fits a
     terminal. `full` adds the rest of them and of the pairs.
     """
-    parity, words = comparison.result.parity, comparison.words
+    parity, words = comparison.result.human_parity, comparison.words
     if parity is None:
         return "\n".join(words.summary)
     table = write_table(words.screen, "text").splitlines()
@@ -136,3 +140,14 @@ def _divide(wanted: Sequence[int], n_free: int) -> list[int]:
 
 def _wrap(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def finite(value: Any) -> Any:
+    """Return a value as JSON has it: NaN and infinity are None, and a named tuple is a dict, at any depth."""
+    if hasattr(value, "_asdict"):
+        return finite(value._asdict())
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.catalog import SET_MODULES, module_of
+from manycaps.catalog import ROW_VALUES, SET_MODULES, RowValue, module_of
+from manycaps.comparison.compare_options import ORDERS
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, LEVEL, MOST_EXACT_CLUSTERS, POWER, PairedTest
-from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity, ParityPair, ShareTest, SystemParity
+from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity, ParityPair, ShareTest, copies_references, faults_of
 from manycaps.comparison.read import SystemRow
 from manycaps.comparison.test import AgainstPeople, ComparedMetric, ComparedPair, Comparison
 from manycaps.kit.base import VERSION, n_sharing_rows
@@ -74,11 +75,90 @@ WORDING_CAPTION = (
 MOST_OVERUSED, MOST_UNDERUSED = 3, 1
 
 
+# A system as `ComparedParity` has it.
+System = Mapping[str, Any]
+
+# By its key what a metric compares.
+VALUES = {value.key: value for value in ROW_VALUES}
+
+
+def has_meaning(parity: ComparedParity) -> bool:
+    """Whether captions are compared by their meaning, and not by their wording alone."""
+    return all("unlike_people_share" in system["per_row"] for system in parity.systems.values())
+
+
+def faults(parity: ComparedParity) -> str:
+    """Return the share of faults that all systems have: by meaning or wording, or by one of them alone."""
+    return faults_of([system["per_row"] for system in parity.systems.values()])
+
+
+def unlikeness(system: System, key: str) -> float:
+    """How bad a value is: a share of faults, the distance of another share from people's, or minus the rows."""
+    value = float(system[key])
+    return value if key in FAULTS else -value if key == ROWS else abs(value - TAIL)
+
+
+def in_order(parity: ComparedParity, order: str = "") -> list[str]:
+    """Return the systems as they are printed: as they were given, or sorted by faults or by likeness alone.
+
+    The fewest faults first, or the most rows after which they are distinguished from people; there, ties by p.
+    """
+
+    def key(name: str) -> tuple[float, float]:
+        system = parity.systems[name]
+        if order == ORDERS[0]:
+            return unlikeness(system, faults(parity)), 0.0
+        return unlikeness(system, ROWS), -float(np.nan_to_num(system["human_parity_p_value"], nan=2.0))
+
+    return sorted(parity.systems, key=key) if order else list(parity.systems)
+
+
+def best_systems(parity: ComparedParity, key: str) -> list[str]:
+    """Return the systems with the best value of several, and all that are not shown to be worse than that one.
+
+    Of shares, a pair's test shows it; of rows, an interval that ends below that of the best. None of copies.
+    """
+    systems = parity.systems
+    names = [name for name in systems if not copies_references(systems[name]) and not math.isnan(systems[name][key])]
+    if len(systems) < 2 or not names:
+        return []
+    first = min(names, key=lambda name: unlikeness(systems[name], key))
+    if key == ROWS:
+        least = systems[first].get(f"{key}_ci_low", math.nan)
+        return [name for name in names if name == first or not systems[name][f"{key}_ci_high"] < least]
+    worse = {
+        name
+        for pair in parity.pairs
+        for share in pair.shares
+        if share.key == key and share.better == first
+        for name in (pair.first, pair.second)
+    }
+    return [name for name in names if name == first or name not in worse]
+
+
+def value_of(metric: ComparedMetric, system: str) -> float:
+    """Return the number of a system that is printed: of the corpus, or else the mean over rows."""
+    numbers = metric.systems[system]
+    return numbers.get("corpus", numbers["mean"])
+
+
+def is_best(key: str, metric: ComparedMetric, system: str) -> bool:
+    """Whether a system of several has the best value, the first of several, or one that differs in rounding alone."""
+    best = min(metric.systems, key=lambda name: VALUES[key].distance(value_of(metric, name)))
+    equals = [{pair.first, pair.second} for pair in metric.pairs if pair.test.difference == 0]
+    return len(metric.systems) > 1 and (system == best or {system, best} in equals)
+
+
+def worse_than(metric: ComparedMetric, system: str) -> list[str]:
+    """Return the systems that are significantly worse than this one."""
+    return [pair.second if pair.first == system else pair.first for pair in metric.pairs if pair.better == system]
+
+
 def legend_of(parity: ComparedParity) -> str:
     """Say what the columns of the answer are about."""
-    if not parity.has_meaning:
+    if not has_meaning(parity):
         return WORDING_ALONE
-    return LEGEND.format(wording=BY_WORDING if parity.faults == FAULTS[0] else NO_WORDING)
+    return LEGEND.format(wording=BY_WORDING if faults(parity) == FAULTS[0] else NO_WORDING)
 
 
 def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
@@ -116,36 +196,40 @@ def _named(phrase: Phrase) -> str:
     return f"{'is ' if phrase.begins and phrase.ends else place}'{_short(phrase.phrase, MOST_LETTERS)}'"
 
 
-def screen_line(system: SystemParity) -> str:
+def screen_line(name: str, system: System) -> str:
     """Say briefly how a system differs from people: the numbers without intervals, which the table has."""
-    shares = [BRIEFLY[word.name] for word in system.words if word.name in BRIEFLY]
-    brief = ", ".join(f"{as_percent(system.result[key])} {noun}" for key, noun in shares)
-    others = [word.sentence for word in system.words if word.name not in BRIEFLY]
-    has_p = any(word.name == "different" for word in system.words)
-    sentences = [*([] if has_p else [f"{system_p_value(system)}."]), *([f"{brief}."] if brief else []), *others]
-    return f"{system.name}: {' '.join(sentences)}"
+    shares = [BRIEFLY[word["name"]] for word in system["words"] if word["name"] in BRIEFLY]
+    brief = ", ".join(f"{as_percent(system[key])} {noun}" for key, noun in shares)
+    others = [word["sentence"] for word in system["words"] if word["name"] not in BRIEFLY]
+    sentences = [*_first_p_value(system), *([f"{brief}."] if brief else []), *others]
+    return f"{name}: {' '.join(sentences)}"
 
 
-def system_line(parity: ComparedParity, system: SystemParity) -> str:
+def system_line(parity: ComparedParity, name: str) -> str:
     """Say in one line how a system stands beside people."""
-    sentences = " ".join(word.sentence for word in system.words) or "One row: no interval."
-    has_p = any(word.name == "different" for word in system.words)
-    p_value = "" if has_p else f"{system_p_value(system)}. "
-    phrases = phrase_line(system.rows.phrases)
+    system = parity.systems[name]
+    sentences = " ".join(word["sentence"] for word in system["words"]) or "One row: no interval."
+    phrases = phrase_line([Phrase(**phrase) for phrase in system["phrases"]])
     phrases = f" {phrases[0].upper()}{phrases[1:]}." if phrases else ""
-    return f"{system.name}: {p_value}{sentences}{phrases}{_within(parity, system)}"
+    return f"{name}: {' '.join([*_first_p_value(system), sentences])}{phrases}{_within(parity, name)}"
 
 
-def _within(parity: ComparedParity, system: SystemParity) -> str:
+def _first_p_value(system: System) -> list[str]:
+    """The p-value of a system, unless its words have it."""
+    return [] if any(word["name"] == "different" for word in system["words"]) else [f"{system_p_value(system)}."]
+
+
+def _within(parity: ComparedParity, name: str) -> str:
     if parity.margin is None:
         return ""
-    is_shown = "Within" if parity.within[system.name] else "Not shown to be within"
-    return f" {is_shown} {parity.margin:g} of people in {_gaps_named(system.result['diversity_gap'])}."
+    system = parity.systems[name]
+    is_shown = "Within" if system["within_margin"] else "Not shown to be within"
+    return f" {is_shown} {parity.margin:g} of people in {_gaps_named(system['diversity_gap'])}."
 
 
-def system_p_value(system: SystemParity) -> str:
+def system_p_value(system: System) -> str:
     """The p-value of a system after Holm's rule, as it is printed; see `format_p_value`."""
-    return format_p_value(system.adjusted_p_value, int(system.result["n_rows"]))
+    return format_p_value(system["adjusted_p_value"], int(system["n_rows"]))
 
 
 def _gaps_named(diversity_gap: float) -> str:
@@ -163,16 +247,17 @@ def pair_line(pair: ParityPair) -> str:
     likeness = "; ".join(
         f"{name} is more like people in {_listed([_both(share, name, pair) for share in shares])}"
         for name in (pair.first, pair.second)
-        if (shares := pair.more_like_people(name))
+        if (shares := [share for share in pair.shares if share.key in pair.more_like_people[name]])
     )
-    if pair.faults is not None and pair.faults.better:
-        better = pair.faults.better
+    of_faults = next((share for share in pair.shares if share.key in FAULTS), None)
+    if of_faults is not None and pair.fewer_faults:
+        better = pair.fewer_faults
         worse = pair.second if better == pair.first else pair.first
-        values = _values(pair.faults, better, pair)
-        faults = f"{better} has fewer faults than {worse} ({values}, {format_p_value(pair.faults.p_value)})"
-        return f"{faults}; {likeness}." if likeness else f"{faults}."
-    if pair.faults is not None:
-        values = _values(pair.faults, pair.first, pair)
+        values = _values(of_faults, better, pair)
+        fewer = f"{better} has fewer faults than {worse} ({values}, {format_p_value(of_faults.p_value)})"
+        return f"{fewer}; {likeness}." if likeness else f"{fewer}."
+    if of_faults is not None:
+        values = _values(of_faults, pair.first, pair)
         return f"{names} differ ({p_value}): {likeness or _of_gaps(pair)}; faults: no difference detected ({values})."
     return f"{names} differ ({p_value}): {likeness or _of_gaps(pair)}.{_margin(pair)}"
 
@@ -199,9 +284,9 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _detectable(pair: ParityPair) -> str:
     """What would be found, or that nothing can be."""
-    gap, least_rows, wrong_captions, wrong_rows = pair.detectable
+    gap, wrong_captions, wrong_rows = pair.detectable_gap, pair.detectable_wrong_captions, pair.detectable_wrong_rows
     if math.isinf(gap):
-        return f"; too few rows to distinguish any two systems: at least {least_rows} are needed"
+        return f"; too few rows to distinguish any two systems: at least {pair.least_rows} are needed"
     if math.isnan(gap):
         return ""
     shares = {"wrong captions": wrong_captions, "rows of wrong captions": wrong_rows}
@@ -245,46 +330,47 @@ def as_rows_needed(result: Mapping[str, Any]) -> str:
     return f"{rows:,.0f}" if math.isnan(low) else f"{rows:,.0f} [{low:,.0f}, {high:,.0f}]"
 
 
-def parity_table(parity: ComparedParity, *, whole: bool = False) -> Table:
+def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False) -> Table:
     """Return the table of systems beside people: that of a terminal, or with `whole` all shares and the wording gap."""
-    systems, has_wording = parity.in_order(), parity.faults != "unlike_people_share"
-    columns = [("system", [Cell(system.name) for system in systems], Cell("people"))]
+    systems = {name: parity.systems[name] for name in in_order(parity, order)}
+    has_wording, is_by_meaning = faults(parity) != "unlike_people_share", has_meaning(parity)
+    columns = [("system", [Cell(name) for name in systems], Cell("people"))]
 
     def add_share(key: str, title: str) -> None:
-        best = parity.best(key)
+        best = best_systems(parity, key)
         columns.append(
             (
                 title,
                 [
                     _interval_cell(
-                        "one caption" if math.isnan(system.result[key]) else share_text(system.result, key),
-                        system.result[key],
-                        system.name in best,
-                        system.unlikeness(key),
+                        "one caption" if math.isnan(system[key]) else share_text(system, key),
+                        system[key],
+                        name in best,
+                        unlikeness(system, key),
                     )
-                    for system in systems
+                    for name, system in systems.items()
                 ],
-                number_cell(systems[0].result.get(f"{key}_of_people", TAIL), as_percent),
+                number_cell(next(iter(systems.values())).get(f"{key}_of_people", TAIL), as_percent),
             )
         )
 
-    add_share(parity.faults, "faults")
-    if whole and parity.faults == FAULTS[0]:
+    add_share(faults(parity), "faults")
+    if whole and faults(parity) == FAULTS[0]:
         for key in FAULTS[1:]:
             add_share(key, FAULT_COLUMNS[key])
-    p_values = [(each.adjusted_p_value, int(each.result["n_rows"])) for each in systems]
+    p_values = [(system["adjusted_p_value"], int(system["n_rows"])) for system in systems.values()]
     p_cells = [Cell(p_value_digits(p_value, n_rows), value=p_value) for p_value, n_rows in p_values]
-    best = parity.best(ROWS)
-    after = [_interval_cell(as_rows_needed(each.result), each.result[ROWS], each.name in best) for each in systems]
+    best = best_systems(parity, ROWS)
+    after = [_interval_cell(as_rows_needed(system), system[ROWS], name in best) for name, system in systems.items()]
     columns += [("p", p_cells, Cell("")), ("distinguished", after, Cell(""))]
     for key, title in LIKENESS_COLUMNS.items():
-        values = [system.result[key] for system in systems if key in system.shares]
+        values = [system[key] for system in systems.values() if key in system["per_row"]]
         is_shown = whole or (key != "spread_share" and not np.isnan(values).all())
         if len(values) == len(systems) and is_shown:
             add_share(key, title)
     if whole and has_wording:
         gaps = [
-            _interval_cell(gap_text(each.result, "wording_gap"), each.result["wording_gap"], False) for each in systems
+            _interval_cell(gap_text(system, "wording_gap"), system["wording_gap"], False) for system in systems.values()
         ]
         columns.append(("wording gap", gaps, number_cell(0.0)))
     by_meaning = "Captions unlike people's are farther from the references than 19 of 20 human ones; "
@@ -293,11 +379,11 @@ def parity_table(parity: ComparedParity, *, whole: bool = False) -> Table:
         "are pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human ones: people's "
         "5% is best."
     )
-    defined = f"{by_meaning * parity.has_meaning}{WORDING_CAPTION * has_wording}".removesuffix("; ")
+    defined = f"{by_meaning * is_by_meaning}{WORDING_CAPTION * has_wording}".removesuffix("; ")
     caption = (
         f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p is that of "
         '"people could have written all captions"; after so many rows the difference is found 80% of the time.'
-        f"{likeness_caption * parity.has_meaning} Brackets: 95% intervals"
+        f"{likeness_caption * is_by_meaning} Brackets: 95% intervals"
         f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
     )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
@@ -326,41 +412,48 @@ class CaptionExample(NamedTuple):
     captions: tuple[str, ...]
 
 
-def most_unlike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
-    """Return at most n captions, the farthest from their references first, each different one once."""
-    return _examples(system, "most_unlike_people", rows, n)
+def most_unlike(comparison: Comparison, name: str, n: int) -> list[CaptionExample]:
+    """Return at most n captions of a system, the farthest from their references first, each different one once.
 
-
-def most_alike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
-    """Return the pairs of captions that are nearest to each other; see `most_unlike`."""
-    return _examples(system, "most_alike", rows, n)
-
-
-def _examples(system: SystemParity, key: str, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
-    if not rows or system.name not in rows[0].captions:
+    Where wording alone is compared, the oddest captions in place of those.
+    """
+    parity, oddest = comparison.human_parity, comparison.shown.oddest
+    if parity is None:
         return []
-    if key == "most_unlike_people" and not system.has_meaning:
-        key = "oddest_wording"
+    places = parity.systems[name]["most_unlike_people"] if has_meaning(parity) else oddest[name]
+    return _examples(comparison, name, places, n)
+
+
+def most_alike(comparison: Comparison, name: str, n: int) -> list[CaptionExample]:
+    """Return the pairs of captions that are nearest to each other; see `most_unlike`."""
+    parity = comparison.human_parity
+    return [] if parity is None else _examples(comparison, name, parity.systems[name]["most_alike"], n)
+
+
+def _examples(comparison: Comparison, name: str, places: Sequence[Sequence[int]], n: int) -> list[CaptionExample]:
+    rows = comparison.shown.rows
+    if not rows or name not in rows[0].captions:
+        return []
     chosen: dict[tuple[int, frozenset[str]], CaptionExample] = {}
-    for number, *places in system.lists[key]:
-        captions = tuple(rows[number].captions[system.name][candidate] for candidate in places)
+    for number, *candidates in places:
+        captions = tuple(rows[number].captions[name][candidate] for candidate in candidates)
         chosen.setdefault((number, frozenset(captions)), CaptionExample(rows[number], captions))
     return list(chosen.values())[:n]
 
 
-def example_lines(system: SystemParity, rows: Sequence[SystemRow]) -> list[str]:
+def example_lines(comparison: Comparison, name: str, system: System) -> list[str]:
     """Return lines of a terminal: phrases, captions most unlike people's, and the most similar near-duplicates."""
-    words = {word.name for word in system.words}
+    words = {word["name"] for word in system["words"]}
     lines = [
         f"{_short(shown.row.id)}: {_quoted(shown.captions[0])}; people: {_quoted((shown.row.references or [''])[0])}"
-        for shown in most_unlike(system, rows, MOST_LINES)
+        for shown in most_unlike(comparison, name, MOST_LINES)
     ]
-    for pair in most_alike(system, rows, 1) if "near-duplicates" in words else ():
+    for pair in most_alike(comparison, name, 1) if "near-duplicates" in words else ():
         first, second = map(_quoted, pair.captions)
         both = f"{first} twice" if first == second else f"{first} and {second}"
         # The pair comes first, unless the captions themselves are a reason for what is said.
         lines.insert(len(lines) if "unlike" in words else 0, f"{_short(pair.row.id)}: {both}")
-    phrases = phrase_line(system.rows.phrases, WIDTH - 2)
+    phrases = phrase_line([Phrase(**phrase) for phrase in system["phrases"]], WIDTH - 2)
     return [phrases, *lines] if phrases else lines
 
 
@@ -382,7 +475,7 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     """Describe the test against people, and that of pairs, for a paper."""
     adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
     holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""
-    has_wording = parity.faults != "unlike_people_share"
+    has_wording = faults(parity) != "unlike_people_share"
     weights = "three tests with 0.76, 0.19 and 0.05" if has_wording else "two tests with 0.8 and 0.2"
     by_wording = (
         "the wording gap, the mean SLOR (Pauls and Klein 2012) by a trigram model of people's captions of other rows, "
@@ -392,7 +485,7 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
         f"{holm} A system is distinguished after the rows with which the difference is found in {POWER:.0%} of the "
         "cases at a level of 5%."
     )
-    if not parity.has_meaning:
+    if not has_meaning(parity):
         sentences = [
             f"The wording of captions was compared with that of people's by {by_wording}.{distinguished}",
             "Two systems differ if their wording gaps do, or the shares of captions beyond the 5% and 95% quantiles of "
@@ -418,7 +511,8 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
 
 def answer_table(comparison: Comparison) -> Table:
     """Return the table of the systems beside people; without rows where there are no people."""
-    return Table("", [], []) if comparison.parity is None else parity_table(comparison.parity, whole=True)
+    parity = comparison.human_parity
+    return Table("", [], []) if parity is None else parity_table(parity, comparison.shown.order, whole=True)
 
 
 def system_table(comparison: Comparison) -> Table:
@@ -429,16 +523,16 @@ def system_table(comparison: Comparison) -> Table:
     has_letters = 1 < len(systems) <= len(LETTERS)
     names = [f"{name} ({LETTERS[i]})" if has_letters else name for i, name in enumerate(systems)]
     columns = [("system", [Cell(name) for name in names])]
-    for compared in comparison.metrics:
-        columns.append((_header(compared), [_value_cell(compared, name, systems) for name in systems]))
-        slug = module_of(compared.metric).slug
-        people = {tested.system: tested for tested in comparison.people if tested.module == slug}
-        if not compared.metric.is_per_candidate and len(people) == len(systems):
+    for key, compared in comparison.metrics.items():
+        columns.append((_header(VALUES[key]), [_value_cell(key, compared, name, systems) for name in systems]))
+        slug = module_of(VALUES[key]).slug
+        people = {tested.system: tested for tested in comparison.against_people if tested.module == slug}
+        if not VALUES[key].is_per_candidate and len(people) == len(systems):
             columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
     worse = "systems" if has_letters else "how many systems"
     marks = f"; marked: the best one; superscripts: {worse} that are significantly worse (p at most 0.05 after Holm)"
     people_test = " p people: test against human captions." * ("p people" in dict(columns))
-    corpus_values = " and ".join(compared.metric.title for compared in comparison.metrics if compared.corpus_values)
+    corpus_values = " and ".join(each.title for each in comparison.metrics.values() if _is_of_corpus(each))
     summed = (
         f" {corpus_values}: of the whole corpus, from summed statistics; tests are of the rows."
         if corpus_values
@@ -451,29 +545,34 @@ def system_table(comparison: Comparison) -> Table:
     )
 
 
-def _value_cell(compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
+def _is_of_corpus(metric: ComparedMetric) -> bool:
+    return all("corpus" in numbers for numbers in metric.systems.values())
+
+
+def _value_cell(key: str, compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
     """The value of a system, with the letters of those that are worse, or their number.
 
     An excess is sorted by its distance from 0. The interval is that of the mean over rows; none is known of a value of
     the corpus.
     """
-    value, form = compared.value(name), column_form([compared.value(each) for each in compared.means])
-    worse = compared.worse_than(name)
+    value, form = value_of(compared, name), column_form([value_of(compared, each) for each in compared.systems])
+    worse = worse_than(compared, name)
     letters = str(len(worse) or "")
     if len(systems) <= len(LETTERS):
         letters = "".join(sorted(LETTERS[systems.index(other)] for other in worse))
-    cell = number_cell(value, form, is_best=compared.is_best(name), letters=letters)
-    return cell._replace(sort=abs(value)) if compared.metric.best == "zero" else cell
+    cell = number_cell(value, form, is_best=is_best(key, compared, name), letters=letters)
+    return cell._replace(sort=abs(value)) if VALUES[key].best == "zero" else cell
 
 
 def paper_table(comparison: Comparison, answer: Table, metrics: Table) -> Table:
     """Return one table for a paper: systems beside people, their metrics, and intervals."""
     system_cells = {name: list(row[1:]) for name, row in zip(comparison.systems, metrics.rows, strict=False)}
-    for place, compared in ((metrics.header.index(_header(each)) - 1, each) for each in comparison.metrics):
+    for key, compared in comparison.metrics.items():
+        place = metrics.header.index(_header(VALUES[key])) - 1
         for name, cells in system_cells.items():
-            mean = compared.means[name]
-            if not compared.corpus_values and not math.isnan(mean.ci_low):
-                cells[place] = cells[place]._replace(interval=as_interval(mean.ci_low, mean.ci_high))
+            mean = compared.systems[name]
+            if not _is_of_corpus(compared) and not math.isnan(mean["ci_low"]):
+                cells[place] = cells[place]._replace(interval=as_interval(mean["ci_low"], mean["ci_high"]))
     letters = {name: row[0] for name, row in zip(comparison.systems, metrics.rows, strict=False)}
     rows = answer.rows or [[Cell(name)] for name in comparison.systems]
     names = [row[0].text for row in rows]
@@ -485,15 +584,15 @@ def paper_table(comparison: Comparison, answer: Table, metrics: Table) -> Table:
     return Table(caption, [*(answer.header or ["system"]), *metrics.header[1:]], joined)
 
 
-def _header(compared: ComparedMetric) -> str:
-    return f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}"
+def _header(value: RowValue) -> str:
+    return f"{value.title}{' excess' if value.best == 'zero' else ''}"
 
 
 def pair_table(comparison: Comparison) -> Table:
     """Return the table with a row per pair of systems and metric."""
     rows = [
         [
-            Cell(compared.metric.title),
+            Cell(compared.title),
             Cell(f"{pair.first} - {pair.second}"),
             number_cell(pair.test.difference),
             Cell(_as_interval(pair.test.ci_low, pair.test.ci_high)),
@@ -504,7 +603,7 @@ def pair_table(comparison: Comparison) -> Table:
             number_cell(pair.test.minimum_detectable_difference),
             number_cell(pair.test.rows_to_detect, _as_rows),
         ]
-        for compared in comparison.metrics
+        for compared in comparison.metrics.values()
         for pair in compared.pairs
     ]
     return Table(
@@ -528,7 +627,7 @@ def exchange_table(comparison: Comparison) -> Table:
             number_cell(exchange.p_value, _as_p_of_exchange),
             number_cell(exchange.adjusted_p_value, _as_p_of_exchange, is_best=exchange.adjusted_p_value <= LEVEL),
         ]
-        for exchange in comparison.exchanges
+        for exchange in comparison.exchangeable
     ]
     return Table(
         "Are the captions of two systems exchangeable? Set metrics with the captions of one of them as the references; "
@@ -554,7 +653,7 @@ def shared_table(comparison: Comparison) -> Table:
             number_cell(pair.within_first, _as_percent),
             number_cell(pair.within_second, _as_percent),
         ]
-        for pair in (comparison.parity.shared if comparison.parity else ())
+        for pair in (comparison.human_parity.shared_answers if comparison.human_parity else ())
     ]
     return Table(
         "Do systems say the same? Share of the pairs of captions of a row, one of each system, that are nearer to each "
@@ -572,7 +671,7 @@ def _as_percent(share: float) -> str:
 
 def correlation_table(comparison: Comparison) -> Table:
     """Return the rank correlations of the metrics."""
-    titles = [compared.metric.title for compared in comparison.metrics]
+    titles = [compared.title for compared in comparison.metrics.values()]
     rows = [
         [Cell(title), *(Cell("not defined" if math.isnan(r) else f"{r:.2f}", value=float(r)) for r in row)]
         for title, row in zip(titles, comparison.correlations, strict=True)
@@ -598,7 +697,7 @@ def people_table(comparison: Comparison) -> Table:
             _people_p_value(tested),
             number_cell(tested.smallest_p_value, p_value_digits),
         ]
-        for tested in comparison.people
+        for tested in comparison.against_people
     ]
     return Table(
         "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
@@ -630,12 +729,12 @@ UNEQUAL_SIZES = (
 )
 
 
-def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
+def pair_summary(key: str, metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
     """Summarise in one sentence which of two systems is better by a metric, or what could have been found.
 
     `units` names what is permuted as a whole.
     """
-    title, test = metric.metric.title, pair.test
+    title, best, test = metric.title, VALUES[key].best, pair.test
     if metric.smallest_p_value > LEVEL:
         few = units if test.is_exact else "random sign flips (--n-resamples)"
         return (
@@ -648,21 +747,21 @@ def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows"
         return (
             f"{title}: no difference detected between {pair.first} and {pair.second} ({_undecided(test)}, {p_value})."
         )
-    mean, other = (as_digits(metric.means[name].mean) for name in (pair.first, pair.second))
+    mean, other = (as_digits(metric.systems[name]["mean"]) for name in (pair.first, pair.second))
     if pair.better is None:
         return (
             f"{title}: {pair.first} ({mean}) and {pair.second} ({other}) differ {size}, {p_value}; which of them is "
             f"nearer to people is undecided ({format_p_value(pair.ranking_p_value)})."
         )
     worse = pair.second if pair.better == pair.first else pair.first
-    if metric.metric.best == "zero" and metric.means[worse].mean * metric.means[pair.better].mean < 0:
-        mean, other = (as_digits(metric.means[name].mean) for name in (pair.better, worse))
+    if best == "zero" and metric.systems[worse]["mean"] * metric.systems[pair.better]["mean"] < 0:
+        mean, other = (as_digits(metric.systems[name]["mean"]) for name in (pair.better, worse))
         p_value = f"{format_p_value(pair.ranking_p_value)} after Holm"
         return (
             f"{title}: {pair.better} ({mean}) is nearer to people than {worse} ({other}), which lies on the other side "
             f"of 0, {p_value}."
         )
-    verb = "scores higher" if metric.metric.best == "highest" else "is nearer to people"
+    verb = "scores higher" if best == "highest" else "is nearer to people"
     return f"{title}: {pair.better} {verb} than {worse} {size}, {p_value}."
 
 
@@ -686,37 +785,40 @@ def _interval(test: PairedTest) -> str:
 def compare_with_baseline(comparison: Comparison) -> list[str]:
     """Say how every system stands beside the baseline by every metric."""
     baseline = comparison.systems[0]
-    pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
-    units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
-    return [pair_summary(metric, pair, units) for metric, pair in pairs]
+    units = "clusters of rows" if comparison.n_clusters < comparison.n_rows else "rows"
+    return [
+        pair_summary(key, metric, pair, units)
+        for key, metric in comparison.metrics.items()
+        for pair in metric.pairs
+        if pair.second == baseline
+    ]
 
 
 def notes(comparison: Comparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    sentences = [*comparison.file_notes, *one_reference(comparison), *equal_captions(comparison)]
-    if not comparison.has_equal_sizes:
+    sentences = [*comparison.notes, *one_reference(comparison), *equal_captions(comparison)]
+    if not comparison.shown.has_equal_sizes:
         sentences.append(UNEQUAL_SIZES)
-    if comparison.parity is not None and comparison.parity.note:
-        sentences.append(comparison.parity.note)
-    untested = [compared.metric.title for compared in comparison.metrics if compared.metric.replaced_by]
+    if comparison.shown.note:
+        sentences.append(comparison.shown.note)
+    untested = [compared.title for key, compared in comparison.metrics.items() if VALUES[key].replaced_by]
     if untested:
         sentences.append(
             f"{' and '.join(untested)}: scored without p-values, so that the statistic is given, which is not 0 for "
             "people, and not its excess. Score with --option p_value=exact for that."
         )
-    if comparison.parity is None and len(comparison.systems) == 1:
+    if comparison.human_parity is None and len(comparison.systems) == 1:
         sentences.append(f"The tables show the means of {comparison.systems[0]}, the only system.")
     return sentences
 
 
 def one_reference(comparison: Comparison) -> list[str]:
     """Return a sentence if people cannot be compared, because rows have a single reference."""
-    rows = comparison.rows
+    rows, parity = comparison.shown.rows, comparison.human_parity
     n_single = sum(len(row.references or ()) == 1 for row in rows)
-    parity = comparison.parity
-    if not n_single or (parity is not None and parity.has_meaning):
+    if not n_single or (parity is not None and has_meaning(parity)):
         return []
-    titles = ", ".join(metric.metric.title for metric in comparison.metrics)
+    titles = ", ".join(metric.title for metric in comparison.metrics.values())
     others = f" Systems are compared with each other, by {titles}." if len(comparison.systems) > 1 else ""
     if parity is not None:
         return [
@@ -731,7 +833,7 @@ def one_reference(comparison: Comparison) -> list[str]:
 
 def shared_rows(comparison: Comparison) -> list[str]:
     """Return a sentence if rows are equal to an earlier row, but are taken for independent; it follows the answer."""
-    rows = comparison.rows
+    rows = comparison.shown.rows
     columns = [[row.captions[name] for row in rows] for name in rows[0].captions]
     if all(row.references for row in rows):
         columns.append([row.references or [] for row in rows])
@@ -747,7 +849,7 @@ def shared_rows(comparison: Comparison) -> list[str]:
 
 def equal_captions(comparison: Comparison) -> list[str]:
     """Return a sentence for each system that says one caption several times in every row, as greedy decoding does."""
-    rows, sentences = comparison.rows, []
+    rows, sentences = comparison.shown.rows, []
     for name in rows[0].captions:
         sizes = {len(row.captions[name]) for row in rows}
         if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
@@ -759,10 +861,10 @@ def equal_captions(comparison: Comparison) -> list[str]:
 def comparison_methods(comparison: Comparison) -> str:
     """Describe the comparison in a paragraph for a paper."""
     n_pairs = len(comparison.systems) * (len(comparison.systems) - 1) // 2
-    n_rows, n_clusters = len(comparison.rows), comparison.n_clusters
+    n_rows, n_clusters = comparison.n_rows, comparison.n_clusters
     grouped = f" in {n_clusters:,} mutually independent clusters" if n_clusters < n_rows else ""
     unit = "cluster" if grouped else "row"
-    is_sampled = any(not pair.test.is_exact for metric in comparison.metrics for pair in metric.pairs)
+    is_sampled = any(not pair.test.is_exact for metric in comparison.metrics.values() for pair in metric.pairs)
     flips = f"{comparison.n_resamples:,} random sign flips" if is_sampled else "all sign flips"
     exact = f" (all where at most {MOST_EXACT_CLUSTERS} {unit}s differ)" if is_sampled else ""
     adjusted = f"are adjusted by Holm's method over the {n_pairs} pairs of systems within each metric"
@@ -786,24 +888,24 @@ def comparison_methods(comparison: Comparison) -> str:
             f"{CONFIDENCE_LEVEL:.0%} intervals of a system's means are Student's over {unit}s, transformed to remove "
             "skewness (Hall 1992)."
         )
-    if comparison.parity is not None:
-        sentences[1:1] = parity_methods(comparison.parity, n_pairs)
-    if any(metric.metric.best == "zero" for metric in comparison.metrics):
+    if comparison.human_parity is not None:
+        sentences[1:1] = parity_methods(comparison.human_parity, n_pairs)
+    if any(VALUES[key].best == "zero" for key in comparison.metrics):
         sentences.append(
             "Metrics of two sets of captions are given as their excess over the mean of all splits of an image's "
             "captions into sets of the same sizes, which is around 0 for human captions."
         )
         if n_pairs:
             sentences.append("One of two systems is called nearer only if their difference and sum are significant.")
-    if not comparison.has_equal_sizes:
+    if not comparison.shown.has_equal_sizes:
         sentences.append(UNEQUAL_SIZES)
-    if comparison.people:
+    if comparison.against_people:
         sentences.append(
             "The test against people is that of the mean over rows "
             + ("by the spread of the clusters." if grouped else "under random splits of every row's captions.")
         )
-    if comparison.exchanges:
-        titles = " and ".join(dict.fromkeys(SET_MODULES[pair.module].title for pair in comparison.exchanges))
+    if comparison.exchangeable:
+        titles = " and ".join(dict.fromkeys(SET_MODULES[pair.module].title for pair in comparison.exchangeable))
         sentences.append(
             f"Whether the captions of two systems are exchangeable was tested by {titles} with the captions of one of "
             "them in place of the references."
@@ -856,9 +958,9 @@ class Words:
 
 def say(comparison: Comparison) -> Words:
     """Put a result into sentences and tables."""
-    parity, rows = comparison.parity, comparison.rows
-    systems = [] if parity is None else parity.in_order()
-    lacks_meaning = parity is None or not parity.has_meaning
+    parity, order = comparison.human_parity, comparison.shown.order
+    systems = {} if parity is None else {name: parity.systems[name] for name in in_order(parity, order)}
+    lacks_meaning = parity is None or not has_meaning(parity)
     tables = {
         "answer": answer_table(comparison),
         "systems": system_table(comparison),
@@ -873,14 +975,14 @@ def say(comparison: Comparison) -> Words:
         behind=shared_rows(comparison),
         metrics=compare_with_baseline(comparison) if lacks_meaning else [],
         legend="" if parity is None else legend_of(parity),
-        systems={} if parity is None else {system.name: system_line(parity, system) for system in systems},
-        brief={} if parity is None else {s.name: f"{screen_line(s)}{_within(parity, s)}" for s in systems},
+        systems={} if parity is None else {name: system_line(parity, name) for name in systems},
+        brief={} if parity is None else {n: f"{screen_line(n, systems[n])}{_within(parity, n)}" for n in systems},
         pairs=[] if parity is None else [pair_line(pair) for pair in parity.pairs],
-        unlike={system.name: most_unlike(system, rows, MOST_EXAMPLES) for system in systems},
-        alike={system.name: most_alike(system, rows, MOST_EXAMPLES) for system in systems},
-        examples={system.name: example_lines(system, rows) for system in systems},
+        unlike={name: most_unlike(comparison, name, MOST_EXAMPLES) for name in systems},
+        alike={name: most_alike(comparison, name, MOST_EXAMPLES) for name in systems},
+        examples={name: example_lines(comparison, name, system) for name, system in systems.items()},
         methods=comparison_methods(comparison),
         tables=tables,
         paper=paper_table(comparison, tables["answer"], tables["systems"]),
-        screen=Table("", [], []) if parity is None else parity_table(parity)._replace(caption=""),
+        screen=Table("", [], []) if parity is None else parity_table(parity, order)._replace(caption=""),
     )

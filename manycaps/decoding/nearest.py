@@ -15,7 +15,7 @@ import numpy as np
 from manycaps.comparison.paired_tests import LEVEL
 from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compared_pairs, systems_beside_people
 from manycaps.comparison.read import ParityRows
-from manycaps.comparison.test import finite
+from manycaps.comparison.render import finite
 from manycaps.kit.base import InputError
 from manycaps.kit.parity_tails import KeptDistances, corpus_tails
 from manycaps.kit.parity_tests import parity_result, parity_wording

@@ -14,8 +14,8 @@ from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.command_options import options_of
-from manycaps.comparison.paired_tests import DRAWS_A_PAIR, LEVEL
-from manycaps.comparison.parity import ROUNDING, SystemParity, compared_pairs, systems_beside_people
+from manycaps.comparison.paired_tests import LEVEL
+from manycaps.comparison.parity import DRAWS_A_PAIR, ROUNDING, SystemParity, compared_pairs, systems_beside_people
 from manycaps.comparison.read import PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
 from manycaps.comparison.score import chosen_distance, parity_of_captions
 from manycaps.decoding.decoding_options import DecodingOptions

@@ -100,7 +100,7 @@ class RatedSystems(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, as `json.dumps` takes it; NaN is None."""
-        from manycaps.comparison.test import finite
+        from manycaps.comparison.render import finite
 
         content: dict[str, Any] = finite({"notes": list(self.notes), "figures": [f._asdict() for f in self.figures]})
         return content

@@ -17,7 +17,7 @@ from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.read import read_systems
 from manycaps.comparison.render import OUTPUT_NAMES
 from manycaps.comparison.test import ComparedMetric
-from manycaps.comparison.words import say
+from manycaps.comparison.words import VALUES, say
 from manycaps.quickstart.comparison import sample_files
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.tables import write_table
@@ -116,14 +116,14 @@ def compare_uploads(
         compared = compare(CompareOptions(*chosen, full=True, distance=distance, n_resamples=N_RESAMPLES))
     except ValueError as error:
         raise ValueError(name_files(str(error))) from None
-    result = replace(compared.result, file_notes=[name_files(note) for note in compared.result.file_notes])
+    result = replace(compared.result, notes=[name_files(note) for note in compared.result.notes])
     compared = replace(compared, result=result, words=say(result))
     report = new_folder()
     compared.save(report)
     # Names of files may hold marks of HTML.
     sentences = "\n".join(f"- {html.escape(sentence, quote=False)}" for sentence in compared.words.summary)
     tables = "\n\n".join(write_table(table, "md") for table in compared.words.all_tables)
-    drawings = [means_of(metric_values) for metric_values in compared.result.metrics]
+    drawings = [means_of(key, metric) for key, metric in compared.result.metrics.items()]
     return sentences, *drawings, tables, report / OUTPUT_NAMES[0]
 
 
@@ -143,11 +143,11 @@ def new_folder() -> pathlib.Path:
     return pathlib.Path(tempfile.mkdtemp(dir=reports))
 
 
-def means_of(compared: ComparedMetric) -> Drawing:
+def means_of(key: str, metric: ComparedMetric) -> Drawing:
     """Draw the means of the systems; an excess beside 0, where people are."""
-    metric = compared.metric
-    mark = 0.0 if metric.best == "zero" else None
-    return mean_intervals(compared.means, f"{metric.measures} ({metric.direction})", mark)
+    mark = 0.0 if VALUES[key].best == "zero" else None
+    means = {name: (each["mean"], each["ci_low"], each["ci_high"]) for name, each in metric.systems.items()}
+    return mean_intervals(means, f"{VALUES[key].measures} ({metric.direction})", mark)
 
 
 @functools.cache

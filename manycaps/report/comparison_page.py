@@ -11,9 +11,10 @@ import matplotlib.ticker
 import numpy as np
 
 from manycaps.catalog import SET_MODULES
+from manycaps.comparison.paired_tests import LEVEL
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.test import ComparedMetric, Comparison
-from manycaps.comparison.words import CaptionExample, Words, as_percent
+from manycaps.comparison.words import VALUES, CaptionExample, Words, as_percent, faults, has_meaning
 from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, format_p_value
 from manycaps.report.inline_svg import INK, LINE_STYLES, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_plot_section, caption_cell, id_cell, picture_of
@@ -25,16 +26,15 @@ MOST_ROWS = 24
 
 def comparison_page(comparison: Comparison, words: Words) -> str:
     """Return the whole page of a comparison."""
-    n_rows = f"{len(comparison.rows):,} {'rows' if len(comparison.rows) > 1 else 'row'}"
+    n_rows = f"{comparison.n_rows:,} {'rows' if comparison.n_rows > 1 else 'row'}"
     names = ", ".join(comparison.systems)
     several = len(comparison.systems) > 1
     lead = f"{names} on the same {n_rows}; the first one is the baseline." if several else f"{names} on {n_rows}."
     parts = [
         _table_section("systems", "Means", words),
         *(
-            f'<h2 id="{metric.metric.key}">{html.escape(metric.metric.title)}</h2>'
-            f"{''.join(map(as_figure, _plots_of(metric)))}"
-            for metric in comparison.metrics
+            f'<h2 id="{key}">{html.escape(metric.title)}</h2>{"".join(map(as_figure, _plots_of(key, metric)))}'
+            for key, metric in comparison.metrics.items()
         ),
         *map(as_plot_section, _further_plots(comparison)),
         *(_rows_section(comparison, name) for name in comparison.systems[1:]),
@@ -44,22 +44,22 @@ def comparison_page(comparison: Comparison, words: Words) -> str:
         _table_section("correlations", "Do the metrics agree?", words),
     ]
     metrics = "\n".join(part for part in parts if part)
-    if comparison.parity is not None and metrics:
+    if comparison.human_parity is not None and metrics:
         metrics = f'<details id="metrics"><summary>All metrics, row by row</summary>{metrics}</details>'
     body = "\n".join([_answer(comparison, words), metrics, _methods_section(comparison, words.methods)])
     title = "Comparison of captioning systems" if several else "Report on a captioning system"
     return as_document(title, names, lead, body, "comparison.css", "comparison.js")
 
 
-def comparison_figures(comparison: Comparison) -> list[Plot]:
+def comparison_figures(comparison: Comparison, words: Words) -> list[Plot]:
     """Return all plots of a comparison."""
-    metric_plots = [plot for metric in comparison.metrics for plot in _plots_of(metric)]
-    answer_plots = [] if comparison.parity is None else parity_plots(comparison.parity)
+    metric_plots = [plot for key, metric in comparison.metrics.items() for plot in _plots_of(key, metric)]
+    answer_plots = parity_plots(comparison, words)
     return [*answer_plots, *metric_plots, *_further_plots(comparison)]
 
 
-def _plots_of(metric: ComparedMetric) -> list[Plot]:
-    return [metric_plot(metric), *([difference_plot(metric)] if len(metric.means) > 1 else [])]
+def _plots_of(key: str, metric: ComparedMetric) -> list[Plot]:
+    return [metric_plot(key, metric), *([difference_plot(key, metric)] if len(metric.systems) > 1 else [])]
 
 
 def _further_plots(comparison: Comparison) -> list[Plot]:
@@ -69,13 +69,13 @@ def _further_plots(comparison: Comparison) -> list[Plot]:
 
 def _answer(comparison: Comparison, words: Words) -> str:
     """The systems beside people, or where these are not known the sentences of the metrics."""
-    if comparison.parity is None:
+    if comparison.human_parity is None:
         return f'<h2 id="summary">Summary</h2><ul class="summary">{_items(words.summary)}</ul>'
     tables = _table_section("answer", "In numbers", words) + _table_section(
         "homogeneity", "Do systems say the same?", words
     )
     after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in words.behind)
-    return parity_section(comparison.parity, words) + after + tables + examples_section(comparison, words)
+    return parity_section(comparison, words) + after + tables + examples_section(comparison, words)
 
 
 def _items(sentences: Iterable[str]) -> str:
@@ -96,8 +96,8 @@ def _table_section(name: str, title: str, words: Words) -> str:
 def differing_rows(comparison: Comparison, name: str) -> list[int]:
     """Return the rows in which a system and the baseline differ most: of each metric in turn the next of each sign."""
     baseline, orders = comparison.systems[0], []
-    for compared in comparison.metrics:
-        differences = compared.values[name] - compared.values[baseline]
+    for compared in comparison.metrics.values():
+        differences = np.subtract(compared.per_row[name], compared.per_row[baseline])
         order = np.argsort(differences, kind="stable").tolist()
         orders.append([row for row in order if differences[row] < 0])
         orders.append([row for row in order[::-1] if differences[row] > 0])
@@ -110,12 +110,12 @@ def _rows_section(comparison: Comparison, name: str) -> str:
     baseline, chosen = comparison.systems[0], differing_rows(comparison, name)
     if not chosen:
         return ""
-    first = comparison.rows[0]
+    first = comparison.shown.rows[0]
     has_images = first.image is not None and importlib.util.find_spec("PIL") is not None
     header = ["row", *(["image"] if has_images else []), *(["people"] if first.references else [])]
     header += [baseline, name] if first.captions else []
     n_left = len(header)
-    header += [compared.metric.title for compared in comparison.metrics]
+    header += [compared.title for compared in comparison.metrics.values()]
     table = Table("", header, [_differing_row(comparison, name, row, has_images) for row in chosen])
     title = f"Rows in which {name} and {baseline} differ most"
     anchor = f"rows-of-{comparison.systems.index(name)}"
@@ -129,23 +129,38 @@ table.</p>
 
 
 def _differing_row(comparison: Comparison, name: str, row: int, has_images: bool) -> list[Cell]:
-    compared_row, baseline = comparison.rows[row], comparison.systems[0]
+    compared_row, baseline = comparison.shown.rows[row], comparison.systems[0]
     cells = [id_cell(compared_row)]
     if has_images:
         cells.append(Cell("", html=picture_of(compared_row)))
     if compared_row.references:
         cells.append(caption_cell(compared_row.references))
     cells += [caption_cell(compared_row.captions[side]) for side in (baseline, name) if compared_row.captions]
-    for compared in comparison.metrics:
-        mine, other = (float(compared.values[side][row]) for side in (name, baseline))
+    for key, compared in comparison.metrics.items():
+        mine, other = (compared.per_row[side][row] for side in (name, baseline))
         difference = mine - other
         kind = "above" if difference > 0 else "below" if difference < 0 else "equal"
-        gain = compared.row_gain(name, baseline, row)
+        gain = row_gain(comparison, key, name, baseline, row)
         kind += " nearer" if gain > 0 else " farther" if gain < 0 else ""
         sign = "+" if difference > 0 else ""
         content = f'<span class="{kind}">{sign}{as_digits(difference)}</span>'
         cells.append(Cell("", html=content, value=difference))
     return cells
+
+
+def row_gain(comparison: Comparison, key: str, system: str, other: str, row: int) -> int:
+    """Which of two systems is nearer to people in a row: 1 for the first, -1 for the second, 0 for neither.
+
+    By scores of captions the one that is better; by values of sets the one that the row's own test cannot distinguish
+    from people, if it distinguishes the other: the nearer excess may be that of wrong captions.
+    """
+    per_row, p_values = comparison.metrics[key].per_row, comparison.shown.p_values.get(key)
+    if VALUES[key].is_per_candidate:
+        mine, others = (VALUES[key].distance(per_row[name][row]) for name in (system, other))
+        return int(mine < others) - int(mine > others)
+    if p_values is None:
+        return 0
+    return int(p_values[other][row] <= LEVEL) - int(p_values[system][row] <= LEVEL)
 
 
 def _methods_section(comparison: Comparison, paragraph: str) -> str:
@@ -191,25 +206,27 @@ KINDS = (
 )
 
 
-def parity_section(parity: ComparedParity, words: Words) -> str:
+def parity_section(comparison: Comparison, words: Words) -> str:
     """Return the section as HTML; sentences link to the captions behind them, where the rows have captions."""
-    names = [system.name for system in parity.systems]
     systems = "".join(
-        f"<li>{_line(line, name)}{example_links(names.index(name), name, words)}</li>"
+        f"<li>{_line(line, name)}{example_links(comparison.systems.index(name), name, words)}</li>"
         for name, line in words.systems.items()
     )
     heading = '<h2 id="pairs-beside-people">Compared with each other</h2>'
     pairs = f'{heading}<ul class="pairs">{_items(words.pairs)}</ul>' if words.pairs else ""
     paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in [words.legend, *words.notes])
-    figures = "".join(map(as_figure, parity_plots(parity)))
+    figures = "".join(map(as_figure, parity_plots(comparison, words)))
     return f"""<h2 id="summary">Compared with people</h2>{paragraphs}<ul class="answer summary">{systems}</ul>
 {pairs}
 {figures}"""
 
 
-def parity_plots(parity: ComparedParity) -> list[Plot]:
-    """Return the plots of the answer."""
-    return [distance_plot(parity), *filter(None, [map_plot(parity)])] if parity.has_meaning else []
+def parity_plots(comparison: Comparison, words: Words) -> list[Plot]:
+    """Return the plots of the answer, if it is one by meaning."""
+    parity = comparison.human_parity
+    if parity is None or not has_meaning(parity):
+        return []
+    return [distance_plot(parity, list(words.systems)), *filter(None, [map_plot(parity)])]
 
 
 def _line(line: str, name: str) -> str:
@@ -217,22 +234,20 @@ def _line(line: str, name: str) -> str:
     return f"<b>{html.escape(name)}</b>{html.escape(line.removeprefix(name))}"
 
 
-def distance_plot(parity: ComparedParity) -> Plot:
+def distance_plot(parity: ComparedParity, order: Sequence[str]) -> Plot:
     """Captions of every system in twentieths of people's distances, a panel each; the line is what people give."""
-    n_rows, names = -(-len(parity.systems) // N_PANELS), [system.name for system in parity.systems]
+    n_rows, names = -(-len(parity.systems) // N_PANELS), list(parity.systems)
     descriptions = []
     with new_figure(0.7 + 1.2 * n_rows, n_rows, N_PANELS, grid="y", sharex=True, sharey=True, squeeze=False) as drawn:
         figure, panels = drawn
-        for axes, system in zip(panels.flat, parity.in_order(), strict=False):
-            shares = list(system.lists["distance_histogram"])
-            axes.bar(range(len(shares)), shares, 0.8, color=SERIES[names.index(system.name) % 6])
+        for axes, name in zip(panels.flat, order, strict=False):
+            shares = parity.systems[name]["distance_histogram"]
+            axes.bar(range(len(shares)), shares, 0.8, color=SERIES[names.index(name) % 6])
             axes.axhline(1 / len(shares), color=INK, lw=1.2)
-            axes.set_title(system.name, loc="left", fontsize=11)
+            axes.set_title(name, loc="left", fontsize=11)
             axes.set_xticks([0, len(shares) - 1], ["ordinary", "unlike\npeople's"])
             axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
-            descriptions.append(
-                f"{system.name}: {as_percent(shares[0])} ordinary, {as_percent(shares[-1])} unlike people's"
-            )
+            descriptions.append(f"{name}: {as_percent(shares[0])} ordinary, {as_percent(shares[-1])} unlike people's")
         for axes in panels.flat[len(names) :]:
             axes.remove()
         return as_plot(
@@ -247,21 +262,21 @@ def distance_plot(parity: ComparedParity) -> Plot:
 
 def map_plot(parity: ComparedParity) -> Plot | None:
     """Systems around people, faults upwards and a share of likeness to the right; None where a share is unknown."""
-    key = "near_duplicate_share"
-    if any(np.isnan(system.result[key]) for system in parity.systems):
+    key, up = "near_duplicate_share", faults(parity)
+    if any(np.isnan(system[key]) for system in parity.systems.values()):
         key = "ordinary_share"
     noun, descriptions = SHARE_NOUNS[key], []
     with new_figure(5, figsize=MAP_SIZE) as (figure, axes):
-        people_faults = parity.systems[0].result.get(f"{parity.faults}_of_people", TAIL)
+        people_faults = next(iter(parity.systems.values())).get(f"{up}_of_people", TAIL)
         axes.axhline(people_faults, color=INK, lw=0.8)
         axes.axvline(TAIL, color=INK, lw=0.8)
         axes.plot([TAIL], [people_faults], "*", color=INK, ms=13, label="people", linestyle="none")
-        for i, system in enumerate(parity.systems):
-            center, ring = share_region(system.result, key, parity.faults)
+        for i, (name, system) in enumerate(parity.systems.items()):
+            center, ring = share_region(system, key, up)
             axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
             axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2, linestyle=LINE_STYLES[i % 6])
-            axes.plot(*center[:, None], ms=8, label=system.name, linestyle="none", **mark_of(i))
-            descriptions.append(f"{system.name}: {noun} {as_percent(center[0])}, faults {as_percent(center[1])}")
+            axes.plot(*center[:, None], ms=8, label=name, linestyle="none", **mark_of(i))
+            descriptions.append(f"{name}: {noun} {as_percent(center[0])}, faults {as_percent(center[1])}")
         axes.set(xlabel=f"{noun} (people's 5% is best)", ylabel="faults (fewer are better)")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
@@ -300,7 +315,8 @@ def example_links(number: int, name: str, words: Words) -> str:
 
 def examples_section(comparison: Comparison, words: Words) -> str:
     """Return the tables of all systems; empty where captions are not known."""
-    has_images = any(row.image is not None for row in comparison.rows) and importlib.util.find_spec("PIL") is not None
+    rows = comparison.shown.rows
+    has_images = any(row.image is not None for row in rows) and importlib.util.find_spec("PIL") is not None
     return "\n".join(
         _examples(title.format(name), f"{kind}-of-{comparison.systems.index(name)}", examples, has_images)
         for name in words.systems
@@ -331,17 +347,17 @@ MOST_POINTS = 300
 LEGEND_LINE = 0.22
 
 
-def metric_plot(compared: ComparedMetric) -> Plot:
+def metric_plot(key: str, compared: ComparedMetric) -> Plot:
     """Means of the systems, and differences to the first one, with their intervals."""
-    metric, names = compared.metric, list(compared.means)
+    names = list(compared.systems)
     pairs = [pair for pair in compared.pairs if pair.second == names[0]]
     with new_figure(1.5 + 0.36 * len(names), 1, 1 + bool(pairs), grid="x", squeeze=False) as (figure, panels):
         left, right = panels[0, 0], panels[0, -1]
-        for i, mean in enumerate(compared.means.values()):
-            _draw_interval(left, i, i, mean.mean, mean.ci_low, mean.ci_high)
-        left.set(yticks=range(len(names)), yticklabels=names, xlabel=f"{metric.measures}\n({metric.direction})")
+        for i, mean in enumerate(compared.systems.values()):
+            _draw_interval(left, i, i, mean["mean"], mean["ci_low"], mean["ci_high"])
+        left.set(yticks=range(len(names)), yticklabels=names, xlabel=f"{VALUES[key].measures}\n({compared.direction})")
         left.set(title="mean over rows", ylim=(len(names) - 0.5, -0.5))
-        caption = f"Means over rows and their 95% intervals: {metric.direction}."
+        caption = f"Means over rows and their 95% intervals: {compared.direction}."
         if pairs:
             for i, pair in enumerate(pairs):
                 _draw_interval(right, i, i + 1, pair.test.difference, pair.test.ci_low, pair.test.ci_high)
@@ -352,8 +368,8 @@ def metric_plot(compared: ComparedMetric) -> Plot:
             caption += f" Right: differences to {names[0]}, row by row; p after Holm's method over all pairs."
         for axes in (left, right):
             axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
-        descriptions = [f"{name} {as_digits(mean.mean)}" for name, mean in compared.means.items()]
-        return as_plot(f"means-{metric.key}", metric.title, caption, ", ".join(descriptions), figure)
+        descriptions = [f"{name} {as_digits(mean['mean'])}" for name, mean in compared.systems.items()]
+        return as_plot(f"means-{key}", compared.title, caption, ", ".join(descriptions), figure)
 
 
 def _draw_interval(axes: Any, height: int, series: int, mean: float, low: float, high: float) -> None:
@@ -362,13 +378,13 @@ def _draw_interval(axes: Any, height: int, series: int, mean: float, low: float,
     axes.plot([mean], [height], ms=8, **mark_of(series))
 
 
-def difference_plot(compared: ComparedMetric) -> Plot:
+def difference_plot(key: str, compared: ComparedMetric) -> Plot:
     """Differences to the first system, row by row in falling order."""
-    metric, names = compared.metric, list(compared.values)
+    names = list(compared.systems)
     descriptions = []
     with new_figure(max(3.2, LEGEND_LINE * len(names))) as (figure, axes):
         for i, name in enumerate(names[1:], start=1):
-            differences = np.sort(compared.values[name] - compared.values[names[0]])[::-1]
+            differences = np.sort(np.subtract(compared.per_row[name], compared.per_row[names[0]]))[::-1]
             places = np.unique(np.linspace(0, len(differences) - 1, MOST_POINTS).astype(int))
             shares = (places + 0.5) / len(differences)
             axes.plot(shares, differences[places], label=name, lw=2, **line_of(i))
@@ -379,9 +395,9 @@ def difference_plot(compared: ComparedMetric) -> Plot:
         axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return as_plot(
-            f"rows-{metric.key}",
-            f"{metric.title}, row by row",
-            f"{metric.title} of every row minus that of {names[0]}, in falling order ({metric.direction}). Where a "
+            f"rows-{key}",
+            f"{compared.title}, row by row",
+            f"{compared.title} of every row minus that of {names[0]}, in falling order ({compared.direction}). Where a "
             "curve crosses the line says in which share of the rows a system is above.",
             "; ".join(descriptions),
             figure,
@@ -390,7 +406,7 @@ def difference_plot(compared: ComparedMetric) -> Plot:
 
 def people_plot(comparison: Comparison, module: str) -> Plot | None:
     """Means over rows under random splits, and the observed ones; None where the module's test says too little."""
-    tested = [system for system in comparison.people if system.module == module]
+    tested = [system for system in comparison.against_people if system.module == module]
     tested = [system for system in tested if math.isfinite(system.z) and system.z != 0 and system.excess / system.z > 0]
     if not tested:
         return None
@@ -425,26 +441,28 @@ def people_plot(comparison: Comparison, module: str) -> Plot | None:
 
 def diversity_plot(comparison: Comparison) -> Plot | None:
     """Quality of the captions against how many of them are different; None without captions or a measure of quality."""
-    quality = next((compared for compared in comparison.metrics if compared.metric.best == "highest"), None)
-    if quality is None or not comparison.rows[0].captions:
+    key, rows = next((key for key in comparison.metrics if VALUES[key].best == "highest"), ""), comparison.shown.rows
+    if not key or not rows[0].captions:
         return None
-    shares = {name: distinct_share([row.captions[name] for row in comparison.rows]) for name in comparison.systems}
+    quality = comparison.metrics[key]
+    shares = {name: distinct_share([row.captions[name] for row in rows]) for name in comparison.systems}
     with new_figure(max(3.6, LEGEND_LINE * (len(shares) + 1))) as (figure, axes):
         for i, (name, share) in enumerate(shares.items()):
-            mean = quality.means[name]
-            if not math.isnan(mean.ci_low):
-                axes.plot([share, share], [mean.ci_low, mean.ci_high], color=SERIES[i % 6], lw=1.5)
-            axes.plot([share], [mean.mean], ms=9, label=name, linestyle="none", **mark_of(i))
-        references = [row.references for row in comparison.rows if row.references]
+            mean = quality.systems[name]
+            if not math.isnan(mean["ci_low"]):
+                axes.plot([share, share], [mean["ci_low"], mean["ci_high"]], color=SERIES[i % 6], lw=1.5)
+            axes.plot([share], [mean["mean"]], ms=9, label=name, linestyle="none", **mark_of(i))
+        references = [row.references for row in rows if row.references]
         descriptions = [
-            f"{name}: {share:.0%} different, {as_digits(quality.means[name].mean)}" for name, share in shares.items()
+            f"{name}: {share:.0%} different, {as_digits(quality.systems[name]['mean'])}"
+            for name, share in shares.items()
         ]
-        if len(references) == len(comparison.rows):
+        if len(references) == len(rows):
             share = distinct_share(references)
             axes.axvline(share, color=MUTED, lw=1.5, linestyle="--", label="people")
             descriptions.append(f"people: {share:.0%} different")
         axes.set(xlabel="different captions of a row, as a share of its captions (higher: more varied)", xlim=(0, 1.04))
-        axes.set_ylabel(f"{quality.metric.measures}\n({quality.metric.direction})")
+        axes.set_ylabel(f"{VALUES[key].measures}\n({quality.direction})")
         axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return as_plot(

@@ -39,12 +39,12 @@ def write_rows(path, rows):
 def compared():
     """A comparison with captions and pictures."""
     found, rows = comparison(n_rows=80, names=SYSTEMS), []
-    for i, row in enumerate(found.rows):
+    for i, row in enumerate(found.shown.rows):
         file = io.BytesIO()
         picture(3 * i).save(file, format="PNG")
         captions = dict(row.captions) | {SYSTEMS[1]: row.captions[SYSTEMS[1]][:1] * 2}
         rows.append(row._replace(image=file.getvalue(), captions=captions))
-    return dataclasses.replace(found, rows=rows)
+    return dataclasses.replace(found, shown=dataclasses.replace(found.shown, rows=rows))
 
 
 def page_of_comparison(folder):
@@ -219,7 +219,7 @@ def test_sorting(comparison_opened):
 
 
 def test_captions_and_pictures_are_of_their_rows(comparison_opened):
-    rows = {row.id: row for row in compared().rows}
+    rows = {row.id: row for row in compared().shown.rows}
     cells = "[e.cells[0].textContent, e.querySelector('img').naturalWidth,"
     cells += " ...[...e.querySelectorAll('td.captions')].map(c => c.textContent)]"
     shown = of_all(comparison_opened, "#table-rows-of-1 tbody tr", cells)

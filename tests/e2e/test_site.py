@@ -111,7 +111,7 @@ def test_the_card_of_the_toy_loads_it(monkeypatch):
 @pytest.mark.slow
 def test_the_example_of_compare_from_python(tmp_path):
     write_sample(tmp_path)
-    assert len(run_blocks("compare.md", tmp_path)["comparison"].result.rows) == 14
+    assert len(run_blocks("compare.md", tmp_path)["comparison"].result.ids) == 14
     assert (tmp_path / "report" / "index.html").is_file()
 
 

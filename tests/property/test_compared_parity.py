@@ -8,7 +8,7 @@ import pytest
 
 import manycaps
 from manycaps.comparison.paired_tests import joint_sign_flip_tests
-from manycaps.comparison.parity import FAULTS, compared_parity
+from manycaps.comparison.parity import FAULTS, beside_people, compared_parity
 from manycaps.comparison.read import ParityRows
 from manycaps.comparison.score import N_WRONG_ROWS, WrongCaptions, other_rows, row_distances
 from manycaps.kit import parity_tails
@@ -86,6 +86,10 @@ def as_rows(distances, m=M):
     return ParityRows(row_columns(distances, m), simulated_people.kept_distances((distances, m)))
 
 
+def compare_rows(systems, **options):
+    return compared_parity(beside_people(systems, None, options["seed"]), None, **options)
+
+
 def truth_of(damages):
     """By system, how far its shares are from what is best, none or people's 5%, over many rows."""
     rows = [as_rows(distances) for distances in distances_of(np.random.default_rng(99), 20_000, damages)]
@@ -117,7 +121,7 @@ def trials(n_trials, damages, seed):
     for i in range(n_trials):
         rows = slice(i * N_ROWS, (i + 1) * N_ROWS)
         systems = {name: as_rows(each[rows]) for name, each in zip(("first", "second"), every, strict=True)}
-        (pair,) = compared_parity(systems, None, distance="made", n_resamples=199, seed=i).pairs
+        (pair,) = compare_rows(systems, distance="made", n_resamples=199, seed=i).pairs
         yield pair
 
 
@@ -161,7 +165,7 @@ def test_drawn_patterns_agree_with_all_of_them():
 def test_no_difference_is_detected_between_equal_systems():
     rows = as_rows(distances_of(np.random.default_rng(2), 30, (unchanged,))[0])
     systems = dict.fromkeys(("first", "second", "third"), rows)
-    parity = compared_parity(systems, None, distance="made", margin=0.5, n_resamples=199, seed=0)
+    parity = compare_rows(systems, distance="made", margin=0.5, n_resamples=199, seed=0)
     assert [(pair.kind, pair.adjusted_p_value, pair.within_margin) for pair in parity.pairs] == [
         ("alike", 1.0, True)
     ] * 3
@@ -176,12 +180,12 @@ def test_a_gap_that_is_detectable_is_found_four_times_of_five():
         rows = slice(i * N_ROWS, (i + 1) * N_ROWS)
         systems = {name: as_rows(each[rows]) for name, each in zip(("first", "second"), every, strict=True)}
         mine, other = systems["first"].columns, systems["second"].columns
-        pair = compared_parity(systems, None, distance="made", n_resamples=199, seed=i).pairs[0]
+        pair = compare_rows(systems, distance="made", n_resamples=199, seed=i).pairs[0]
         differences = np.stack([other[gap] - mine[gap] for gap in ("fidelity_gap", "diversity_gap")])
         covariance = np.cov(differences)
-        mine["fidelity_gap"] += pair.detectable.gap
-        mine["diversity_gap"] += pair.detectable.gap * covariance[0, 1] / covariance[0, 0]
-        found += compared_parity(systems, None, distance="made", n_resamples=199, seed=i).pairs[0].p_value <= 0.05
+        mine["fidelity_gap"] += pair.detectable_gap
+        mine["diversity_gap"] += pair.detectable_gap * covariance[0, 1] / covariance[0, 0]
+        found += compare_rows(systems, distance="made", n_resamples=199, seed=i).pairs[0].p_value <= 0.05
     assert found / n_trials == pytest.approx(0.8, abs=0.04 + 3 * np.sqrt(0.16 / n_trials))
 
 
@@ -212,14 +216,15 @@ class People:
 
     def pair(self, texts, wrong=None):
         systems = {str(i): as_rows(self.rows(texts[i], texts[2]), self.size[0]) for i in (0, 1)}
-        return compared_parity(systems, None, distance="made", n_resamples=999, seed=0, wrong=wrong).pairs[0]
+        return compare_rows(systems, distance="made", n_resamples=999, seed=0, wrong=wrong).pairs[0]
 
     def detectable(self, rng, n_rows):
         """What is detected, of a corpus of people."""
         images, *texts = self.draw(rng, n_rows)
         rows, others = other_rows(n_rows, images.tolist(), N_WRONG_ROWS, seed=int(rng.integers(1000)))
         wrong = WrongCaptions.from_distances(rows, self.rows(texts[2][others, :1], texts[2][rows]))
-        return self.pair(texts, wrong).detectable
+        pair = self.pair(texts, wrong)
+        return pair.detectable_wrong_captions, pair.detectable_wrong_rows
 
     def is_found(self, rng, n_rows, share, whole):
         """Whether a system with wrong captions is distinguished from one of people."""
@@ -253,7 +258,7 @@ def test_wrong_captions_that_are_detectable_are_found_four_times_of_five(source)
     pool = made_people() if source == "made" else people_of_flickr8k(source)
     rng, n_trials = np.random.default_rng(8), 150
     for n_rows in (60, 200, 600):
-        stated = np.mean([pool.detectable(rng, n_rows)[2:] for _ in range(20)], axis=0)
+        stated = np.mean([pool.detectable(rng, n_rows) for _ in range(20)], axis=0)
         for whole in (False, True)[: pool.size[0]]:
             found = np.mean([pool.is_found(rng, n_rows, stated[int(whole)], whole) for _ in range(n_trials)])
             assert found == pytest.approx(0.8, abs=0.04 + 3 * np.sqrt(0.16 / n_trials)), (n_rows, whole)

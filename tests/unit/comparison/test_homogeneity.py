@@ -112,8 +112,9 @@ def test_folders_of_scores_with_captions_have_the_same_table(tmp_path):
     chosen = [files[name] for name in names], [files["references"]], ["bleu_rouge"]
     of_files = compare(CompareOptions(*chosen, distance="cider", **common))
     of_folders = compare(CompareOptions([str(folder) for folder in folders], with_captions=True, **common))
-    assert of_folders.result.parity.shared == of_files.result.parity.shared
-    assert len(of_files.result.parity.shared) == 3
+    assert of_folders.result.human_parity.shared_answers == of_files.result.human_parity.shared_answers
+    assert len(of_files.result.human_parity.shared_answers) == 3
     # Nobody asked, or the captions are not known.
     common["full"] = False
-    assert compare(CompareOptions([str(folder) for folder in folders], **common)).result.parity.shared == []
+    parity = compare(CompareOptions([str(folder) for folder in folders], **common)).result.human_parity
+    assert parity.shared_answers == []

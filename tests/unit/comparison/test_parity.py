@@ -1,9 +1,9 @@
 """Systems beside people: equal gaps, sentences about two systems, order, and marks of the best."""
 
+import dataclasses
 import gzip
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,15 +14,15 @@ from manycaps.comparison.parity import (
     ComparedParity,
     Detectable,
     GapDifference,
-    ParityPair,
     ShareTest,
-    SystemParity,
+    UntestedPair,
     _gap_differences,
+    beside_people,
     compared_parity,
 )
 from manycaps.comparison.read import SystemRow
 from manycaps.comparison.score import parity_of_captions
-from manycaps.comparison.words import pair_line, parity_table, system_line
+from manycaps.comparison.words import best_systems, pair_line, parity_table, system_line
 from manycaps.report.comparison_page import share_region
 from tests.golden_folders import DATA
 from tests.refusals import reads
@@ -46,7 +46,8 @@ def share(key, first, second, better=None):
 
 
 def pair(shares=(), gaps=(), p_value=0.01, detectable=(0.1, 5)):
-    return ParityPair("a", "b", p_value, p_value, shares, gaps, Detectable(*detectable), [], None)
+    untested = UntestedPair(("a", "b"), None, None, [], gaps, Detectable(*detectable), [], None)
+    return untested.result(p_value, p_value, shares)
 
 
 FEWER = share("unlike_people_share", 0.01, 0.2, "a")
@@ -114,12 +115,12 @@ def system(name, faults, rows, ordinary=0.05, copied=0.0):
     shares = {"unlike_people_share": faults, "ordinary_share": ordinary, "near_duplicate_share": float("nan")}
     copies = dict.fromkeys(("copied_share", "copied_share_ci_low"), copied) | {"copied_share_expected": 0.0}
     copies |= {"human_parity_p_value": 1 / rows, "n_rows": 60}
-    tails = SimpleNamespace(shares=dict.fromkeys(shares))
-    return SystemParity(name, None, tails, ends | shares | copies, 0.01, [])
+    return {name: {**ends, **shares, **copies, "adjusted_p_value": 0.01, "per_row": dict.fromkeys(shares)}}
 
 
-def compared(*systems, pairs=(), order=""):
-    return ComparedParity("made", "", systems, pairs, None, {}, order)
+def compared(*systems, pairs=()):
+    by_name = {name: numbers for system in systems for name, numbers in system.items()}
+    return ComparedParity(distance="made", margin=None, systems=by_name, pairs=pairs)
 
 
 def test_systems_stand_as_given_unless_an_order_is_asked_for():
@@ -129,21 +130,21 @@ def test_systems_stand_as_given_unless_an_order_is_asked_for():
         ("faults", ["bland", "human", "wrong"]),
         ("likeness", ["human", "wrong", "bland"]),
     ):
-        table = parity_table(compared(*given, order=order))
+        table = parity_table(compared(*given), order)
         assert [row[0].text for row in table.rows] == [*names, "people"]
 
 
 def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse():
     given = [system("a", 0.01, 100, 0.4), system("b", 0.03, 300, 0.2), system("c", 0.2, 10, 0.01)]
     given.append(system("copy", 0.0, 900, 0.05, copied=0.9))  # copies are marked nowhere
-    shown = [pair([FEWER._replace(better="a")])._replace(first="c", second="a")]
+    shown = [dataclasses.replace(pair([FEWER]), first="c", second="a")]
     parity = compared(*given, pairs=shown)
-    assert parity.best("unlike_people_share") == ["a", "b"]
-    assert parity.best("rows_needed") == ["a", "b"]
+    assert best_systems(parity, "unlike_people_share") == ["a", "b"]
+    assert best_systems(parity, "rows_needed") == ["a", "b"]
     # 1% is nearer to people's 5% than 20% and 40%; no pair shows the others to be worse.
-    assert parity.best("ordinary_share") == ["a", "b", "c"]
-    assert parity.best("near_duplicate_share") == []
-    assert compared(given[0]).best("unlike_people_share") == []
+    assert best_systems(parity, "ordinary_share") == ["a", "b", "c"]
+    assert best_systems(parity, "near_duplicate_share") == []
+    assert best_systems(compared(given[0]), "unlike_people_share") == []
 
 
 @pytest.mark.parametrize(
@@ -183,9 +184,10 @@ def test_faults_and_directions_of_rated_systems():
         if row["id"] in coco["viecap_coco"]
     ]
     scores = parity_of_captions(rows, {"distance": "meteor"})
-    (found,) = compared_parity(scores.rows, None, distance="meteor", n_resamples=9_999, seed=0).pairs
-    assert found.faults.better == "one"
-    assert found.faults.p_value < 0.01
+    options = {"distance": "meteor", "n_resamples": 9_999, "seed": 0}
+    (found,) = compared_parity(beside_people(scores.rows, None), None, **options).pairs
+    assert found.fewer_faults == "one"
+    assert found.shares[0].p_value < 0.01
     assert "ten has fewer faults" not in pair_line(found)
 
     data = json.loads(gzip.decompress((DATA / "real_systems" / "e2e_nlg.json.gz").read_bytes()))
@@ -194,13 +196,12 @@ def test_faults_and_directions_of_rated_systems():
         SystemRow(row["id"], {name: [data["systems"][name][i]] for name in names}, row["references"])
         for i, row in enumerate(data["rows"])
     ]
-    parity = compared_parity(
-        parity_of_captions(rows, {"distance": "meteor"}).rows, None, distance="meteor", n_resamples=9_999, seed=0
-    )
+    scores = parity_of_captions(rows, {"distance": "meteor"})
+    parity = compared_parity(beside_people(scores.rows, None), None, **options)
     assert [row[0].text for row in parity_table(parity).rows] == [*names, "people"]
     for system in parity.systems:
-        assert re.search("nearer|farther|varied|predictable", system_line(parity, system)), system.name
-    faults = [system.result["faulty_share"] for system in parity.systems]
+        assert re.search("nearer|farther|varied|predictable", system_line(parity, system)), system
+    faults = [numbers["faulty_share"] for numbers in parity.systems.values()]
     for scale, least in (("quality", 0.45), ("naturalness", 0.4)):
         ratings = [data["human_win_rate"][scale][name] for name in names]
         assert scipy.stats.spearmanr(faults, ratings).statistic < -least

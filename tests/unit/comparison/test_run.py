@@ -20,9 +20,9 @@ from manycaps.commands import list as list_command
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.read import DRAWN, MOST_SYSTEMS, SystemRow, named_systems, read_systems
 from manycaps.comparison.score import NOT_ENGLISH, CaptionScores, looks_english, note_of_language
-from manycaps.comparison.test import AgainstPeople
 from manycaps.comparison.words import people_table, system_table
 from manycaps.kit.base import VERSION
+from manycaps.report.comparison_page import row_gain
 from manycaps.saved_files import sole_output
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
@@ -265,12 +265,12 @@ def test_wrong_captions_are_never_painted_as_nearer_to_people():
         ["shifted.jsonl", "mixed.jsonl"], references=["people.jsonl"], metrics=["trm_cider"], distance="meteor"
     )
     compared = compare(options).result
-    excess, score = compared.metrics
-    is_unlike = excess.row_p_values["mixed"] <= 0.05
-    assert sum(is_unlike & (abs(excess.values["mixed"]) < abs(excess.values["shifted"]))) >= 5
-    gains = [[metric.row_gain("mixed", "shifted", i) for i in range(len(SYSTEM))] for metric in (excess, score)]
-    assert gains[0] == (1 * (excess.row_p_values["shifted"] <= 0.05) - is_unlike).tolist()
-    assert gains[1] == (1 * np.sign(score.values["mixed"] - score.values["shifted"])).tolist()
+    (key, excess), (of_score, score) = compared.metrics.items()
+    is_unlike, is_other_unlike = (np.array(compared.shown.p_values[key][name]) <= 0.05 for name in ("mixed", "shifted"))
+    assert sum(is_unlike & (np.abs(excess.per_row["mixed"]) < np.abs(excess.per_row["shifted"]))) >= 5
+    gains = [[row_gain(compared, k, "mixed", "shifted", i) for i in range(len(SYSTEM))] for k in (key, of_score)]
+    assert gains[0] == (1 * is_other_unlike - is_unlike).tolist()
+    assert gains[1] == np.sign(np.subtract(score.per_row["mixed"], score.per_row["shifted"])).tolist()
     cells = re.findall(r'<span class="((?:above|below|equal)[^"]*)">', write_page(compared))
     for of_metric, painted in zip(gains, (cells[::2], cells[1::2]), strict=True):
         assert sum("nearer" in kinds for kinds in painted) == of_metric.count(1)
@@ -281,8 +281,8 @@ def test_what_cannot_be_tested_has_no_p_value_of_1():
     """Sets of one candidate and one reference have no test; beside a small p of the answer, 1 would contradict it."""
     options = CompareOptions(["system.jsonl", "shifted.jsonl"], references=["people.jsonl"], metrics=["trm_cider"])
     compared = compare(options).result
-    untested = [AgainstPeople(*each[:-2], 1.0, 1.0) for each in compared.people]
-    compared = dataclasses.replace(compared, people=untested)
+    untested = [each._replace(p_value=1.0, smallest_p_value=1.0) for each in compared.against_people]
+    compared = dataclasses.replace(compared, against_people=untested)
     assert [row[-2].text for row in people_table(compared).rows] == ["not testable"] * 2
     assert [row[2].text for row in system_table(compared).rows] == ["not testable"] * 2
 
@@ -554,9 +554,9 @@ def test_people_drawn_by_the_seed_stand_in_as_a_system(tmp_path):
         return compare(CompareOptions([files["base"]], [files["references"]], **options))
 
     first, again, other = compared(full=True), compared(), compared(seed=1)
-    drawn = [[row.captions[DRAWN] for row in each.result.rows] for each in (first, again, other)]
+    drawn = [[row.captions[DRAWN] for row in each.result.shown.rows] for each in (first, again, other)]
     assert drawn[0] == drawn[1] != drawn[2]
-    for row, whole in zip(first.result.rows, people, strict=True):
+    for row, whole in zip(first.result.shown.rows, people, strict=True):
         assert sorted([*row.captions[DRAWN], *row.references]) == sorted(whole)
         assert len(row.captions[DRAWN]) == 3
     # Not the same places of every row.
