@@ -49,10 +49,10 @@ def write_text_atomically(path: pathlib.Path, text: str, newline: str | None = N
     write_atomically(path, lambda target: target.write_text(text, encoding="utf-8", newline=newline))
 
 
-def changed_values(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+def name_changes(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     """Name the given values that an earlier run saved otherwise; an empty text if there are none.
 
-    >>> changed_values({"seed": 0, "steps": 50}, {"seed": 1, "steps": 50})
+    >>> name_changes({"seed": 0, "steps": 50}, {"seed": 1, "steps": 50})
     'seed 0 instead of 1'
     """
     return ", ".join(

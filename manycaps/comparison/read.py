@@ -111,12 +111,12 @@ class Exchange(NamedTuple):
     adjusted_p_value: float = math.nan
 
 
-def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: str | None) -> dict[str, str]:
+def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: str | None) -> dict[str, str]:
     """Return the sources by name, the baseline first; raise a ValueError if they cannot be compared.
 
     Names are those of the files, and the baseline is the first, where they are None.
 
-    >>> named_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
+    >>> name_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
     {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
     """
     if not 1 <= len(sources) <= MOST_SYSTEMS:
@@ -233,7 +233,7 @@ def read_systems(
                     rows = list(tqdm.tqdm(read, desc=f"rows of {name}", unit="row", leave=False))
                 ids |= dict.fromkeys(row.id for row in rows if row.id is not None)
                 whole = [row for row in rows if not (common_rows and isinstance(row, BadRow) and row.is_incomplete)]
-                systems[name] = _by_id(file, good_rows(map(_named_option, whole)))
+                systems[name] = _by_id(file, good_rows(map(_name_option, whole)))
             except InputError as error:
                 # A wrong reference may concern one of the systems only.
                 raise error if error.where.startswith(file) else error.within(file) from None
@@ -287,7 +287,7 @@ def with_drawn_people(rows: Sequence[SystemRow], n_captions: int, seed: int) -> 
     return changed
 
 
-def _named_option(row: CaptionRow | BadRow) -> CaptionRow | BadRow:
+def _name_option(row: CaptionRow | BadRow) -> CaptionRow | BadRow:
     """A row whose message names the option that leaves out what some file lacks."""
     if isinstance(row, BadRow) and row.is_incomplete:
         return row._replace(reason=f"{row.reason} Or compare the rows that all files have: --common-rows.")

@@ -214,7 +214,7 @@ class CaptionScores:
         Systems with the same captions of every row, in any order, have an excess of 0 and p = 1. A system with a single
         caption of some row has no sets.
         """
-        for module, earlier, later in self.exchanged():
+        for module, earlier, later in self.list_exchanges():
             # The documents stay the human references, whichever system replaces them.
             has_table = self._options.get(module, {}).get("document_frequency") is not None
             is_counted = MODULES[module].counts_documents and not has_table
@@ -235,7 +235,7 @@ class CaptionScores:
             progress()
             yield Exchange(module, later, earlier, statistic, *numbers)
 
-    def exchanged(self) -> list[tuple[str, str, str]]:
+    def list_exchanges(self) -> list[tuple[str, str, str]]:
         """Return module and systems of the results that `exchanges` gives."""
         sets = [name for name in self._rows[0].captions if all(len(row.captions[name]) > 1 for row in self._rows)]
         modules = [module for module in self._modules if module in SET_MODULES]
@@ -629,10 +629,10 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
             shared = count_shared_answers(rows, parity_scores.distances_of, clusters)
         parity_results = {name: {MODULE: result} for name, result in parity_scores.results.items()}
     elif wording_can_be_compared(rows, clusters):
-        given = {name: value for name, value in _given(options).items() if name in OF_WORDING}
+        given = {name: value for name, value in _module_options(options).items() if name in OF_WORDING}
         parity, made = wording_of_captions(rows, {"clusters": clusters, **given})
         parity_results = {name: {"wording": {"signature": made}} for name in parity}
-    n_results = len(names) * len(modules) + (len(scores.exchanged()) if options.full else 0)
+    n_results = len(names) * len(modules) + (len(scores.list_exchanges()) if options.full else 0)
     with tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
@@ -674,7 +674,7 @@ def score_further(read: ReadScores, options: CompareOptions) -> SystemScores:
         modules = [module for module in systems[0].results if module in SET_MODULES]
         tests: dict[str, Any] = {"clusters": clusters, "n_resamples": options.n_resamples, "seed": options.seed}
         scores = CaptionScores(rows, modules, given, **tests)
-        with tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
+        with tqdm(total=len(scores.list_exchanges()), desc="systems x systems", unit="result") as bar:
             exchanges = list(scores.exchanges(bar.update))
     parity, distance = dict[str, ParityRows](), ""
     shared: Sequence[SharedAnswers] = ()
@@ -703,7 +703,7 @@ def count_shared_answers(
 
 def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what every module is loaded with: the options that have an effect there."""
-    given = _given(options)
+    given = _module_options(options)
     taken_options = {module: COMPARED_MODULES[module].compare_options for module in modules}
     return {
         module: module_class(module).effective_options({name: given[name] for name in given if name in taken})
@@ -713,7 +713,7 @@ def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str,
 
 def parity_options(options: CompareOptions, distance: str) -> dict[str, Any]:
     """Return what human_parity is loaded with beside its distance, none where people are not compared."""
-    given = {name: value for name, value in _given(options).items() if name in OF_PARITY and distance}
+    given = {name: value for name, value in _module_options(options).items() if name in OF_PARITY and distance}
     effective = module_class(MODULE).effective_options({**given, "distance": distance or "bert"})
     return {name: value for name, value in effective.items() if name in given}
 
@@ -722,7 +722,7 @@ def check_used(options: CompareOptions, modules: Sequence[str], distance: str) -
     """Raise a ValueError if an option of modules is given that has an effect in none of those that run."""
     used = {name for module_options_used in module_options(options, modules).values() for name in module_options_used}
     used |= parity_options(options, distance).keys()
-    for name in _given(options).keys() - used:
+    for name in _module_options(options).keys() - used:
         if name in OF_PARITY and distance:
             raise InputError(
                 option_flag(name),
@@ -738,6 +738,6 @@ def check_used(options: CompareOptions, modules: Sequence[str], distance: str) -
         )
 
 
-def _given(options: CompareOptions) -> dict[str, Any]:
+def _module_options(options: CompareOptions) -> dict[str, Any]:
     """The options of modules that were given."""
     return {name: getattr(options, name) for name in MODULE_OPTIONS if getattr(options, name) not in (None, False)}

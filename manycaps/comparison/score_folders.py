@@ -237,10 +237,10 @@ def folder_options(folder: str, modules: Sequence[str]) -> dict[str, dict[str, A
 
 def _captions(folder: str) -> dict[str, CaptionRow]:
     """Rows that were scored, by their ids."""
-    return {row.id: row for row in _opened(folder).rows() if isinstance(row, CaptionRow)}
+    return {row.id: row for row in _open_source(folder).rows() if isinstance(row, CaptionRow)}
 
 
-def _opened(folder: str) -> CaptionSource:
+def _open_source(folder: str) -> CaptionSource:
     """The input of a run, read as the run read it."""
     inputs = _summary(folder).get("inputs", {})
     files, sides = dict(inputs.get("files", {})), dict(inputs.get("understood", {}))

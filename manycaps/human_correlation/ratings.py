@@ -229,9 +229,9 @@ def system_numbers(options: RatingOptions) -> tuple[list[str], dict[str, SystemN
 
 
 def _sources(options: RatingOptions) -> Mapping[str, str]:
-    from manycaps.comparison.read import named_systems
+    from manycaps.comparison.read import name_systems
 
-    return named_systems(options.systems, options.names, None)
+    return name_systems(options.systems, options.names, None)
 
 
 def _with_scores(source: str, numbers: SystemNumbers) -> SystemNumbers:

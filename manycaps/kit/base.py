@@ -1723,11 +1723,11 @@ def check_confidence_level(value: Any) -> None:
         raise InputError("confidence_level", "a number between 0 and 1", quote_value(value), "Write 95% as 0.95.")
 
 
-def checked_beside_rows(name: str, value: object) -> None:
+def check_beside_rows(name: str, value: object) -> None:
     """Raise nothing: such an option is checked with the rows that it belongs to."""
 
 
-def checked_together(name: str, value: object) -> None:
+def check_together(name: str, value: object) -> None:
     """Raise nothing: such an option is checked with others, by `fits` of one of them."""
 
 
@@ -1745,7 +1745,7 @@ INTERVALS: dict[str, Option] = {
     ),
     "clusters": Option(
         None,
-        checked_beside_rows,
+        check_beside_rows,
         "One label per row, equal ones for rows that depend on each other, such as rows of one image; by default "
         "none do.",
     ),

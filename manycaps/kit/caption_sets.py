@@ -24,9 +24,9 @@ from .base import (
     as_finite,
     as_plain,
     by_value,
+    check_beside_rows,
     check_confidence_level,
     check_whole_number,
-    checked_beside_rows,
     defaults_of,
     one_of,
     plain_arguments,
@@ -766,7 +766,7 @@ SET_OPTIONS: dict[str, Option] = {
     ),
     "clusters": Option(
         None,
-        checked_beside_rows,
+        check_beside_rows,
         "One label per row, equal ones for rows that depend on each other, such as rows of one image; by default "
         "none do. With clusters, intervals and the p-value of the corpus are computed over the clusters.",
         needs=IS_INFERRED,

@@ -25,7 +25,7 @@ from .base import (
     check_flag,
     check_installed,
     check_no_table,
-    checked_together,
+    check_together,
     defaults_of,
     is_folder,
     local_path,
@@ -141,7 +141,7 @@ CLIP_LOAD_OPTIONS: dict[str, Option] = {
     ),
     "model": Option(
         None,
-        checked_together,
+        check_together,
         "A CLIP of the library transformers instead: a `CLIPModel` in memory, as it is when the first row is "
         "added, or a folder or Hub repository that `CLIPModel.save_pretrained` wrote, of which safetensors alone "
         "are read. Its features equal the model's `get_image_features` and `get_text_features` to 1e-5; images "
@@ -153,7 +153,7 @@ CLIP_LOAD_OPTIONS: dict[str, Option] = {
     ),
     "processor": Option(
         None,
-        checked_together,
+        check_together,
         "The `AutoProcessor` of a model in memory, whose mean and deviation of pixels are used; by default those "
         "of OpenAI. A folder has its own.",
         at_load=True,

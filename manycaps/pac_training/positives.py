@@ -24,7 +24,7 @@ from manycaps.kit.embeddings import HUB_TIMEOUT
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
-from manycaps.saved_files import changed_values, make_folder, write_atomically, write_text_atomically
+from manycaps.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
 N_BEAMS, MAX_TOKENS = 3, 20
@@ -270,7 +270,7 @@ def check_shard_inputs(options: PositivesOptions, name: str, work: Work) -> None
         write_text_atomically(path, json.dumps(plan))
     made = read_json(path, str(path), "Delete it and the shards beside it, or give another OUTPUT folder.")
     made = made if isinstance(made, dict) else {}
-    if changed := changed_values(made, plan):
+    if changed := name_changes(made, plan):
         raise InputError(
             options.output,
             "shards of the same data and options",

@@ -27,7 +27,7 @@ from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_loop import Training, TrainingRows
-from manycaps.saved_files import changed_values, make_folder, write_atomically, write_text_atomically
+from manycaps.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
 from manycaps.tables import markdown_table
 
 STATE_NAME = "training_state.pt"
@@ -203,7 +203,7 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
         return
     state, recipe = read_state(path), dataclasses.asdict(training.recipe)
     given = facts | {name: value for name, value in recipe.items() if name not in ("patience", "max_iterations")}
-    if changed := changed_values(state["facts"] | state["training"]["recipe"], given):
+    if changed := name_changes(state["facts"] | state["training"]["recipe"], given):
         raise InputError(
             path,
             "the state of a training with the same data and options",

@@ -10,9 +10,9 @@ from typing import Any
 
 from manycaps.kit.base import InputError, quote_path, read_json
 from manycaps.saved_files import (
-    changed_values,
     check_can_be_written,
     lock_output,
+    name_changes,
     write_atomically,
     write_text_atomically,
 )
@@ -120,7 +120,7 @@ class CaptionsFile:
                 f"{quote_path(self.path)} without settings",
                 advice,
             )
-        if changed := changed_values(made, {**dict.fromkeys(made), **self._settings}):
+        if changed := name_changes(made, {**dict.fromkeys(made), **self._settings}):
             raise InputError(
                 "--output", "a new file, or one of the same settings", f"{quote_path(self.path)} with {changed}", advice
             )

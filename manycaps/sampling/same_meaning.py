@@ -13,7 +13,7 @@ from tqdm import tqdm
 from manycaps.kit.base import InputError, check_whole_number, quote_path, quote_value
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.sampling.server_requests import RefusedError, Requests
-from manycaps.saved_files import changed_values, check_can_be_written, lock_output
+from manycaps.saved_files import check_can_be_written, lock_output, name_changes
 
 Pair: TypeAlias = tuple[str, str]
 
@@ -165,7 +165,7 @@ class SameMeaning:
         try:
             row = json.loads(line)
             if number == 1:
-                changed = changed_values(row, self._settings) if isinstance(row, dict) else "none of these settings"
+                changed = name_changes(row, self._settings) if isinstance(row, dict) else "none of these settings"
             else:
                 (first, second), is_same = row["texts"], row["same"]
                 if not (isinstance(first, str) and isinstance(second, str) and isinstance(is_same, bool)):

@@ -11,8 +11,8 @@ from .base import (
     InputError,
     Option,
     by_value,
-    checked_beside_rows,
-    checked_together,
+    check_beside_rows,
+    check_together,
     or_none,
     signature,
     value_table,
@@ -69,14 +69,14 @@ class Chair(CollectionModule, evaluate.Metric):
         {
             "objects": Option(
                 None,
-                checked_beside_rows,
+                check_beside_rows,
                 'n_rows lists of names of objects in the image, such as COCO\'s instances: `[["dog", "bed"], []]`; by '
                 "default what references name. With both, an object is in the image if either says so: the published "
                 "way.",
             ),
             "vocabulary": Option(
                 None,
-                checked_together,
+                check_together,
                 'Your own objects, `{"dog": ["puppy", "hound"], "traffic light": []}`; a name is among its words. By '
                 "default COCO's 80 objects, with the published synonyms.",
                 fits=vocabulary_of,

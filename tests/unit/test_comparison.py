@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from manycaps.catalog import ROW_VALUES, known_values
-from manycaps.comparison.read import ScoredSystem, SystemRow, named_systems
+from manycaps.comparison.read import ScoredSystem, SystemRow, name_systems
 from manycaps.comparison.words import comparison_methods, notes, pair_summary, say, system_table
 from manycaps.functional import paired_test
 from manycaps.report.comparison_page import differing_rows
@@ -238,10 +238,10 @@ MESSAGES = [
         "a: expected a metric that all systems were scored by, got none. Score them by the same metrics;",
         lambda: compared_systems([ScoredSystem("a", {}, {}), ScoredSystem("b", {}, {})], []),
     ),
-    ("--names: expected one name per system (2), got 1.", lambda: named_systems(["a", "b"], ["x"], None)),
-    ("--names: expected different names, got ['a'", lambda: named_systems(["a", "d/a"], None, None)),
-    ("--names: expected names that can be printed, got ' '. Wri", lambda: named_systems(["a", "b"], ["x", " "], None)),
-    ("--baseline: expected one of a, b, got 'c'.", lambda: named_systems(["a", "b"], None, "c")),
+    ("--names: expected one name per system (2), got 1.", lambda: name_systems(["a", "b"], ["x"], None)),
+    ("--names: expected different names, got ['a'", lambda: name_systems(["a", "d/a"], None, None)),
+    ("--names: expected names that can be printed, got ' '. Wri", lambda: name_systems(["a", "b"], ["x", " "], None)),
+    ("--baseline: expected one of a, b, got 'c'.", lambda: name_systems(["a", "b"], None, "c")),
 ]
 
 test_messages = refusals({ValueError: MESSAGES})

@@ -18,7 +18,7 @@ from PIL import Image
 from manycaps.command_line import main
 from manycaps.commands import list as list_command
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.read import DRAWN, MOST_SYSTEMS, SystemRow, named_systems, read_systems
+from manycaps.comparison.read import DRAWN, MOST_SYSTEMS, SystemRow, name_systems, read_systems
 from manycaps.comparison.score import NOT_ENGLISH, CaptionScores, looks_english, note_of_language
 from manycaps.comparison.words import people_table, system_table
 from manycaps.kit.base import VERSION
@@ -490,7 +490,7 @@ def test_no_system_is_called_people(name, files, capsys):
     with pytest.raises(ValueError, match=message):
         compare(CompareOptions(["a.jsonl", "b.jsonl"], names=["a", name]))
     with pytest.raises(ValueError, match=message):
-        named_systems([f"scores/{name}"], None, None)  # a folder of scores, or a file, of that name
+        name_systems([f"scores/{name}"], None, None)  # a folder of scores, or a file, of that name
     scenes = [{"references": ["a dog", "a cat"], "systems": {name: ["a dog"]}}] * 2
     pathlib.Path("scenes.json").write_text(json.dumps({"scenes": scenes}))
     assert main(["quickstart", "--captions", "scenes.json"]) != 0
@@ -524,7 +524,7 @@ def test_the_systems_of_a_shared_task_are_compared(n_systems, files, capsys, dra
 
 def test_more_systems_than_a_task_has_are_refused():
     with pytest.raises(ValueError, match=f"^systems: expected 1 to {MOST_SYSTEMS}, got {MOST_SYSTEMS + 1}"):
-        named_systems([f"{i}.jsonl" for i in range(MOST_SYSTEMS + 1)], None, None)
+        name_systems([f"{i}.jsonl" for i in range(MOST_SYSTEMS + 1)], None, None)
 
 
 def test_a_limit_draws_rows_by_the_seed_and_not_by_the_order_of_the_file(files):
