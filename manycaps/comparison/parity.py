@@ -7,10 +7,10 @@ What the paired test of two systems' gaps detects 80% of the time: more wrong ca
 Wrong captions do not move all rows alike. With w the chance that a caption of m is wrong, and k of them wrong in a row,
 the fidelity gap f of the row moves by k / m (g - f), where g is the gap of a caption of another row beside these
 references, and the diversity gap v by (1 - C(m - k, 2) / C(m, 2)) (g - v), as a wrong caption lies as far from another
-caption as from a reference. If all captions of a row are those of one other row, with the chance w, f moves by g - f,
-and v not. The moves' mean over rows and k, and their covariance with the rows' differences d, which they widen, are
-finite sums; the test of n rows has the noncentrality n mean' (cov d)^-1 mean, and w is what makes it large enough. With
-single captions, x = w delta, spread s0 of d, and mean delta and spread sd of the moves, that is
+caption as from a reference. If all captions of a row are those of one other row, with the chance w, f moves by the mean
+of their g less f, and v not. The moves' mean over rows and k, and their covariance with the rows' differences d, which
+they widen, are finite sums; the test of n rows has the noncentrality n mean' (cov d)^-1 mean, and w is what makes it
+large enough. With single captions, x = w delta, spread s0 of d, and mean delta and spread sd of the moves, that is
 x^2 n = lambda (s0^2 + w (1 - w) delta^2 + w (sd^2 - s0^2)).
 """
 
@@ -191,7 +191,9 @@ def _moves(system: "SystemParity", wrong: WrongCaptions, share: str | None) -> I
 
     yield np.stack([part * steps[0], pair_sizes * steps[1], part * unlike], axis=-1), binomial
     whole = np.zeros((2, len(m), 3))
-    whole[1, :, 0], whole[1, :, 2] = steps[0], unlike
+    # m captions of one other row differ less from row to row than one of them does.
+    of_rows = [gaps[:size].mean() for gaps, size in zip(wrong.several, m.tolist(), strict=True)]
+    whole[1, :, 0], whole[1, :, 2] = steps[0] + (np.array(of_rows) - wrong.gaps), unlike
     yield whole, lambda chance: np.array([[1 - chance], [chance]])
 
 

@@ -276,6 +276,9 @@ class CaptionScores:
 # Rows in which a caption of another row is compared with the references.
 N_WRONG_ROWS = 200
 
+# Captions of another row that are compared with the references of one.
+MOST_WRONG_CAPTIONS = 10
+
 
 class WrongCaptions(NamedTuple):
     """Captions of other rows beside the references of a row."""
@@ -285,15 +288,18 @@ class WrongCaptions(NamedTuple):
     gaps: Floats
     # Of that caption and the references of each.
     distances: Distances
+    # The gaps of as many captions of that other row as are known, that one first: n arrays.
+    several: Sequence[Floats]
 
     @classmethod
-    def from_distances(cls, rows: Ints, distances: Sequence[np.ndarray]) -> "WrongCaptions":
-        """Take the distances of the wrong caption of each row, which is the first text, and its references."""
-        gaps, kept = np.empty(len(rows)), KeptDistances(len(rows))
-        for i, matrix in enumerate(distances):
-            gaps[i] = row_gaps(matrix[None], 1).fidelity[0]
-            kept.add(matrix[None], 1, [i])
-        return cls(rows, gaps, kept)
+    def from_distances(cls, rows: Ints, distances: Sequence[np.ndarray], n_wrong: Sequence[int]) -> "WrongCaptions":
+        """Take the distances of each row's wrong captions, which are the first texts, and its references."""
+        kept, several = KeptDistances(len(rows)), []
+        for i, (matrix, k) in enumerate(zip(distances, n_wrong, strict=True)):
+            of_each = [matrix[np.ix_([j, *range(k, len(matrix))], [j, *range(k, len(matrix))])] for j in range(k)]
+            several.append(row_gaps(np.stack(of_each), 1).fidelity)
+            kept.add(of_each[0][None], 1, [i])
+        return cls(rows, np.array([gaps[0] for gaps in several]), kept, several)
 
 
 def other_rows(n_rows: int, clusters: Sequence[Hashable] | None, n_chosen: int, seed: int) -> tuple[Ints, Ints]:
@@ -591,9 +597,12 @@ def wrong_captions(
     rows, others = other_rows(len(references), clusters, N_WRONG_ROWS, seed)
     if not len(rows):
         return None
-    captions = [references[other][row % len(references[other])] for row, other in zip(rows, others, strict=True)]
-    texts = [[caption, *references[row]] for caption, row in zip(captions, rows, strict=True)]
-    return WrongCaptions.from_distances(rows, distances_of(texts))
+    captions = []
+    for row, other in zip(rows.tolist(), others.tolist(), strict=True):
+        first = row % len(references[other])
+        captions.append([*references[other][first:], *references[other][:first]][:MOST_WRONG_CAPTIONS])
+    texts = [[*several, *references[row]] for several, row in zip(captions, rows, strict=True)]
+    return WrongCaptions.from_distances(rows, distances_of(texts), list(map(len, captions)))
 
 
 def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:

@@ -222,7 +222,8 @@ class People:
         """What is detected, of a corpus of people."""
         images, *texts = self.draw(rng, n_rows)
         rows, others = other_rows(n_rows, images.tolist(), N_WRONG_ROWS, seed=int(rng.integers(1000)))
-        wrong = WrongCaptions.from_distances(rows, self.rows(texts[2][others, :1], texts[2][rows]))
+        several = texts[2][others, : self.size[0]]
+        wrong = WrongCaptions.from_distances(rows, self.rows(several, texts[2][rows]), [several.shape[1]] * len(rows))
         pair = self.pair(texts, wrong)
         return pair.detectable_wrong_captions, pair.detectable_wrong_rows
 
