@@ -358,14 +358,14 @@ def sign_flip_tests(
     >>> tests.p_values.tolist(), tests.low.tolist(), tests.high.tolist()
     ([0.03125], [1.0], [6.0])
     """
-    every = _sorted_clusters(differences.sums, differences.sizes)
+    every = _sort_clusters(differences.sums, differences.sizes)
     are_exact = np.count_nonzero(differences.sums, axis=0) <= MOST_EXACT_CLUSTERS
-    drawn = _drawn_flips(every.select(~are_exact), n_resamples, seed)
+    drawn = _draw_flips(every.select(~are_exact), n_resamples, seed)
     results = np.empty((3, len(are_exact)))
     for test, is_exact in enumerate(are_exact):
         clusters = every.select(test)
         flips = _all_flips(clusters, n_resamples, seed) if is_exact else next(drawn)
-        results[:, test] = _tested(clusters, flips, differences.tolerances[test], confidence_level)
+        results[:, test] = _run_test(clusters, flips, differences.tolerances[test], confidence_level)
     return SignFlipTests(results[0], are_exact, results[1], results[2])
 
 
@@ -409,7 +409,7 @@ def mean_test(
     columns = first[:, None], second[:, None]
     tests = paired_tests(*columns, clusters, confidence_level=None, n_resamples=n_resamples, seed=seed)
     by_draws, by_formula = tests[0].p_value, _students(first - second, clusters)
-    return MeanTest(by_draws, by_formula, _resolved(by_draws, by_formula, len(first), clusters, n_resamples))
+    return MeanTest(by_draws, by_formula, _resolve_p_value(by_draws, by_formula, len(first), clusters, n_resamples))
 
 
 def nearer_test(
@@ -425,7 +425,7 @@ def nearer_test(
     columns = first[:, None], second[:, None]
     drawn = nearer_p_values(np.array([difference.by_draws]), *columns, clusters, n_resamples, seed)
     by_formula = max(difference.by_formula, _students(first + second, clusters))
-    return _resolved(float(drawn[0]), by_formula, len(first), clusters, n_resamples)
+    return _resolve_p_value(float(drawn[0]), by_formula, len(first), clusters, n_resamples)
 
 
 def _students(rows: Floats, labels: Sequence[Hashable] | None) -> float:
@@ -436,7 +436,7 @@ def _students(rows: Floats, labels: Sequence[Hashable] | None) -> float:
     return 2 * float(scipy.special.stdtr(mean.n_clusters - 1, -abs(mean.mean) / mean.standard_error))
 
 
-def _resolved(
+def _resolve_p_value(
     by_draws: float, by_formula: float, n_rows: int, clusters: Sequence[Hashable] | None, n_resamples: int
 ) -> float:
     """The p-value by random signs; where none of them reaches the observed mean, Student's if it is smaller."""
@@ -505,7 +505,7 @@ class _Flips(NamedTuple):
     n_observed: int
 
 
-def _sorted_clusters(sums: np.ndarray, sizes: np.ndarray) -> _Clusters:
+def _sort_clusters(sums: np.ndarray, sizes: np.ndarray) -> _Clusters:
     """Sort the clusters of each test: sums (n_clusters, n_tests), sizes (n_clusters,)."""
     totals = sums.sum(axis=0)
     turned = np.where(np.where(totals, totals, (sums**3).sum(axis=0)) < 0, -1.0, 1.0)
@@ -533,7 +533,7 @@ def _all_flips(clusters: _Clusters, n_resamples: int, seed: int) -> _Flips:
     return _Flips(sums, rows, 0)
 
 
-def _drawn_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_Flips]:
+def _draw_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_Flips]:
     """Random sign patterns of each test besides the observed one; one draw serves all tests."""
     n_clusters, n_tests = clusters.sums.shape
     if not n_tests:
@@ -543,14 +543,14 @@ def _drawn_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_
         some = slice(start, start + step)
         blocks = [
             (positive @ clusters.sums[:, some], positive @ clusters.rows[:, some])
-            for positive in drawn_patterns(n_clusters, n_resamples, seed)
+            for positive in draw_patterns(n_clusters, n_resamples, seed)
         ]
         sums, rows = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
         for column_sums, column_rows in zip(sums.T, rows.T, strict=True):
             yield _Flips(column_sums, column_rows, 1)
 
 
-def drawn_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+def draw_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Yield random patterns in blocks: float64 arrays of 0 and 1, one for each sign, shape (n_patterns, n_clusters)."""
     rng, step = np.random.default_rng(seed), max(1, MAX_SIGNS // max(1, n_clusters))
     for start in range(0, n_resamples, step):
@@ -558,7 +558,7 @@ def drawn_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.
         yield np.unpackbits(bits, axis=1, count=n_clusters).astype(np.float64)
 
 
-def _tested(clusters: _Clusters, flips: _Flips, tolerance: float, level: float | None) -> tuple[float, float, float]:
+def _run_test(clusters: _Clusters, flips: _Flips, tolerance: float, level: float | None) -> tuple[float, float, float]:
     """p-value of one test, and the ends of its interval."""
     sums, rows = clusters.sums, clusters.rows
     n_patterns = len(flips.sums) + flips.n_observed
@@ -622,7 +622,7 @@ def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.
         yield np.concatenate([np.ones((len(patterns), 1)), 1.0 - 2.0 * patterns], axis=1)
         return
     yield np.ones((1, n_clusters))
-    yield from (1.0 - 2.0 * negative for negative in drawn_patterns(n_clusters, n_resamples, seed))
+    yield from (1.0 - 2.0 * negative for negative in draw_patterns(n_clusters, n_resamples, seed))
 
 
 # Counts that are drawn at once, 8 bytes each.

@@ -342,7 +342,7 @@ def _upper(mean: ClusteredMean, sign: int) -> float:
     return max(sign * student, sign * skewed_end)
 
 
-def compared_pairs(
+def compare_pairs(
     systems: "Sequence[SystemParity]",
     clusters: Sequence[Hashable] | None,
     *,
@@ -394,7 +394,7 @@ def compared_pairs(
     for (k, share, _), p_value, better in zip(differing, differ, holm_p_values(np.array(ranked)).tolist(), strict=True):
         results[k].append(share.result(p_value, better))
     return [
-        pair.result(p_value, after_holm, _credited(shares, pair.names))
+        pair.result(p_value, after_holm, _withhold_credit(shares, pair.names))
         for pair, p_value, after_holm, shares in zip(untested, p_values, adjusted, results, strict=True)
     ]
 
@@ -551,7 +551,7 @@ def _joint_p_value(gaps: float, shares: Sequence[float], wording: float) -> floa
     return min(1.0, 2 * min(of_shares, wording)) if math.isnan(gaps) else joint_p_value(gaps, of_shares, wording)
 
 
-def _credited(tests: Sequence[ShareTest], names: Sequence[str]) -> list[ShareTest]:
+def _withhold_credit(tests: Sequence[ShareTest], names: Sequence[str]) -> list[ShareTest]:
     """Give a system with more faults no credit for fewer ordinary captions that its faults explain.
 
     Wrong captions are seldom ordinary. Half of its captions or more must be no faults, and at least half of the
@@ -704,7 +704,7 @@ class ComparedParity:
     shared_answers: Sequence[SharedAnswers] = ()
 
 
-def compared_parity(
+def compare_parity(
     systems: Sequence[SystemParity],
     clusters: Sequence[Hashable] | None,
     *,
@@ -719,7 +719,7 @@ def compared_parity(
 
     Without `clusters` every row is independent. `distance` is the module's name of it. Systems whose gaps differ by at
     most `margin`, in the unit of the distance, count as equivalent; None does not ask. `n_resamples` and `seed` are
-    those of the tests of pairs, and `wrong` is as for `compared_pairs`.
+    those of the tests of pairs, and `wrong` is as for `compare_pairs`.
     """
     numbers = {system.name: system.numbers(clusters, margin) for system in systems}
     within = {name: of_system["near_duplicate_share"] for name, of_system in numbers.items()} | {PEOPLE: TAIL}
@@ -728,7 +728,7 @@ def compared_parity(
         distance=distance,
         margin=margin,
         systems=numbers,
-        pairs=compared_pairs(systems, clusters, rounding=ROUNDING.get(distance, 1e-9), **options),
+        pairs=compare_pairs(systems, clusters, rounding=ROUNDING.get(distance, 1e-9), **options),
         shared_answers=[
             pair._replace(within_first=within[pair.first], within_second=within[pair.second]) for pair in shared
         ],

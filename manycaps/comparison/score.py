@@ -458,7 +458,7 @@ LEAST_LETTERS, LEAST_WORDS = 0.05, 0.1
 LETTERS, WORDS = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
 
 
-def chosen_distance(distance: str | None, encoder: str | None) -> tuple[str, str]:
+def choose_distance(distance: str | None, encoder: str | None) -> tuple[str, str]:
     """Return the distance of captions, and what a reader should know of it.
 
     If none is asked for, it is that of sentence embeddings, and METEOR where there is no encoder.
@@ -615,7 +615,7 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
     check_modules(modules, rows)
     distance, note = "", ""
     if can_be_compared(rows):
-        distance, note = chosen_distance(options.distance, options.encoder)
+        distance, note = choose_distance(options.distance, options.encoder)
     check_used(options, modules, distance)
     clusters = clusters_of(rows, options.clusters)
     # A column that nobody asked for is not read, not even for the page.

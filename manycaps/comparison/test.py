@@ -18,7 +18,7 @@ from manycaps.comparison.paired_tests import (
     paired_tests,
     smallest_sign_p_value,
 )
-from manycaps.comparison.parity import ComparedParity, beside_people, compared_parity, enough_resamples
+from manycaps.comparison.parity import ComparedParity, beside_people, compare_parity, enough_resamples
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, row_test_key
 from manycaps.comparison.score import SystemScores
 from manycaps.kit.base import InputError
@@ -141,7 +141,7 @@ def compare_scores(
         oddest = {system.name: system.lists.get("oddest_wording", []) for system in beside}
         options: dict[str, Any] = {"distance": scores.distance, "margin": margin, "wrong": scores.wrong}
         options |= {"n_resamples": n_resamples, "seed": seed}
-        parity = compared_parity(beside, scores.clusters, shared=scores.shared, **options)
+        parity = compare_parity(beside, scores.clusters, shared=scores.shared, **options)
     compared: dict[str, ComparedMetric] = {}
     if metrics:
         columns = _metric_columns(metrics, systems)
@@ -152,7 +152,7 @@ def compare_scores(
             sides = columns.first[:, near_zero], columns.second[:, near_zero]
             ranking[near_zero] = nearer_p_values(ranking[near_zero], *sides, labels, **draws)
         smallest = smallest_sign_p_value(int(places.max()) + 1, draws["n_resamples"]) if n_pairs else math.nan
-        compared = _compared_metrics(metrics, systems, labels, tests, ranking, smallest)
+        compared = _compare_metrics(metrics, systems, labels, tests, ranking, smallest)
     row_tests = {metric.key: row_test_key(metric) for metric in metrics}
     return Comparison(
         systems=[system.name for system in systems],
@@ -167,7 +167,7 @@ def compare_scores(
             for system in systems
             if f"{module}_corpus_p_value" in system.results.get(module, {})
         ],
-        exchangeable=_adjusted_exchanges(scores.exchanges),
+        exchangeable=_adjust_exchanges(scores.exchanges),
         correlations=_correlations([np.concatenate(list(metric.per_row.values())) for metric in compared.values()]),
         signatures={
             system.name: {module: str(result["signature"]) for module, result in system.results.items()}
@@ -250,7 +250,7 @@ def _numbers_of_pairs(n_systems: int) -> list[tuple[int, int]]:
     return [(later, earlier) for later in range(n_systems) for earlier in range(later)]
 
 
-def _compared_metrics(
+def _compare_metrics(
     metrics: Sequence[RowValue],
     systems: Sequence[ScoredSystem],
     labels: Sequence[int],
@@ -276,7 +276,7 @@ def _compared_metrics(
             direction=metric.direction,
             smallest_p_value=min(1.0, len(pairs) * smallest) if pairs else math.nan,
             systems=numbers,
-            pairs=_compared_pairs(metric, means, named_pairs, tests[own], ranked),
+            pairs=_compare_pairs(metric, means, named_pairs, tests[own], ranked),
             per_row={system.name: system.values[metric.key].tolist() for system in systems},
         )
     return compared
@@ -287,7 +287,7 @@ def _with_interval(mean: ClusteredMean) -> dict[str, float]:
     return {"mean": mean.mean, "ci_low": low, "ci_high": high}
 
 
-def _compared_pairs(
+def _compare_pairs(
     metric: RowValue,
     means: Mapping[str, float],
     names: Sequence[tuple[str, str]],
@@ -317,7 +317,7 @@ def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> Ag
     return AgainstPeople(module, title, system.name, float(result[module]), excess.mean, *interval, *numbers)
 
 
-def _adjusted_exchanges(exchanges: Sequence[Exchange]) -> list[Exchange]:
+def _adjust_exchanges(exchanges: Sequence[Exchange]) -> list[Exchange]:
     """Adjust the p-values of every module's pairs by Holm's rule; the modules in the order of the catalog."""
     adjusted = []
     for module in SET_MODULES:

@@ -174,14 +174,14 @@ def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
     under = [phrase for phrase in phrases if phrase.share < phrase.share_of_people][:MOST_UNDERUSED]
     for n_over in range(len(over), -1, -1):
         named = [
-            f"{_named(phrase)} ({as_percent(phrase.share)}{', ' if i else ' of captions, people '}"
+            f"{_phrase(phrase)} ({as_percent(phrase.share)}{', ' if i else ' of captions, people '}"
             f"{as_percent(phrase.share_of_people)})"
             for i, phrase in enumerate(over[:n_over])
         ]
         lacking = [
-            f"never {_named(phrase)} (people {as_percent(phrase.share_of_people)})"
+            f"never {_phrase(phrase)} (people {as_percent(phrase.share_of_people)})"
             if phrase.share == 0
-            else f"seldom {_named(phrase)} ({as_percent(phrase.share)}, people {as_percent(phrase.share_of_people)})"
+            else f"seldom {_phrase(phrase)} ({as_percent(phrase.share)}, people {as_percent(phrase.share_of_people)})"
             for phrase in under
         ]
         line = f"gives itself away by: {'; '.join(filter(None, [', '.join(named), *lacking]))}"
@@ -190,7 +190,7 @@ def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
     return ""
 
 
-def _named(phrase: Phrase) -> str:
+def _phrase(phrase: Phrase) -> str:
     """A phrase in quotes, with its place."""
     place = "begins with " * phrase.begins + "ends in " * phrase.ends
     return f"{'is ' if phrase.begins and phrase.ends else place}'{_short(phrase.phrase, MOST_LETTERS)}'"
@@ -245,7 +245,7 @@ def pair_line(pair: ParityPair) -> str:
     if pair.kind == "alike":
         return f"{names}: no difference detected ({p_value}{_detectable(pair)}).{_margin(pair)}"
     likeness = "; ".join(
-        f"{name} is more like people in {_listed([_both(share, name, pair) for share in shares])}"
+        f"{name} is more like people in {_join_parts([_both(share, name, pair) for share in shares])}"
         for name in (pair.first, pair.second)
         if (shares := [share for share in pair.shares if share.key in pair.more_like_people[name]])
     )
@@ -275,10 +275,10 @@ def _of_gaps(pair: ParityPair) -> str:
         f"{gap.first:.2g} and {gap.second:.2g}, difference {gap.difference:.2g} [{gap.low:.2g}, {gap.high:.2g}])"
         for gap in clear or pair.gaps
     ]
-    return ("" if clear else "neither gap by itself, but together ") + _listed(parts)
+    return ("" if clear else "neither gap by itself, but together ") + _join_parts(parts)
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _join_parts(parts: Sequence[str]) -> str:
     return " and ".join(parts)
 
 
@@ -445,11 +445,11 @@ def example_lines(comparison: Comparison, name: str, system: System) -> list[str
     """Return lines of a terminal: phrases, captions most unlike people's, and the most similar near-duplicates."""
     words = {word["name"] for word in system["words"]}
     lines = [
-        f"{_short(shown.row.id)}: {_quoted(shown.captions[0])}; people: {_quoted((shown.row.references or [''])[0])}"
+        f"{_short(shown.row.id)}: {_quote(shown.captions[0])}; people: {_quote((shown.row.references or [''])[0])}"
         for shown in most_unlike(comparison, name, MOST_LINES)
     ]
     for pair in most_alike(comparison, name, 1) if "near-duplicates" in words else ():
-        first, second = map(_quoted, pair.captions)
+        first, second = map(_quote, pair.captions)
         both = f"{first} twice" if first == second else f"{first} and {second}"
         # The pair comes first, unless the captions themselves are a reason for what is said.
         lines.insert(len(lines) if "unlike" in words else 0, f"{_short(pair.row.id)}: {both}")
@@ -457,7 +457,7 @@ def example_lines(comparison: Comparison, name: str, system: System) -> list[str
     return [phrases, *lines] if phrases else lines
 
 
-def _quoted(caption: str) -> str:
+def _quote(caption: str) -> str:
     return f'"{_short(caption, MOST_LETTERS)}"'
 
 
@@ -745,7 +745,7 @@ def pair_summary(key: str, metric: ComparedMetric, pair: ComparedPair, units: st
     size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
     if pair.adjusted_p_value > LEVEL:
         return (
-            f"{title}: no difference detected between {pair.first} and {pair.second} ({_undecided(test)}, {p_value})."
+            f"{title}: no difference detected between {pair.first} and {pair.second} ({_difference(test)}, {p_value})."
         )
     mean, other = (as_digits(metric.systems[name]["mean"]) for name in (pair.first, pair.second))
     if pair.better is None:
@@ -765,7 +765,7 @@ def pair_summary(key: str, metric: ComparedMetric, pair: ComparedPair, units: st
     return f"{title}: {pair.better} {verb} than {worse} {size}, {p_value}."
 
 
-def _undecided(test: PairedTest) -> str:
+def _difference(test: PairedTest) -> str:
     """Difference, and the one that would have been found."""
     sentence = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
     if math.isfinite(test.minimum_detectable_difference):

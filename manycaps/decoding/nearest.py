@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.comparison.paired_tests import LEVEL
-from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compared_pairs, systems_beside_people
+from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compare_pairs, systems_beside_people
 from manycaps.comparison.read import ParityRows
 from manycaps.comparison.render import finite
 from manycaps.kit.base import InputError
@@ -204,14 +204,14 @@ def choose_and_test(
 def nearest_setting(
     rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, *, rounding: float, n_resamples: int, seed: int
 ) -> NearestSetting:
-    """Compare settings on the same rows, and choose the best honestly; options as for `compared_pairs`."""
+    """Compare settings on the same rows, and choose the best honestly; options as for `compare_pairs`."""
     check_two_captions(rows)
     n_rows = next(iter(rows.values())).distances.n_rows
     halves = halves_of(n_rows, clusters, seed)
     check_enough_rows(min(map(len, halves)), n_rows)
     systems = systems_beside_people(rows, clusters, seed)
     compared = {system.name: system.rows for system in systems if not system.copies}
-    pairs = compared_pairs(systems, clusters, rounding=rounding, margin=None, n_resamples=n_resamples, seed=seed)
+    pairs = compare_pairs(systems, clusters, rounding=rounding, margin=None, n_resamples=n_resamples, seed=seed)
     return NearestSetting(
         {system.name: system for system in systems},
         p_values_against_best(systems, pairs),

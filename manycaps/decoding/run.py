@@ -15,9 +15,9 @@ from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.command_options import options_of
 from manycaps.comparison.paired_tests import LEVEL
-from manycaps.comparison.parity import DRAWS_A_PAIR, ROUNDING, SystemParity, compared_pairs, systems_beside_people
+from manycaps.comparison.parity import DRAWS_A_PAIR, ROUNDING, SystemParity, compare_pairs, systems_beside_people
 from manycaps.comparison.read import PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
-from manycaps.comparison.score import chosen_distance, parity_of_captions
+from manycaps.comparison.score import choose_distance, parity_of_captions
 from manycaps.decoding.decoding_options import DecodingOptions
 from manycaps.decoding.nearest import (
     LEAST_ROWS,
@@ -79,7 +79,7 @@ class Judge:
     """Human parity of rows, in one distance; and its tests."""
 
     def __init__(self, options: DecodingOptions):
-        self.distance, self.note = chosen_distance(options.distance, options.encoder)
+        self.distance, self.note = choose_distance(options.distance, options.encoder)
         self._loaded = {"distance": self.distance, "clusters": None}
         self._loaded |= {} if options.encoder is None else {"encoder": options.encoder}
         self.signature = ""
@@ -268,7 +268,7 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
         check_two_captions(parity)
         of_round = systems_beside_people(parity, clusters, seed)
         systems |= {system.name: system for system in of_round}
-        p_values = p_values_against_best(of_round, compared_pairs(of_round, clusters, margin=None, **tests))
+        p_values = p_values_against_best(of_round, compare_pairs(of_round, clusters, margin=None, **tests))
         own = {system.name: system.result["human_parity_p_value"] for system in of_round}
         if k + 1 < plan.n_rounds:
             level = LEVEL / plan.n_rounds

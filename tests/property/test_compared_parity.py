@@ -8,7 +8,7 @@ import pytest
 
 import manycaps
 from manycaps.comparison.paired_tests import joint_sign_flip_tests
-from manycaps.comparison.parity import FAULTS, beside_people, compared_parity
+from manycaps.comparison.parity import FAULTS, beside_people, compare_parity
 from manycaps.comparison.read import ParityRows
 from manycaps.comparison.score import N_WRONG_ROWS, WrongCaptions, other_rows, row_distances
 from manycaps.kit import parity_tails
@@ -87,7 +87,7 @@ def as_rows(distances, m=M):
 
 
 def compare_rows(systems, **options):
-    return compared_parity(beside_people(systems, None, options["seed"]), None, **options)
+    return compare_parity(beside_people(systems, None, options["seed"]), None, **options)
 
 
 def truth_of(damages):

@@ -18,7 +18,7 @@ from manycaps.comparison.parity import (
     UntestedPair,
     _gap_differences,
     beside_people,
-    compared_parity,
+    compare_parity,
 )
 from manycaps.comparison.read import SystemRow
 from manycaps.comparison.score import parity_of_captions
@@ -185,7 +185,7 @@ def test_faults_and_directions_of_rated_systems():
     ]
     scores = parity_of_captions(rows, {"distance": "meteor"})
     options = {"distance": "meteor", "n_resamples": 9_999, "seed": 0}
-    (found,) = compared_parity(beside_people(scores.rows, None), None, **options).pairs
+    (found,) = compare_parity(beside_people(scores.rows, None), None, **options).pairs
     assert found.fewer_faults == "one"
     assert found.shares[0].p_value < 0.01
     assert "ten has fewer faults" not in pair_line(found)
@@ -197,7 +197,7 @@ def test_faults_and_directions_of_rated_systems():
         for i, row in enumerate(data["rows"])
     ]
     scores = parity_of_captions(rows, {"distance": "meteor"})
-    parity = compared_parity(beside_people(scores.rows, None), None, **options)
+    parity = compare_parity(beside_people(scores.rows, None), None, **options)
     assert [row[0].text for row in parity_table(parity).rows] == [*names, "people"]
     for system in parity.systems:
         assert re.search("nearer|farther|varied|predictable", system_line(parity, system)), system
