@@ -28,8 +28,8 @@ SMALL = {"N_TRAINING": 200, "N_CANDIDATES": 10, "N_STREAMED": 1_000}
 PROGRAM = """
 import sys, time
 from manycaps.installed_modules import load
-from scripts.benchmarks.novelty import drawn_captions
-captions = drawn_captions(int(sys.argv[2]), 1)
+from scripts.benchmarks.novelty import draw_captions
+captions = draw_captions(int(sys.argv[2]), 1)
 start = time.perf_counter()
 load("novelty", training=sys.argv[1]).compute(predictions=captions, references=captions)
 print(time.perf_counter() - start)
