@@ -172,9 +172,12 @@ def _wrap_measure(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
     return compute
 
 
-def _as_component(result: str | Drawing | pathlib.Path) -> str | gr.components.Component:
+def _as_component(result: str | Drawing | pathlib.Path | None) -> str | gr.components.Component:
+    """A part of the page; None: a drawing that this result does not have."""
     if isinstance(result, str):
         return result
+    if result is None:
+        return gr.Image(None, visible=False)
     if isinstance(result, pathlib.Path):
         return gr.File(str(result), visible=True)
     return gr.Image(result.image, alt_text=result.description, visible=True)

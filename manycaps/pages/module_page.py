@@ -1,6 +1,7 @@
 """The demo page of a module, made of its tables of columns, options and values."""
 
 import functools
+import math
 import pathlib
 import re
 import tempfile
@@ -22,7 +23,8 @@ from .inputs import (
     rows_of_text_box,
     take_uploads_only,
 )
-from .results import candidate_table, leading_tables
+from .plots import caption_bars
+from .results import Drawing, candidate_table, leading_tables
 from .verdict import verdict
 from .weights import usable_weights, weights_note
 
@@ -108,17 +110,18 @@ def module_form(title: str, module: Any) -> Form:
             gr.Dropdown(list(choices), value=choices[0], label=label, render=False)
             for label, choices in offered.values()
         ],
+        drawings=["Single captions" if media else "Single rows"],
         examples=_examples(columns, "labels" in module.DEFAULTS, [choices[0] for _, choices in offered.values()]),
         measure=functools.partial(measure, title, module),
     )
 
 
-def measure(title: str, module: Any, *values: Any) -> tuple[str, str]:
+def measure(title: str, module: Any, *values: Any) -> tuple[str, Drawing | None, str]:
     """Compute the module from uploads, text boxes and options, in the order of the form.
 
     Returns:
-        Markdown: the answer, with a verdict where the module tests and the numbers to read first; then the scores of
-        the captions of one row, and all other values.
+        Markdown of the answer, with a verdict where the module tests and the numbers to read first; a drawing of the
+        values behind one of them; Markdown of the scores of the captions of one row, and of all other values.
     """
     columns, left = module.own_columns(), list(values)
     media = [column for column in columns if column in ("images", "videos")]
@@ -148,7 +151,31 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str, str]:
         answer = f"### {said}\n\nWhat it sees and what it misses: [card below](#card).\n\n{answer}"
     if "predictions" in rows and not several:
         others = f"{candidate_table(result, rows['predictions'][0])}\n\n{others}"
-    return answer, others
+    return answer, _single_values(result, module, rows), others
+
+
+def _single_values(result: Mapping[str, Any], module: Any, rows: Mapping[str, Any]) -> Drawing | None:
+    """Draw the values behind a number to be read: of each row, beside its first caption, or of the captions of one.
+
+    The excess over random splits comes before other numbers: its zero is what people's captions have.
+    """
+    captions = rows["predictions"] if "predictions" in rows else rows["data"]
+    leads = sorted((key for value in module.VALUES if value.leads for key in value.keys.split(", ")), key=_is_no_excess)
+    for key in leads:
+        if len(captions) > 1 and f"{key}_per_row" in result:
+            values, labels = result[f"{key}_per_row"], [row[0] for row in captions]
+        elif len(captions) == 1 and f"{key}_per_candidate" in result:
+            values, labels = result[f"{key}_per_candidate"][0], captions[0]
+        else:
+            continue
+        if len(values) == len(labels) and all(map(math.isfinite, values)):
+            order = sorted(range(len(values)), key=lambda place: -values[place])
+            return caption_bars([values[i] for i in order], [labels[i] for i in order], key, result.get(key))
+    return None
+
+
+def _is_no_excess(key: str) -> bool:
+    return not key.endswith("_excess")
 
 
 def _page_options(module: Any) -> dict[str, tuple[str, tuple[str, ...]]]:

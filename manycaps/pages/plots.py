@@ -38,21 +38,29 @@ SETTINGS: dict[Any, Any] = {
 }
 
 
-def caption_bars(values: Sequence[float], captions: Sequence[str], name: str) -> Drawing:
-    """Draw a horizontal bar for each caption, the first on top: its value; `name` says what the values are."""
+def caption_bars(values: Sequence[float], captions: Sequence[str], name: str, overall: float | None = None) -> Drawing:
+    """Draw a horizontal bar for each caption, the first on top: its value; `name` says what the values are.
+
+    A line shows the value of all together, where it is given.
+    """
     places, labels = np.arange(len(captions)), [shorten(caption) for caption in captions]
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
         figure, axes = _figure(1.0 + max(0.3 * len(captions), 0.9))
         bars = axes.barh(places, values, 0.72, color=CANDIDATES)
         axes.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
         axes.set_yticks(places, labels, parse_math=False)
-        least = min(values)
-        # Room for the numbers beside the bars.
-        axes.set_xlim(least - 0.15 if least < 0 else 0, max([1, *values]) + 0.1)
+        # Distances without a value of all together have one scale: 1 is far.
+        least, most = min(0, *values), max(1 if overall is None else 0, *values)
+        # Room for the numbers beside the bars; rounding errors are no bars.
+        room = max(0.16 * (most - least), 1e-3)
+        axes.set_xlim(least - room if least < 0 else 0, most + room)
+        if overall is not None:
+            axes.axvline(overall, color=REFERENCES, lw=1.5, ls="--", label=f"all together {overall:.3f}")
+            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
         axes.set(xlabel=name, ylim=(len(captions) - 0.4, -0.6))
         axes.tick_params(axis="y", length=0)
     shown = ", ".join(f"{label} {value:.3f}" for label, value in zip(labels, values, strict=True))
-    return _drawing(figure, f"{name}: {shown}.")
+    return _drawing(figure, f"{name}: {shown}" + ("." if overall is None else f"; all together {overall:.3f}."))
 
 
 def histogram_figure(shares: Sequence[float]) -> Drawing:
