@@ -357,7 +357,7 @@ def test_a_call_from_python_equals_the_command(score, summary, tmp_path, lines):
     assert result.folder == tmp_path / "called"
     assert f"<td>trm_cider</td><td>{result.metrics['trm_cider']['trm_cider']:.6g}</td>" in result._repr_html_()
     score("trm_cider", lines, to="called", code=1)
-    with pytest.raises(TypeError, match=r"^inputs: expected a list of names, got the text 'a.jsonl'"):
+    with pytest.raises(TypeError, match=r"^inputs: expected a list of strings, got 'a.jsonl'"):
         ScoreOptions(["trm_cider"], "a.jsonl", "scores")
 
 

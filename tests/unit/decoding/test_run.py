@@ -122,7 +122,7 @@ def test_every_combination_is_a_setting():
         ({"files": ["a.jsonl"]}, "settings: expected two or more that differ, got a.jsonl."),
         ({"settings": [Setting(), Setting()]}, "settings: expected two or more that differ, got t1, t1."),
         ({"files": ["a", "b"], "budget": 9}, "--budget: expected a model to sample, got files of samples. Leave it o"),
-        ({"files": ["a", "b"], "distance": "far"}, "--distance: expected one of bert, meteor"),
+        ({"files": ["a", "b"], "distance": "far"}, "--distance: expected one of 'bert', 'meteor', 'meteor15', 'cider'"),
     ],
 )
 def test_messages_of_options(tmp_path, given, message):
