@@ -228,8 +228,10 @@ def test_cells_where_another_test_finds_more_are_named():
     lines = [key | {"measure": name, "share": share} for name, share in shares.items()]
     trm = ["1", "1", "1", "1", "1", "TRM", "0.56", "0.5"]
     assert [*human_parity_power.below(lines)] == [trm]
-    lines[0]["share"] = "0.479"
-    assert [*human_parity_power.below(lines)] == [[*trm[:5], "joint", "0.479", "0.5"], trm]
+    joined = [key | {"kind": "joint", "measure": name} for name in ("distances", "joint")]
+    for share, named in (("0.48", []), ("0.479", [[*trm[:5], "joint", "0.479", "0.5"]])):
+        lines = [joined[0] | {"share": "0.5"}, joined[1] | {"share": share}]
+        assert [*human_parity_power.below(lines)] == named
 
 
 def test_every_kind_of_candidates_has_its_words():
