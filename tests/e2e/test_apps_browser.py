@@ -109,7 +109,7 @@ def system_files(labels, n_rows=12):
 # type (captions that matplotlib and browsers could take for formulas and tags), and input that the module refuses or
 # that is above a limit of the page, by its message; the files of the example in their order on the page, and the number
 # of drawings.
-Case = collections.namedtuple("Case", "example options own refused files n_drawings", defaults=((), 0))
+Case = collections.namedtuple("Case", "example options own refused files n_drawings", defaults=((), 1))
 DETAILS = {"details": True}
 OF_PEOPLE = "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook"
 TOO_LONG = "a dog\n" + "a" * 301
@@ -356,13 +356,13 @@ def assert_shows_the_numbers(page, name, cells, fields):
         assert PIL.Image.open(io.BytesIO(fetched(url))).width == 960
         assert width > 600
         assert len(description) > 20
-    if CASES[name].n_drawings:  # the answer, the pictures, the numbers
-        parts = page.run(
-            "return [...document.querySelectorAll('.result, .drawing')].map("
-            "e => [e.getBoundingClientRect().top, e.classList.contains('drawing')])"
-        )
-        are_drawings = [is_drawing for _, is_drawing in sorted(parts)]
-        assert (are_drawings[0], any(are_drawings), are_drawings[-1]) == (False, True, False)
+    parts = page.run(
+        "return [...document.querySelectorAll('.result, .drawing')].map("
+        "e => [e.getBoundingClientRect().top, e.classList.contains('drawing')])"
+    )
+    are_drawings = [is_drawing for _, is_drawing in sorted(parts)]
+    # The answer, the pictures, the numbers.
+    assert (are_drawings[0], any(are_drawings), are_drawings[-1]) == (False, True, False)
 
 
 def assert_shows_the_modules_numbers(page, name, cells, fields):
