@@ -184,4 +184,4 @@ def memory_comparison() -> Comparison:
             command = [sys.executable, "-c", PROGRAM, package, file.name, has_meteor]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
         rates.append(n_images * N_REFERENCES / (max(int(done.stdout), mmap.PAGESIZE) / 2**20))
-    return Comparison("peak memory, 1,000,000 pairs", PEER, "pairs", *rates, 2, per="MiB")
+    return Comparison("peak memory, 1,000,000 pairs", PEER, "pairs", *rates, 1.5, per="MiB")
