@@ -174,7 +174,7 @@ class SharedModel(Generic[Model]):
     def __init__(self, model: Model, n_bytes: int) -> None:
         self.model = model
         self.remembered = RememberedFeatures(n_bytes)
-        # Held while the model computes: tokenizers and switches of precision are not made for several threads.
+        # Held while the model computes: tokenizers are not made for several threads.
         self.lock = threading.Lock()
 
 

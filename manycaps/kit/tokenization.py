@@ -370,11 +370,15 @@ def _tokens_of_caption(caption: str, row: int | None = None, *, is_apart: bool =
                     return _scan(caption, is_apart=is_apart)
                 # One search answers for all words: asking again at each would take quadratic time.
                 may_lean = False
-            known = _tokens_of_word(word)
-            if not leans and len(word) <= LONGEST_REMEMBERED_WORD:
-                if len(_remembered) >= N_REMEMBERED_WORDS:
-                    _remembered.clear()
-                _remembered[word] = known
+            # Words that lean are remembered behind a blank, which no word has: each caption asks again whether they do.
+            key = f" {word}" if leans else word
+            known = _remembered.get(key)
+            if known is None:
+                known = _tokens_of_word(word)
+                if len(key) <= LONGEST_REMEMBERED_WORD:
+                    if len(_remembered) >= N_REMEMBERED_WORDS:
+                        _remembered.clear()
+                    _remembered[key] = known
         tokens += known
     return tokens
 
