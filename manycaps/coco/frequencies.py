@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 from manycaps.kit.base import InputError, open_regular_file, path_state, quote_path, quote_value, reason_of
-from manycaps.kit.ngram_scores import Frequency, load_document_frequency
+from manycaps.kit.ngram_scores import Frequency, joined_frequency, load_document_frequency, split_frequency
 
 # All that such a pickle may name; Python 2 called the module of `float` otherwise.
 ALLOWED = {
@@ -82,7 +82,7 @@ class _Reader(pickle._Unpickler):
 class Frequencies(NamedTuple):
     """Document frequencies of a file or a mapping."""
 
-    # Number of documents with an n-gram, as a function of its tokens.
+    # Looks n-grams up by their tokens.
     frequency: Frequency
     # Number of all documents.
     n_documents: float
@@ -105,7 +105,7 @@ def load_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> Frequenc
 
 def _from_table(table: str | os.PathLike[str] | Mapping[str, Any]) -> Frequencies:
     counts, n_documents = load_document_frequency(table)
-    return Frequencies(lambda ngram: counts.get(" ".join(ngram), 0), n_documents, counts)
+    return Frequencies(joined_frequency(counts), n_documents, counts)
 
 
 def _file_of(name: str) -> pathlib.Path:
@@ -138,7 +138,7 @@ def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
             reason_of(error),
             "Make a table with `manycaps count-document-frequency`.",
         ) from None
-    return Frequencies(lambda ngram: counts.get(ngram, 0.0), n_documents, counts)
+    return Frequencies(split_frequency(counts), n_documents, counts)
 
 
 def _as_counts(content: Any) -> tuple[dict[tuple[str, ...], float], float]:

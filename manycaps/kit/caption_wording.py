@@ -38,7 +38,7 @@ from .caption_sets import (
     with_interval,
 )
 from .parity_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
-from .tokenization import RowTexts, word_ids
+from .tokenization import RowTexts, number_keys, word_ids
 
 # --------------------------------------------------------------------------------------------------------------------
 # Wording: are candidates put into words as people's captions are? An n-gram model of people's captions says so.
@@ -354,23 +354,17 @@ def _number_trigram(trigram: str, vocabulary: dict[str, int]) -> list[int]:
 
 def _orders(word: Ints, before: Ints, two_before: Ints, unit: Ints, n_words: int) -> list[Order]:
     """The orders 1 to 3."""
-    pairs_before = _number_keys(two_before * n_words + before)
+    pairs_before = number_keys(two_before * n_words + before)[1]
     orders = []
     for history in (np.zeros_like(word), before, pairs_before):
-        gram = _number_keys(history * n_words + word)
-        unit_gram = _number_keys(unit * (gram.max() + 1) + gram)
-        unit_history = _number_keys(unit * (history.max() + 1) + history)
-        of_gram, gram_of_pair, history_of_pair = (
-            np.empty(int(at.max()) + 1, dtype=np.int64) for at in (gram, unit_gram, unit_gram)
-        )
-        of_gram[gram], gram_of_pair[unit_gram], history_of_pair[unit_gram] = history, gram, unit_history
-        orders.append(Order(gram, history, unit_gram, unit_history, of_gram, gram_of_pair, history_of_pair))
+        of_gram, gram = number_keys(history * n_words + word)
+        of_pair, unit_gram = number_keys(unit * len(of_gram) + gram)
+        unit_history = number_keys(unit * (history.max() + 1) + history)[1]
+        history_of_pair = np.empty(len(of_pair), dtype=np.int64)
+        history_of_pair[unit_gram] = unit_history
+        numbers = (gram, history, unit_gram, unit_history)
+        orders.append(Order(*numbers, of_gram // n_words, of_pair % len(of_gram), history_of_pair))
     return orders
-
-
-def _number_keys(keys: Ints) -> Ints:
-    """Numbers of equal keys, from 0."""
-    return np.asarray(np.unique(keys, return_inverse=True)[1], dtype=np.int64)
 
 
 def sums_of(numbers: Ints, values: Floats | np.ndarray, least: int = 0) -> Floats:

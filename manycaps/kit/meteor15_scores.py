@@ -64,7 +64,7 @@ from .meteor15_search import (
     search,
     take_matches,
 )
-from .tokenization import Tokenizer, check_tokenizer, tokenize_rows
+from .tokenization import Tokenizer, check_tokenizer, number_keys, tokenize_rows
 
 # --------------------------------------------------------------------------------------------------------------------
 # METEOR 1.5 of many pairs of texts at once: alignment statistics and scores, on arrays alone.
@@ -551,20 +551,11 @@ def _as_tree(words: npt.NDArray[np.int32], n_words: npt.NDArray[np.int8]) -> tup
     for level in range(int(n_words.max())):
         longer = np.flatnonzero(n_words > level)
         pairs = node[longer].astype(np.int64) << WORD_BITS | words[first[longer] + level]
-        level_keys, number = _number_keys(pairs)
+        level_keys, number = number_keys(pairs)
         node[longer] = number + n_nodes + 1
         n_nodes += len(level_keys)
         keys.append(level_keys)
     return np.concatenate(keys), node
-
-
-def _number_keys(keys: Ints) -> tuple[Ints, Ints]:
-    """The distinct keys in ascending order, and the index of each key among them; small keys need no sorting."""
-    if keys.max() >= len(keys):
-        distinct, number = np.unique(keys, return_inverse=True)
-        return distinct, number
-    is_used = np.bincount(keys) > 0
-    return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[keys]
 
 
 def _group_paraphrases(

@@ -31,7 +31,7 @@ from .base import (
     read_count_table,
     row_means,
 )
-from .tokenization import RowTexts, ngram_tokens, same_tokens
+from .tokenization import KEY_BITS, RowTexts, ngram_tokens, same_tokens
 
 # --------------------------------------------------------------------------------------------------------------------
 # The index: n-grams of the texts of many rows, counted once for all scores.
@@ -47,8 +47,6 @@ MAX_ORDER, LENGTH_SIGMA, CIDER_D_MAXIMUM = 4, 6.0, 10.0
 # Words of all texts up to which the n-grams of all orders are kept for the next score: 0.3 kB each.
 MOST_KEPT_WORDS = 1 << 20
 
-# Bits of a key that is sorted as one number.
-KEY_BITS = 63
 
 # Pairs of a candidate's n-gram and a reference with it that are looked at once, 8 bytes each in some ten arrays: so
 # many stay in the cache of a processor.
@@ -186,7 +184,7 @@ class NgramIndex:
         first_use = np.zeros(len(order.documents), np.int64)
         first_use[order.ngram] = order.position
         ends = (first_use if numbers is None else first_use[numbers]) + 1
-        return (self.tokens[end - n : end] for end in ends.tolist())
+        return map(self.tokens.__getitem__, map(slice, (ends - n).tolist(), ends.tolist()))
 
     def pairs(self, candidates: Ints | None = None) -> Pairs:
         """Pair every candidate, or some, shape (n,), with every reference of its row."""
@@ -323,8 +321,8 @@ def _runs(first: Ints, second: Ints) -> tuple[Ints, np.ndarray]:
 # --------------------------------------------------------------------------------------------------------------------
 # Documents: in how many of them an n-gram of 1 to 4 tokens occurs.
 
-# Number of documents with an n-gram, from its tokens: for frequencies that were counted elsewhere.
-Frequency = Callable[[tuple[str, ...]], float]
+# Numbers of documents with n-grams, from their tokens: for frequencies that were counted elsewhere.
+Frequency = Callable[[Iterable[tuple[str, ...]]], Iterable[float]]
 
 
 def document_ngrams(captions: Sequence[Sequence[str]]) -> dict[str, None]:
@@ -400,7 +398,12 @@ def shared_document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) ->
 
 def joined_frequency(counts: Mapping[str, int]) -> Frequency:
     """Look n-grams up in a table by their tokens, joined by blanks; an unknown one is in no document."""
-    return lambda ngram: counts.get(" ".join(ngram), 0)
+    return lambda ngrams: map(counts.get, map(" ".join, ngrams), itertools.repeat(0))
+
+
+def split_frequency(counts: Mapping[tuple[str, ...], float]) -> Frequency:
+    """Look n-grams up in a table by their tokens, which is faster; an unknown one is in no document."""
+    return lambda ngrams: map(counts.get, ngrams, itertools.repeat(0))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -683,7 +686,7 @@ def _own_documents(_n: int, order: NgramOrder) -> Ints:
 
 def _in_table(index: NgramIndex, frequency: Frequency) -> Documents:
     """Documents out of a table."""
-    return lambda n, order: np.fromiter(map(frequency, index.ngrams(order, n)), np.float64, len(order.documents))
+    return lambda n, order: np.fromiter(frequency(index.ngrams(order, n)), np.float64, len(order.documents))
 
 
 def _pair_scores(

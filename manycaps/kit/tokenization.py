@@ -807,6 +807,10 @@ def _as_tokens(tokens: object, caption: str) -> Sequence[str]:
 # Texts of a row that one number of a mask can name.
 BITS = 64
 
+# Bits of a key, the sign left out; keys below so many times their number are counted, not sorted.
+KEY_BITS = 63
+SMALL_KEYS = 8
+
 
 class RowTexts:
     """Layout of the texts of all rows in one flat list.
@@ -888,6 +892,33 @@ def number_words(words: Sequence[str], vocabulary: dict[str, int]) -> np.ndarray
     return np.fromiter(map(vocabulary.__getitem__, words), dtype=np.int64, count=len(words))
 
 
+def number_keys(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct keys in ascending order, and the place of each key among them.
+
+    What `np.unique` returns, in half its time; keys are int64, shape (n,), at least 0.
+
+    >>> [part.tolist() for part in number_keys(np.array([7, 2, 7]))]
+    [[2, 7], [1, 0, 1]]
+    """
+    n, largest = len(keys), int(keys.max(initial=0))
+    if largest < SMALL_KEYS * max(1, n):  # without sorting
+        is_used = np.zeros(largest + 1, bool)
+        is_used[keys] = True
+        return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[keys]
+    bits = n.bit_length()
+    if largest.bit_length() + bits > KEY_BITS:
+        distinct, number = np.unique(keys, return_inverse=True)
+        return distinct, number.astype(np.int64, copy=False)
+    # A plain sort of keys that hold their index is faster than an argument sort.
+    packed = keys << bits | np.arange(n)
+    packed.sort()
+    ordered = packed >> bits
+    is_new = np.append(True, ordered[1:] != ordered[:-1])
+    number = np.empty(n, np.int64)
+    number[packed & ((1 << bits) - 1)] = np.cumsum(is_new) - 1
+    return ordered[is_new], number
+
+
 def ngram_ids(words: np.ndarray, lengths: np.ndarray, max_order: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Number the n-grams of all captions, order by order; none crosses from one caption into the next.
 
@@ -903,14 +934,14 @@ def ngram_ids(words: np.ndarray, lengths: np.ndarray, max_order: int) -> list[tu
     """
     position = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # place in the caption, from 0
     n_words = int(words.max(initial=-1)) + 1
-    ids = np.unique(words, return_inverse=True)[1].astype(np.int64)  # (n_tokens,)
+    ids = number_keys(words)[1]  # (n_tokens,)
     last = np.arange(len(words))
     orders = [(ids, last)]
     for order in range(2, max_order + 1):
         longer = np.flatnonzero(position[last] >= order - 1)  # n-grams with one word more to their left
         # The (n-1)-gram that ends one word earlier is the previous one in the list: it is of the same caption.
         pairs = ids[longer - 1] * n_words + words[last[longer]]
-        ids, last = np.unique(pairs, return_inverse=True)[1].astype(np.int64), last[longer]
+        ids, last = number_keys(pairs)[1], last[longer]
         orders.append((ids, last))
     return orders
 

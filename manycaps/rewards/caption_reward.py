@@ -70,7 +70,9 @@ class CaptionReward:
         self._references, self._images = references, images
         self._tokenizer: Tokenizer = "ptb"
         self._model: LanguageModel | None = None
-        self.last: dict[str, float] = {}
+        self._last: dict[str, float] = {}
+        # Rows of the last call, as long as nobody has asked for their wording.
+        self._unwatched: RewardedRows | None = None
 
     def with_language_model(self: Reward, language_model: str | os.PathLike[str] | Mapping[str, Any]) -> Reward:
         """Watch the wording by the n-grams of a training corpus, not by those of the other rows of a step.
@@ -92,10 +94,22 @@ class CaptionReward:
         """Return n_rows arrays, shape (n_candidates,): the rewards of each row; sets `last`."""
         raise NotImplementedError
 
+    @property
+    def last(self) -> dict[str, float]:
+        """What the last call logged; the wording is scored when it is first asked for."""
+        if self._unwatched is not None:
+            rows, self._unwatched = self._unwatched, None
+            self._last |= watch_wording(rows, self._tokenizer, self._model)
+        return self._last
+
+    @last.setter
+    def last(self, values: dict[str, float]) -> None:
+        self._last = values
+
     def _rewards(self, rows: RewardedRows) -> list[Floats]:
-        """Rewards of rows; adds their wording to `last`."""
+        """Rewards of rows, whose wording `last` scores."""
         rewards = self.rewards_of(rows)
-        self.last |= watch_wording(rows, self._tokenizer, self._model)
+        self._unwatched = rows._replace(images=None)
         return rewards
 
     def check_sizes(self, sizes: Sequence[int], where: str) -> None:
@@ -189,7 +203,7 @@ class CaptionReward:
         texts = completion_texts(completions)
         values = self._rewards(RewardedRows([[text] for text in texts], references, images))
         if prompts is not None and self.NEEDS_REFERENCES:
-            self.last |= different_share(texts, groups_of(as_completions(texts, prompts, references, None)))
+            self._last |= different_share(texts, groups_of(as_completions(texts, prompts, references, None)))
         return [float(value) for row in values for value in row]
 
     def _reward_groups(self, completions: list[Completion]) -> list[float]:

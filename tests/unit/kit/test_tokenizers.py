@@ -27,6 +27,7 @@ from manycaps.kit.tokenization import (
     is_named,
     load_tokenizer,
     ngram_ids,
+    number_keys,
     ptb_tokenize,
     ptb_tokens,
     tokenize_rows,
@@ -311,6 +312,15 @@ def test_numbers_are_equal_exactly_where_the_ngrams_are(captions):
         assert [tuple(flat[end - order + 1 : end + 1]) for end in last.tolist()] == tuples
 
 
+@given(st.integers(0, 62), st.data())
+def test_keys_are_numbered_as_numpy_numbers_them(bits, data):
+    """Small keys are counted, others sorted with their place in them, and those with no bits left by NumPy."""
+    keys = np.array(data.draw(st.lists(st.integers(0, 1 << bits), max_size=9)), np.int64)
+    for found, expected in zip(number_keys(keys), np.unique(keys, return_inverse=True), strict=True):
+        assert found.dtype == np.int64
+        assert found.tolist() == expected.tolist()
+
+
 TEXT = st.lists(st.sampled_from("a the dog cat runs".split()), max_size=9)
 ROWS = st.lists(
     st.tuples(st.lists(TEXT, min_size=1, max_size=3), st.lists(TEXT, min_size=1, max_size=4)), min_size=2, max_size=4
@@ -325,7 +335,7 @@ def of_rows(rows):
 def test_rows_by_themselves_have_the_same_bits(rows):
     """Neither the other rows nor what is kept changes a digit."""
     counts = document_frequencies([own for _, own in rows])
-    given = {"frequency": lambda ngram: counts.get(" ".join(ngram), 0), "n_documents": len(rows)}
+    given = {"frequency": ngram_scores.joined_frequency(counts), "n_documents": len(rows)}
     counted = cider_scores(of_rows(rows)).tolist()
     assert cider_scores(of_rows(rows), **given).tolist() == counted
     alone = [value for row in rows for value in cider_scores(of_rows([row]), **given).tolist()]

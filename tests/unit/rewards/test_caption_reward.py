@@ -14,7 +14,16 @@ from manycaps.installed_modules import load
 from manycaps.kit.caption_wording import caption_trigrams
 from manycaps.kit.ngram_scores import document_frequencies
 from manycaps.quickstart.image_metrics import CHECKPOINT
-from manycaps.rewards import BleuReward, ChairReward, CiderReward, EnergyReward, MeteorReward, PacReward, RefPacReward
+from manycaps.rewards import (
+    BleuReward,
+    ChairReward,
+    CiderReward,
+    EnergyReward,
+    MeteorReward,
+    PacReward,
+    RefPacReward,
+    caption_reward,
+)
 from manycaps.rewards.distances import row_distances
 from scripts.toy.pictures import draw_picture
 from scripts.toy.scenes import draw_scene
@@ -222,6 +231,22 @@ def test_one_reference_has_rewards_and_nothing_to_watch():
     reward = EnergyReward(letters)
     assert np.isfinite(reward(CANDIDATES, [["a dog"], ["a car"]])).all()
     assert reward.last == {}
+
+
+def test_wording_is_scored_for_who_asks_and_once(monkeypatch):
+    """A loop that never reads `last` does not wait for it; a trainer logs it."""
+    scored = []
+    monkeypatch.setattr(caption_reward, "watch_wording", lambda rows, *_: scored.append(rows) or {"wording_gap": 1.0})
+    reward = EnergyReward(letters)
+    for _ in range(2):
+        reward(CANDIDATES, REFERENCES)
+    assert not scored
+    assert reward.last is reward.last
+    assert [rows.candidates for rows in scored] == [CANDIDATES]
+    logged = []
+    reward(**as_trainer(CANDIDATES, REFERENCES), log_metric=lambda *named: logged.append(named))
+    assert len(scored) == 2
+    assert ("EnergyReward/wording_gap", 1.0) in logged
 
 
 @pytest.mark.parametrize("name", ["energy", "cider", "chair"])
