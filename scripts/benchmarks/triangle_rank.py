@@ -112,8 +112,9 @@ def comparisons() -> Iterator[Comparison]:
     def captions_to_result() -> Any:
         return compute_from_scratch(module, predictions=predictions, references=references)
 
+    # Its excess, of 500 splits of every row, included.
     work = Work("trm_meteor, captions to result", "rows", len(rows), captions_to_result)
-    yield work.beside("the authors' way", authors_way, few, claim=200)
+    yield work.beside("the authors' way", authors_way, few, claim=150)
     yield from excess_comparisons(module, predictions, references)
     distances = np.stack(distances_from_meteor(rows, meteor()))
 
