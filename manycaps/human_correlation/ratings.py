@@ -129,8 +129,8 @@ def compare_rated_systems(options: RatingOptions) -> RatedSystems:
         TypeError, ValueError, OSError: the ratings, the captions or an option cannot be used.
     """
     ratings = read_ratings(options.ratings, options.scales)
-    ids, numbers = system_numbers(options)
-    check_rated(ratings, numbers, ids)
+    ids, numbers = system_numbers(options, ratings)
+    check_names(ratings, "id", {*ids, ""}, f"one of the {len(ids):,} rows of the systems")
     clusters: Sequence[Hashable] = ids
     if options.clusters is not None:
         from manycaps.comparison.read import SystemRow, clusters_of
@@ -202,8 +202,11 @@ def _means(columns: np.ndarray) -> np.ndarray:
     return np.array([math.fsum(values) / len(values) if len(values) else math.nan for values in known])
 
 
-def system_numbers(options: RatingOptions) -> tuple[list[str], dict[str, SystemNumbers]]:
-    """Return the ids of the rows, and every number of each system: from a report, or by comparing the systems."""
+def system_numbers(options: RatingOptions, ratings: Ratings) -> tuple[list[str], dict[str, SystemNumbers]]:
+    """Return the ids of the rows, and every number of each system: from a report, or by comparing the systems.
+
+    Systems that are rated and not compared are refused before the comparison, which may take long.
+    """
     reports = [source for source in options.systems if (pathlib.Path(source) / REPORT).is_file()]
     if not options.systems or (reports and len(options.systems) > 1):
         got = "none" if not options.systems else f"{reports[0]} and others"
@@ -219,13 +222,17 @@ def system_numbers(options: RatingOptions) -> tuple[list[str], dict[str, SystemN
             )
         path = pathlib.Path(reports[0]) / REPORT
         with errors_of_others(quote_path(path), "a report of `manycaps compare`", "Run it again."):
-            return numbers_of(read_json(path, "systems", "Run `manycaps compare` again."))
+            ids, numbers = numbers_of(read_json(path, "systems", "Run `manycaps compare` again."))
+        check_rated(ratings, numbers)
+        return ids, numbers
+    sources = _sources(options)
+    check_rated(ratings, sources)
     from manycaps.comparison import CompareOptions, compare
 
     shared = {field.name for field in dataclasses.fields(CompareOptions)} - {"baseline"}
     given = {name: value for name, value in vars(options).items() if name in shared}
     ids, numbers = numbers_of(compare(CompareOptions(**given)).to_dict())
-    return ids, {name: _with_scores(source, numbers[name]) for name, source in _sources(options).items()}
+    return ids, {name: _with_scores(source, numbers[name]) for name, source in sources.items()}
 
 
 def _sources(options: RatingOptions) -> Mapping[str, str]:
@@ -281,17 +288,23 @@ def _array(column: Sequence[float | None]) -> np.ndarray:
     return np.array([math.nan if value is None else value for value in column], dtype=np.float64)
 
 
-def check_rated(ratings: Ratings, systems: Collection[str], ids: Collection[str]) -> None:
-    """Raise a ValueError if something is rated that is not among the systems or rows, or too little is."""
-    expected = {"system": f"one of {', '.join(systems)}", "id": f"one of the {len(ids):,} rows of the systems"}
-    advice = "Check the spelling, or name the systems with --names, or leave out what is not compared."
-    for side, (what, known) in enumerate({"system": set(systems), "id": {*ids, ""}}.items()):
-        unknown = {key[side]: i for key, i in reversed(ratings.records.items()) if key[side] not in known}
-        if unknown:
-            name, i = list(unknown.items())[-1]
-            raise InputError(
-                f"{what}[{i}] of --ratings", expected[what], f"{quote_value(name)} ({len(unknown)} such in all)", advice
-            )
+def check_names(ratings: Ratings, column: str, known: Collection[str], expected: str) -> None:
+    """Raise a ValueError if a column of the ratings, "system" or "id", names something else than what is known."""
+    names = {key[column == "id"]: i for key, i in reversed(ratings.records.items())}
+    unknown = {name: i for name, i in names.items() if name not in known}
+    if unknown:
+        name, i = list(unknown.items())[-1]
+        raise InputError(
+            f"{column}[{i}] of --ratings",
+            expected,
+            f"{quote_value(name)} ({len(unknown)} such in all)",
+            "Check the spelling, or name the systems with --names, or leave out what is not compared.",
+        )
+
+
+def check_rated(ratings: Ratings, systems: Collection[str]) -> None:
+    """Raise a ValueError if a system is rated that is not among these, or too little is rated."""
+    check_names(ratings, "system", systems, f"one of {', '.join(systems)}")
     n_systems, n_captions = len({system for system, _ in ratings.means}), len(ratings.means)
     if not ratings.has_rows and n_systems < LEAST_SYSTEMS:
         raise InputError(

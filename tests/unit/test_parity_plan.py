@@ -17,6 +17,7 @@ def distances(rng, n_rows, m, n, shift=0.0):
     return drawn_distances(rng, n_rows, m, n, lambda _, texts: texts + np.array([shift, 0.0, 0.0, 0.0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n"), [(1, 5), (5, 5)])
 def test_the_rows_of_a_plan_find_its_gap(m, n):
     """The gap of shifted points, found in as many of 200 corpora as was planned, or more: the other gap helps."""

@@ -97,6 +97,7 @@ def test_one_huge_value_hides_nothing_of_the_others():
     assert paired_test([1e9, 1.0, 2.0, 4.0, 8.0, 16.0], np.zeros(6)).p_value == 2 / 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_clusters", "n_pairs"), [(6, 1), (7, 1), (8, 1), (9, 3), (12, 3), (24, 10), (60, 28)])
 def test_the_detectable_difference_is_found_four_times_of_five(n_clusters, n_pairs):
     """Simulated sign-flip tests of normal differences: 1,000, so that the share carries 1.3 percentage points."""

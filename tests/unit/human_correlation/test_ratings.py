@@ -223,6 +223,12 @@ def test_ratings_that_cannot_be_used(made, run, tmp_path, content, more, message
     assert error.startswith(message.format(ratings=quote_path(tmp_path / "ratings.csv"))), error
 
 
+def test_a_system_that_is_not_compared_is_refused_before_the_comparison(made, run, monkeypatch):
+    monkeypatch.setattr("manycaps.comparison.compare", None)
+    _, files, references = made
+    assert run(OF_SYSTEMS + "s9,1,1\n", *files, *references, *OPTIONS)[2].startswith("system[6] of --ratings")
+
+
 def test_sources_that_cannot_be_used(made, run, tmp_path, capsys):
     _, files, references = made
     (tmp_path / "report").mkdir()

@@ -171,6 +171,7 @@ def test_the_level_of_both_tests_is_kept(m, n, n_rows, draw):
     assert sum(test.p_value <= 0.05 for test in tests) <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "n", "n_rows", "damage"),
     [(1, 4, 30, bland_and_wrong), (3, 3, 30, wrong(0.1)), (1, 3, 30, None), (10, 2, 20, None), (5, 2, 20, wrong(0.1))],

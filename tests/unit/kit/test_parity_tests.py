@@ -212,6 +212,7 @@ def test_a_spread_of_few_rows_counts_five_rows_of_people():
     )
 
 
+@pytest.mark.slow
 def test_intervals_of_the_rows_that_people_need_hold_infinity(human_parity):
     """In 97.5% of 100 corpora of ten candidates and five references: the sooner of two tests is no one-sided 5%."""
     n_finite = 0
