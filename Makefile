@@ -16,6 +16,9 @@ COMMA := ,
 LINTED := . $(wildcard metrics/*/tests.py measurements/*/tests.py)
 # What builds the package: installed first, so that an environment which has it needs no network for it.
 BUILDER := hatchling editables
+# Folders of tests, those whose slow tests take longest first.
+LONGEST := tests/e2e/ tests/unit/ tests/property/
+TESTS := $(LONGEST) $(filter-out $(LONGEST) %__pycache__/,$(wildcard tests/*/))
 # What the modules need: a new folder is found by itself.
 MODULE_REQUIREMENTS := $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
 
@@ -47,14 +50,14 @@ test: $(VENV)/test.installed
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 # Whole files at once: slow tests share a cluster, a browser or a training with the others of their file. In the order of
-# the folders: xdist would begin with files of many tests, and end with the few that take minutes.
+# `TESTS`: xdist would begin with files of many tests, and end with the few that take minutes.
 test-slow: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow $(TESTS)
 
 test-all: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 test-oldest: $(OLDEST)/test.installed
 	$(OLDEST)/bin/manycaps install-wordnet
