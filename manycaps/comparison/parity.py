@@ -47,6 +47,7 @@ from manycaps.kit.parity_tails import (
     CorpusTails,
     ParityWord,
     RowsNeeded,
+    TailDistances,
     TailShare,
     corpus_tails,
     is_above_people,
@@ -55,7 +56,6 @@ from manycaps.kit.parity_tails import (
     level_of_gaps,
     noncentrality_of_f,
     rows_needed_of_tails,
-    tail_distances,
     words_of,
 )
 from manycaps.kit.parity_tests import (
@@ -178,7 +178,7 @@ def _moves(system: "SystemParity", wrong: WrongCaptions, share: str | None) -> I
     if share:
         threshold = system.tails.people[False].threshold(1, TAIL)
         for block in wrong.distances.blocks():
-            unlike[block.rows] = threshold.shares(tail_distances(block.distances, 1).candidates).mean(axis=(1, 2))
+            unlike[block.rows] = threshold.shares(TailDistances(block.distances, 1).candidates).mean(axis=(1, 2))
         if share == "faulty_share":
             unlike += TAIL * (1 - unlike)  # of odd wording, as people's captions are
         unlike -= system.shares[share].rows[wrong.rows]

@@ -127,36 +127,40 @@ def unpack_blocks(rows: np.ndarray, n_candidates: int, packed: np.ndarray) -> It
         yield DistanceBlock(rows[start : start + step], n_candidates, distances)
 
 
-class TailDistances(NamedTuple):
-    """What tails compare, of rows of equal sizes: float64 arrays."""
+class TailDistances:
+    """What tails compare, of rows of equal sizes: float64 arrays, each computed when it is first asked for."""
 
-    # Shape (n_rows, n_references): a_j.
-    people: np.ndarray
-    # Shape (n_rows, n_candidates, n_references): b_j.
-    candidates: np.ndarray
-    # Shapes (n_rows, n_pairs).
-    people_pairs: np.ndarray
-    candidate_pairs: np.ndarray
+    def __init__(self, distances: np.ndarray, n_candidates: int):
+        """Take distances as for `row_gaps`: of at least one candidate and two references."""
+        self._distances, self._m = distances, n_candidates
+
+    @functools.cached_property
+    def people(self) -> np.ndarray:
+        """Mean distances a_j of the references from the others: (n_rows, n_references)."""
+        people = self._distances[:, self._m :, self._m :]
+        return people.sum(axis=2) / (people.shape[1] - 1)
+
+    @functools.cached_property
+    def candidates(self) -> np.ndarray:
+        """Mean distances b_j of the candidates from all references but j: (n_rows, n_candidates, n_references)."""
+        crossing = self._distances[:, : self._m, self._m :]
+        return (crossing.sum(axis=2, keepdims=True) - crossing) / (crossing.shape[2] - 1)
+
+    @functools.cached_property
+    def people_pairs(self) -> np.ndarray:
+        """Distances of all pairs of references: (n_rows, n_pairs)."""
+        return pack_rows(self._distances[:, self._m :, self._m :])
+
+    @functools.cached_property
+    def candidate_pairs(self) -> np.ndarray:
+        """Distances of all pairs of candidates: (n_rows, n_pairs)."""
+        return pack_rows(self._distances[:, : self._m, : self._m])
 
     def of(self, tail: Tail) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances of people and of candidates that a tail compares, each of shape (n_rows, n_values)."""
         if tail.of_pairs:
             return self.people_pairs, self.candidate_pairs
         return self.people, self.candidates.reshape(len(self.candidates), -1)
-
-
-def tail_distances(distances: np.ndarray, n_candidates: int) -> TailDistances:
-    """Return what tails compare, with distances as for `row_gaps`: of at least one candidate and two references."""
-    m, n = n_candidates, distances.shape[1] - n_candidates
-    crossing, people = distances[:, :m, m:], distances[:, m:, m:]
-    first_of, second_of = np.triu_indices(n, 1)
-    first, second = np.triu_indices(m, 1)
-    return TailDistances(
-        people.sum(axis=2) / (n - 1),
-        (crossing.sum(axis=2, keepdims=True) - crossing) / (n - 1),
-        people[:, first_of, second_of],
-        distances[:, :m, :m][:, first, second],
-    )
 
 
 class Threshold(NamedTuple):
@@ -409,10 +413,12 @@ class SplitTails:
         observed = self.shares(tails, None)
         rng, step = np.random.default_rng(seed), max(1, min(256, BLOCK_VALUES // self._n_distances))
         reached = np.zeros((len(tails), 0), dtype=bool)
-        while reached.shape[1] < n_draws and (reached.sum(axis=1) < N_REACHED).any():
+        while reached.shape[1] < n_draws and (left := np.flatnonzero(reached.sum(axis=1) < N_REACHED).tolist()):
             keys = rng.random((min(step, n_draws - reached.shape[1]), len(self._sizes), self._n_keys))
+            shares, found = self.shares([tails[i] for i in left], keys), np.zeros((len(tails), len(keys)), dtype=bool)
             # What is not defined, as no row of a draw has pairs, counts.
-            reached = np.concatenate([reached, ~(self.shares(tails, keys) < observed - TIE_TOLERANCE)], axis=1)
+            found[left] = ~(shares < observed[left] - TIE_TOLERANCE)
+            reached = np.concatenate([reached, found], axis=1)
         counts = reached.cumsum(axis=1)
         return [
             N_REACHED / (1 + int(np.searchsorted(count, N_REACHED)))
@@ -439,12 +445,12 @@ class SplitTails:
     def _split(self, rows: SplitRows, keys: np.ndarray | None) -> TailDistances:
         """What tails compare, of n_draws times n_rows rows, the draws one after the other."""
         if keys is None:
-            return tail_distances(rows.distances, rows.n_candidates)
+            return TailDistances(rows.distances, rows.n_candidates)
         m, n_texts, first = rows.n_candidates, rows.distances.shape[1], 1 + self._most
         chosen = [*range(1, 1 + m), *range(first, first + n_texts - m)]
         texts = np.argsort(keys[:, rows.clusters][:, :, chosen]).reshape(-1, n_texts)
         places = np.tile(np.arange(len(rows.distances)), len(keys))
-        return tail_distances(rows.distances[places[:, None, None], texts[:, :, None], texts[:, None]], m)
+        return TailDistances(rows.distances[places[:, None, None], texts[:, :, None], texts[:, None]], m)
 
 
 def _split_shares(
@@ -535,7 +541,7 @@ def _people(distances: Distances) -> tuple[dict[bool, PeopleDistances], dict[tup
     for block in distances.blocks():
         m, n = block.n_candidates, block.distances.shape[1] - block.n_candidates
         sizes[m, n] = sizes.get((m, n), 0) + len(block.rows)
-        of_rows = tail_distances(block.distances, m)
+        of_rows = TailDistances(block.distances, m)
         _append(by_count[False], of_rows.people)
         if m > 1:
             _append(by_count[True], of_rows.people_pairs)
@@ -559,7 +565,7 @@ def rows_beyond(
     """
     counted = {name: np.full(distances.n_rows, math.nan) for name in thresholds}
     for block in distances.blocks():
-        of_rows = tail_distances(block.distances, block.n_candidates)
+        of_rows = TailDistances(block.distances, block.n_candidates)
         for name, (tail, threshold) in thresholds.items():
             if block.n_candidates > 1 or not tail.of_pairs:
                 people, candidates = of_rows.of(tail)

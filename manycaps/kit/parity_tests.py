@@ -54,6 +54,7 @@ from .parity_tails import (
     ParityPlan,
     PeopleDistances,
     RowsNeeded,
+    TailDistances,
     Threshold,
     corpus_tails,
     independent_distances,
@@ -68,7 +69,6 @@ from .parity_tails import (
     rows_needed_of_tails,
     soonest,
     spread_of_effect,
-    tail_distances,
     tail_share,
 )
 from .vector_rows import check_distance_scale
@@ -505,7 +505,7 @@ def _faulty_rows(rows: WordingRows, distances: Distances, thresholds: Sequence[T
     shares = np.empty((2, distances.n_rows))
     degrees: list[list[float]] = [[] for _ in range(distances.n_rows)]
     for block in distances.blocks():
-        m, of_rows = block.n_candidates, tail_distances(block.distances, block.n_candidates)
+        m, of_rows = block.n_candidates, TailDistances(block.distances, block.n_candidates)
         of_texts = odd[rows.texts.first[block.rows][:, None] + np.arange(block.distances.shape[1])]
         candidates = 1 - (1 - unlike.shares(of_rows.candidates)) * (1 - of_texts[:, :m, None])
         people = 1 - (1 - unlike.shares(of_rows.people)) * (1 - of_texts[:, m:])
@@ -738,7 +738,7 @@ def list_captions(distances: Distances, people: PeopleDistances) -> dict[str, An
     far: list[tuple[float, int, int]] = []
     near: list[tuple[float, int, int, int]] = []
     for block in distances.blocks():
-        of_rows = tail_distances(block.distances, block.n_candidates)
+        of_rows = TailDistances(block.distances, block.n_candidates)
         rows = block.rows.tolist()
         of_candidates = of_rows.candidates.mean(axis=2)  # (n_rows, m)
         of_block = conformal_p_values(of_rows.candidates, people)
@@ -1126,7 +1126,7 @@ def _wrong_mixture(rows: Floats, m: int, share: float) -> _Mixture:
         chance = math.comb(m, n_wrong) * share**n_wrong * (1 - share) ** (m - n_wrong)
         texts = [*range(m - n_wrong), *range(m, m + n_wrong), *range(2 * m, n_texts)]
         of_rows = rows[:, texts][:, :, texts]
-        gaps, of_tail = row_gaps(of_rows, m), tail_distances(of_rows, m)
+        gaps, of_tail = row_gaps(of_rows, m), TailDistances(of_rows, m)
         people, candidates = (threshold.shares(side).mean(axis=1) for side in of_tail.of(TAILS["unlike_people_share"]))
         both = [gaps.fidelity, gaps.diversity][:k_gaps]
         values = np.stack([*both, candidates - people], axis=1)

@@ -91,13 +91,8 @@ def test_the_module_has_the_numbers_of_pycocoevalcap(caption_samples):
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize(
-    "system",
-    [
-        "viecap_coco",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("viecap_coco_masked", "viecap_flickr30k")),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["viecap_coco", "viecap_coco_masked", "viecap_flickr30k"])
 def test_the_module_has_the_numbers_of_pycocoevalcap_on_the_karpathy_test_split(data_folder, system):
     with gzip.open(data_folder / "real_systems" / "coco_karpathy_test.json.gz") as file:
         captions = json.load(file)

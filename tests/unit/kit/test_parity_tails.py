@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from manycaps.functional import human_parity_test, human_tails
-from manycaps.kit.parity_tails import TAILS, TESTED, PeopleDistances, SplitTails, corpus_tails, tail_distances, words_of
+from manycaps.kit.parity_tails import TAILS, TESTED, PeopleDistances, SplitTails, TailDistances, corpus_tails, words_of
 from manycaps.kit.parity_tests import conformal_p_values, distance_histogram, parity_result, row_columns
 from tests.oracles.tails_loop import split_share, tail_shares
 from tests.refusals import assert_refused, reads
@@ -225,7 +225,7 @@ def test_conformal_p_values_can_be_smaller_than_one_row_allows():
     """Far candidates have 1 / (1 + all references); people's are at most 0.05 in about 5%."""
     rng = np.random.default_rng(9)
     distances = drawn_distances(rng, 200, 2, 4)
-    of_rows = tail_distances(distances, 2)
+    of_rows = TailDistances(distances, 2)
     people = PeopleDistances({4: of_rows.people})
     p_values = conformal_p_values(of_rows.candidates, people)
     assert np.mean(p_values <= 0.05) == pytest.approx(0.05, abs=0.035)
