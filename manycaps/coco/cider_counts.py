@@ -13,7 +13,7 @@ import numpy as np
 from manycaps.coco import guards
 from manycaps.coco.frequencies import load_frequencies
 from manycaps.kit.base import Floats, InputError, InputTypeError, quote_value
-from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, NgramIndex, cider_scores, split_frequency
+from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, NgramIndex, cider_scores, tuple_frequency
 
 FrequencyTable = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -160,7 +160,7 @@ class CiderScorer:
         documents, counts = math.exp(self.ref_len), self.document_frequency
         # Of a whole number its logarithm comes back to the last bit.
         whole = round(documents)
-        return split_frequency(counts), whole if math.isclose(whole, documents) else documents
+        return tuple_frequency(counts), whole if math.isclose(whole, documents) else documents
 
     def my_get_cider(self, gts: Sequence[str], res: Sequence[str]) -> Floats:
         """Score texts against each of some references.

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 from manycaps.kit.base import InputError, open_regular_file, path_state, quote_path, quote_value, reason_of
-from manycaps.kit.ngram_scores import Frequency, joined_frequency, load_document_frequency, split_frequency
+from manycaps.kit.ngram_scores import Frequency, joined_frequency, load_document_frequency, tuple_frequency
 
 # All that such a pickle may name; Python 2 called the module of `float` otherwise.
 ALLOWED = {
@@ -138,7 +138,7 @@ def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
             reason_of(error),
             "Make a table with `manycaps count-document-frequency`.",
         ) from None
-    return Frequencies(split_frequency(counts), n_documents, counts)
+    return Frequencies(tuple_frequency(counts), n_documents, counts)
 
 
 def _as_counts(content: Any) -> tuple[dict[tuple[str, ...], float], float]:

@@ -290,7 +290,8 @@ def _array(column: Sequence[float | None]) -> np.ndarray:
 
 def check_names(ratings: Ratings, column: str, known: Collection[str], expected: str) -> None:
     """Raise a ValueError if a column of the ratings, "system" or "id", names something else than what is known."""
-    names = {key[column == "id"]: i for key, i in reversed(ratings.records.items())}
+    place = ("system", "id").index(column)
+    names = {key[place]: i for key, i in reversed(ratings.records.items())}
     unknown = {name: i for name, i in names.items() if name not in known}
     if unknown:
         name, i = list(unknown.items())[-1]

@@ -31,7 +31,7 @@ from .base import (
     read_count_table,
     row_means,
 )
-from .tokenization import KEY_BITS, RowTexts, ngram_tokens, same_tokens
+from .tokenization import KEY_BITS, RowTexts, ngram_tokens, run_begins, runs_of_keys, same_tokens
 
 # --------------------------------------------------------------------------------------------------------------------
 # The index: n-grams of the texts of many rows, counted once for all scores.
@@ -166,11 +166,11 @@ class NgramIndex:
     def _order(self, position: Ints, number: Ints) -> NgramOrder:
         """Entries and cells out of the uses of n-grams: those of one n-gram follow each other, as in the texts."""
         text = self.text_of_word[position]
-        first = np.flatnonzero(_changes(number, text))
+        first = np.flatnonzero(run_begins(number, text))
         frequency = np.diff(first, append=len(position))
         text, ngram, position = text[first], number[first], position[first]
         row = self.texts.row[text]
-        is_new = _changes(ngram, row)
+        is_new = run_begins(ngram, row)
         cell, begin = np.cumsum(is_new) - 1, np.flatnonzero(is_new)
         n_references = np.bincount(cell, self.is_reference[text], len(begin)).astype(np.int64)
         n_ngrams = int(ngram[-1]) + 1 if len(ngram) else 0
@@ -289,7 +289,7 @@ def _sums(group: Ints, terms: Floats, n_groups: int) -> Floats:
 
 def _parts(sizes: Ints, texts: Ints) -> Iterator[tuple[int, int]]:
     """Ranges of consecutive numbers whose sizes add up to at most `MAX_TERMS`, at least a whole text each."""
-    bounds = np.append(np.flatnonzero(_changes(texts)), len(texts))  # of the texts
+    bounds = np.append(np.flatnonzero(run_begins(texts)), len(texts))  # of the texts
     ends, begin = np.append(0, np.cumsum(sizes))[bounds], 0
     while begin < len(bounds) - 1:
         end = max(begin + 1, int(np.searchsorted(ends, ends[begin] + MAX_TERMS, side="right")) - 1)
@@ -297,25 +297,13 @@ def _parts(sizes: Ints, texts: Ints) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _changes(*keys: Ints) -> np.ndarray:
-    """Where a run of equal keys begins."""
-    is_new = np.ones(len(keys[0]), bool)
-    is_new[1:] = False
-    for key in keys:
-        is_new[1:] |= key[1:] != key[:-1]
-    return is_new
-
-
 def _runs(first: Ints, second: Ints) -> tuple[Ints, np.ndarray]:
     """Stable order by two keys of at least 0, and where a run of equal pairs begins in it."""
-    bits, own = (int(key.max(initial=0)).bit_length() for key in (second, np.arange(len(first))))
-    if int(first.max(initial=0)).bit_length() + bits + own <= KEY_BITS:
-        # A plain sort of keys that hold their index is several times faster than an argument sort.
-        packed = (first << bits | second) << own | np.arange(len(first))
-        packed.sort()
-        return packed & ((1 << own) - 1), _changes(packed >> own)
+    bits = int(second.max(initial=0)).bit_length()
+    if int(first.max(initial=0)).bit_length() + bits <= KEY_BITS:
+        return runs_of_keys(first << bits | second)
     order = np.lexsort((second, first))
-    return order, _changes(first[order], second[order])
+    return order, run_begins(first[order], second[order])
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -401,8 +389,8 @@ def joined_frequency(counts: Mapping[str, int]) -> Frequency:
     return lambda ngrams: map(counts.get, map(" ".join, ngrams), itertools.repeat(0))
 
 
-def split_frequency(counts: Mapping[tuple[str, ...], float]) -> Frequency:
-    """Look n-grams up in a table by their tokens, which is faster; an unknown one is in no document."""
+def tuple_frequency(counts: Mapping[tuple[str, ...], float]) -> Frequency:
+    """Look n-grams up in a table by tuples of their tokens, which is faster; an unknown one is in no document."""
     return lambda ngrams: map(counts.get, ngrams, itertools.repeat(0))
 
 

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from ..installed_modules import load
 from ..kit.base import Floats, TokenRows, check_choice, check_whole_number
 from ..kit.meteor_nltk import METEORS, meteor_scorer
-from ..kit.ngram_scores import MAX_ORDER, NgramIndex, bleu_scores, bleu_statistics, cider_scores, split_frequency
+from ..kit.ngram_scores import MAX_ORDER, NgramIndex, bleu_scores, bleu_statistics, cider_scores, tuple_frequency
 from ..kit.object_words import coco_vocabulary, compare_rows, own_vocabulary, shares_in_image
 from ..kit.tokenization import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
 from .caption_reward import CaptionReward, RewardedRows, different_share
@@ -83,7 +83,7 @@ class CiderReward(TokenReward):
 
     def scores_of(self, rows: RewardedRows) -> Floats:
         """Return CIDEr-D of all candidates."""
-        return cider_scores(self.ngrams(rows), frequency=split_frequency(self._counts), n_documents=self._n_documents)
+        return cider_scores(self.ngrams(rows), frequency=tuple_frequency(self._counts), n_documents=self._n_documents)
 
 
 class BleuReward(TokenReward):

@@ -27,6 +27,7 @@ def nltk_matrix(row):
 
 
 @given(st.lists(st.lists(WORDS, max_size=9), min_size=2, max_size=4))
+@settings(max_examples=150)
 def test_any_row_of_texts(lexicon, row):
     assert meteor_scores([row], lexicon)[0] == pytest.approx(nltk_matrix(row), abs=1e-12)
 

@@ -81,7 +81,7 @@ def test_texts_with_more_paths_than_the_beam_has(small):
 
 def test_texts_of_more_words_than_a_machine_word_has_bits(small):
     generator = random.Random(1)
-    texts = [generator.choices(WORDS, k=n) for n in (63, 64, 65, 70)]
+    texts = [generator.choices(WORDS, k=n) for n in (63, 64, 65, 90)]
     compare_with_loop(texts, small)
 
 
