@@ -11,13 +11,13 @@ import importlib.metadata
 import itertools
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .base import Floats, InputLookupError, TokenRows, as_both_rows, as_token_rows
 from .meteor15_scores import load_lexicon, meteor15_scores
-from .tokenization import same_tokens
+from .tokenization import number_keys, same_tokens
 
 if TYPE_CHECKING:
     import nltk
@@ -105,10 +105,9 @@ def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> 
     >>> meteor_scores([[["a", "dog", "barks"], ["a", "dog", "bark"]]], NoLexicon())[0].round(4).tolist()
     [[0.9815, 0.9815], [0.9815, 0.9815]]
     """
-    lowered = [[[token.lower() for token in tokens] for tokens in row] for row in rows]
     scores: list[np.ndarray] = [np.empty(0)] * len(rows)
-    for dtype, chosen in _rows_by_width(lowered):
-        for i, matrix in zip(chosen, _batch_scores([lowered[i] for i in chosen], lexicon, dtype), strict=True):
+    for dtype, chosen in _rows_by_width(rows):
+        for i, matrix in zip(chosen, _batch_scores([rows[i] for i in chosen], lexicon, dtype), strict=True):
             scores[i] = matrix
     return scores
 
@@ -125,7 +124,7 @@ def distances_from_meteor(rows: Sequence[Sequence[Sequence[str]]], scores: Seque
     >>> distances_from_meteor([[["A"], ["a"], ["b"]]], [np.full((3, 3), 0.5)])[0].tolist()
     [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
     """
-    lowered = ([[token.lower() for token in tokens] for tokens in row] for row in rows)
+    lowered = ([tuple(map(str.lower, tokens)) for tokens in row] for row in rows)
     return [np.where(same_tokens(row), 0.0, 1.0 - row_scores) for row, row_scores in zip(lowered, scores, strict=True)]
 
 
@@ -154,17 +153,21 @@ class _Places:
         """Collect the positions of `words` (n_words word numbers), which stand in `text` at the positions in `bits`."""
         self.n_distinct = int(words.max(initial=-1)) + 1
         # Sorted (row, word) pairs, and each word's column among them.
-        self.pairs, self.column = np.unique(row_of_text[text] * self.n_distinct + words, return_inverse=True)
+        self.pairs, self.column = number_keys(row_of_text[text] * self.n_distinct + words)
         self.row_of_column = self.pairs // max(self.n_distinct, 1)
         first_column = np.searchsorted(self.row_of_column, row_of_text)
         width = np.searchsorted(self.row_of_column, row_of_text, side="right") - first_column
         # Slot of (text x, column c) is slot[x] + c.
         self.slot = np.cumsum(width) - width - first_column
         self.sets = np.zeros(int(width.sum()), dtype=bits.dtype)
-        np.bitwise_or.at(self.sets, self.slot[text] + self.column, bits)
+        # Of different positions the sum is the union, and is faster.
+        np.add.at(self.sets, self.slot[text] + self.column, bits)
 
-    def of_related(self, related: Sequence[Sequence[int]], row_of_text: np.ndarray) -> np.ndarray:
-        """Return the sets of the positions of all words that `related` lists for a word, in the same slots."""
+    def of_related(self, related: Sequence[Sequence[int]], row_of_text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sets of the positions of all other words that `related` lists for a word, in the same slots.
+
+        And which columns have any such word in their row: boolean, shape (n_columns,).
+        """
         n_related = np.array([len(words) for words in related], dtype=np.int64)
         word_of_column = self.pairs - self.row_of_column * self.n_distinct
         column = np.repeat(np.arange(len(self.pairs)), n_related[word_of_column])
@@ -172,16 +175,29 @@ class _Places:
         # Keep the related words that occur in the same row.
         wanted = self.row_of_column[column] * self.n_distinct + other
         other_column = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
-        present = self.pairs[other_column] == wanted
+        present = (self.pairs[other_column] == wanted) & (other_column != column)
         column, other_column = column[present], other_column[present]
+        has_related = np.zeros(len(self.pairs), bool)
+        has_related[column] = True
         # Once for every text of the row.
         texts_by_row = np.searchsorted(row_of_text, np.arange(int(row_of_text[-1]) + 2))
         first, n_texts = texts_by_row[self.row_of_column[column]], np.diff(texts_by_row)[self.row_of_column[column]]
         text = np.repeat(first - np.cumsum(n_texts) + n_texts, n_texts) + np.arange(n_texts.sum())
         sets = np.zeros_like(self.sets)
         slot = self.slot[text]
-        np.bitwise_or.at(sets, slot + column.repeat(n_texts), self.sets[slot + other_column.repeat(n_texts)])
-        return sets
+        np.add.at(sets, slot + column.repeat(n_texts), self.sets[slot + other_column.repeat(n_texts)])
+        return sets, has_related
+
+
+class _Stage(NamedTuple):
+    """A stage of the alignment: sets of the positions that a word may take, and the words that may take any.
+
+    `is_open` is boolean, one for each word of all texts; None where all are.
+    """
+
+    places: _Places
+    sets: np.ndarray
+    is_open: np.ndarray | None
 
 
 def _rows_by_width(rows: Sequence[Sequence[Sequence[str]]]) -> Iterator[tuple[np.dtype, list[int]]]:
@@ -203,14 +219,25 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     # Words are stored from the end of each text, the order of alignment: position p counts from the end.
     position = np.arange(len(text)) - first_word[text]
     bits = np.left_shift(np.ones(len(text), dtype), position.astype(dtype))
-    words, forms = _number_words(itertools.chain.from_iterable(map(reversed, itertools.chain.from_iterable(rows))))
+    tokens, spellings = _number_words(itertools.chain.from_iterable(map(reversed, itertools.chain.from_iterable(rows))))
+    form_of_spelling, forms = _number_words(map(str.lower, spellings))
+    words = form_of_spelling[tokens]
     stem_of_form, stems = _number_words(map(lexicon.stem, forms))
     number_of_stem = {stem: number for number, stem in enumerate(stems)}
     related = [[number_of_stem[word] for word in lexicon.synonyms(stem) if word in number_of_stem] for stem in stems]
 
     by_word = _Places(words, text, row_of_text, bits)
     by_stem = _Places(stem_of_form[words], text, row_of_text, bits)
-    stages = [(by_word, by_word.sets), (by_stem, by_stem.sets), (by_stem, by_stem.of_related(related, row_of_text))]
+    # A word that is not aligned as it is meets its stem only in another form, and later only stems other than its own.
+    stem_of_column = np.empty(len(by_word.pairs), np.int64)
+    stem_of_column[by_word.column] = by_stem.column
+    has_forms = np.bincount(stem_of_column, minlength=len(by_stem.pairs)) > 1
+    synonyms, has_synonyms = by_stem.of_related(related, row_of_text)
+    stages = [
+        _Stage(by_word, by_word.sets, None),
+        _Stage(by_stem, by_stem.sets, has_forms[by_stem.column]),
+        _Stage(by_stem, synonyms, has_synonyms[by_stem.column]),
+    ]
 
     reference, hypothesis = _pairs_in_rows(n_texts)
     matches, chunks = np.empty((2, len(reference)))
@@ -243,7 +270,7 @@ def _align(
     hypothesis: np.ndarray,
     lengths: np.ndarray,
     first_word: np.ndarray,
-    stages: Sequence[tuple[_Places, np.ndarray]],
+    stages: Sequence[_Stage],
     dtype: np.dtype,
 ) -> np.ndarray:
     """Align pairs of texts, hypotheses from the longest to the shortest."""
@@ -253,15 +280,16 @@ def _align(
     # Hypotheses that have a word at position p from the end come first: lengths fall along the pairs.
     n_reaching = np.searchsorted(-lengths[hypothesis], -np.arange(longest), side="left")
     first = first_word[hypothesis]
-    for places, sets in stages:
+    for places, sets, is_open in stages:
         slot = places.slot[reference]
         for step, n in enumerate(n_reaching):
-            pick = picks[step, :n]
-            matched = sets[slot[:n] + places.column[first[:n] + step]] & free[:n]
-            matched *= pick == 0  # aligned in an earlier stage
+            word = first[:n] + step
+            pairs = slice(n) if is_open is None else np.flatnonzero(is_open[word])
+            matched = sets[slot[pairs] + places.column[word[pairs]]] & free[pairs]
+            matched *= picks[step, pairs] == 0  # aligned in an earlier stage
             matched &= -matched  # the lowest bit: the last free reference word that matches
-            free[:n] ^= matched
-            pick |= matched
+            free[pairs] ^= matched
+            picks[step, pairs] |= matched
     return picks
 
 
