@@ -125,11 +125,11 @@ def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray
     >>> triangle_rank_counts(np.array([[[0.0, 1.0, 5.0], [2.0, 0.0, 6.0], [5.0, 6.0, 0.0]]]), 2).tolist()
     [[[2, 0, 0], [0, 0, 0]]]
     """
-    distances = in_row_scales(distances)
-    among_candidates = distances[:, :n_candidates, :n_candidates]
-    among_references = distances[:, n_candidates:, n_candidates:]
-    to_references = distances[:, :n_candidates, n_candidates:]
-    to_candidates = distances[:, n_candidates:, :n_candidates]
+    distances = _rows_last(distances)
+    among_candidates = distances[:n_candidates, :n_candidates]
+    among_references = distances[n_candidates:, n_candidates:]
+    to_references = distances[:n_candidates, n_candidates:]
+    to_candidates = distances[n_candidates:, :n_candidates]
     return np.stack([_count(to_candidates, among_candidates), _count(to_references, among_references)], axis=1)
 
 
@@ -163,9 +163,9 @@ def null_statistics(distances: np.ndarray, splits: SplitsOfRow, statistic: str =
     Yields:
         float64 arrays, shape (n_rows, block), in the order of the splits.
     """
-    n_rows, distances = len(distances), in_row_scales(distances)
-    per_side = statistic == "per_side"
-    forms = list(map(np.concatenate, zip(*(_forms(rows, per_side) for rows in _row_blocks(distances)), strict=True)))
+    n_rows, per_side = len(distances), statistic == "per_side"
+    blocks = (_forms(rows, per_side) for rows in _row_blocks(_rows_last(distances)))
+    forms = [np.concatenate(parts).reshape(n_rows * 3, -1) for parts in zip(*blocks, strict=True)]
     # Whole numbers: the products are exact, in any order of summation, while every partial sum is below 2**24.
     dtype = np.float32 if max(np.abs(form).sum(axis=1).max() for form in forms) < 2**24 else np.float64
     forms = [form.astype(dtype) for form in forms]
@@ -181,7 +181,7 @@ def null_statistics(distances: np.ndarray, splits: SplitsOfRow, statistic: str =
 
 
 def _of_all_rows(forms: np.ndarray, products: np.ndarray) -> np.ndarray:
-    """The counts of every row under every split: (n_rows, 3, n_splits).
+    """The counts of every row under every split: (n_rows, 3, n_splits); `forms` is (n_rows * 3, n_products).
 
     Row by row where a row is little work: BLAS starts its threads for one large product, and they use up more processor
     time by waiting for the next one than the product takes.
@@ -210,14 +210,19 @@ def _deviation(counts: np.ndarray, axis: int = -1) -> np.ndarray:
     return np.where(total > 0, np.abs(counts, out=counts).sum(axis=0), 0.0)
 
 
-def _ranks(crossing: np.ndarray, inside: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the indicators of equation 3, each (n_rows, n_x, n_y, n_y): shortest, middle, longest.
+def _rows_last(distances: np.ndarray) -> np.ndarray:
+    """Distances in the units of their rows, (n_texts, n_texts, n_rows): NumPy is fastest along a long last axis."""
+    return np.ascontiguousarray(np.moveaxis(in_row_scales(distances), 0, -1))
 
-    `inside` is d(y1, y2), shape (n_rows, n_y, n_y), `crossing` is d(x, y), shape (n_rows, n_x, n_y).
+
+def _ranks(crossing: np.ndarray, inside: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the indicators of equation 3, each (n_x, n_y, n_y, n_rows): shortest, middle, longest.
+
+    `inside` is d(y1, y2), shape (n_y, n_y, n_rows), `crossing` is d(x, y), shape (n_x, n_y, n_rows).
     """
     # y1 and y2 must be two texts: NaN compares as False and drops the diagonal from every rank.
-    inside = np.where(np.eye(inside.shape[1], dtype=bool), np.nan, inside)[:, None]  # (n_rows, 1, n_y, n_y)
-    first, second = crossing[..., :, None], crossing[..., None, :]
+    inside = np.where(np.eye(len(inside), dtype=bool)[..., None], np.nan, inside)
+    first, second = crossing[:, :, None], crossing[:, None]
     below_first, below_second = inside <= first + TIE_TOLERANCE, inside <= second + TIE_TOLERANCE
     above_first, above_second = inside + TIE_TOLERANCE >= first, inside + TIE_TOLERANCE >= second
     yield below_first & below_second
@@ -233,61 +238,60 @@ def _x_blocks(n_x: int, triangles_each: int) -> Iterator[slice]:
 
 def _count(crossing: np.ndarray, inside: np.ndarray) -> np.ndarray:
     """Counts of the three ranks for one kind of triangle: (n_rows, 3)."""
-    counts = np.zeros((len(inside), 3), dtype=np.int64)
-    for block in _x_blocks(crossing.shape[1], inside.size):
-        for k, rank in enumerate(_ranks(crossing[:, block], inside)):
-            counts[:, k] += np.count_nonzero(rank.reshape(len(inside), -1), axis=1)
+    counts = np.zeros((inside.shape[-1], 3), dtype=np.int64)
+    for block in _x_blocks(len(crossing), inside.size):
+        for k, rank in enumerate(_ranks(crossing[block], inside)):
+            counts[:, k] += np.count_nonzero(rank, axis=(0, 1, 2))
     return counts
 
 
 def _row_blocks(distances: np.ndarray) -> Iterator[np.ndarray]:
     """Cut the rows into blocks of at most `MAX_TRIANGLES` triangles, at least one row each."""
-    size = max(1, MAX_TRIANGLES // distances.shape[1] ** 3)
-    return (distances[start : start + size] for start in range(0, len(distances), size))
+    size = max(1, MAX_TRIANGLES // len(distances) ** 3)
+    return (distances[..., start : start + size] for start in range(0, distances.shape[-1], size))
 
 
 def _forms(distances: np.ndarray, per_side: bool) -> Iterator[np.ndarray]:
     """Yield the forms of the counts of rows: of both kinds of triangle, and with `per_side` of the candidates' pairs.
 
-    The first are quadratic, (n_rows * 3, n_pairs), for the products of `both_candidates`; the second are those of
-    `_candidate_side_form`, (n_rows * 3, n_pairs + n_triples).
+    The first are quadratic, (n_rows, 3, n_pairs), for the products of `both_candidates`; the second are those of
+    `_candidate_side_form`, (n_rows, 3, n_pairs + n_triples).
     """
-    n_rows, n = distances.shape[:2]
+    n, _, n_rows = distances.shape
     # How often an edge has a rank: inside a set, whatever x is, and crossing over from x, in both orders of the pair.
-    inside, crossing = np.zeros((2, n_rows, 3, n, n))
+    inside, crossing = np.zeros((2, 3, n, n, n_rows), np.int32)
     candidate_side, counts = [], np.min_scalar_type(2 * n)  # narrow numbers are added faster
     for block in [slice(n)] if per_side else _x_blocks(n, n_rows * n * n):
-        for k, rank in enumerate(_ranks(distances[:, block], distances)):
+        for k, rank in enumerate(_ranks(distances[block], distances)):
             rank = rank.view(np.uint8)
-            either = np.add(rank, rank.swapaxes(2, 3), dtype=counts)  # (n_rows, n_x, n, n), indexed x, y1, y2
-            inside[:, k] += either.sum(axis=1, dtype=counts)
-            crossing[:, k, block] = np.einsum("rxyz->rxy", either)  # in a quarter of the time of its sum
+            either = np.add(rank, rank.swapaxes(1, 2), dtype=counts)  # (n_x, n, n, n_rows), indexed x, y1, y2
+            inside[k] += either.sum(axis=0, dtype=counts)
+            crossing[k, block] = either.sum(axis=2, dtype=counts)
             if per_side:
                 candidate_side.append(_candidate_side_form(either))
-    forms = inside - crossing - crossing.swapaxes(2, 3)  # z_y1 z_y2 - z_x z_y1 - z_x z_y2
+    forms = inside - crossing - crossing.swapaxes(1, 2)  # z_y1 z_y2 - z_x z_y1 - z_x z_y2
     x = np.arange(n)
-    forms[:, :, x, x] = crossing.sum(axis=3) / 2 - crossing[:, :, x, x]  # z_x, which is z_x squared
+    forms[:, x, x] = crossing.sum(axis=2) // 2 - crossing[:, x, x]  # z_x, which is z_x squared
     first, second = np.triu_indices(n)
-    yield forms[:, :, first, second].reshape(n_rows * 3, -1)
+    yield np.moveaxis(forms[:, first, second], -1, 0)
     if per_side:
-        yield np.stack(candidate_side, axis=1).reshape(n_rows * 3, -1)
+        yield np.moveaxis(np.stack(candidate_side), -1, 0)
 
 
 def _candidate_side_form(either: np.ndarray) -> np.ndarray:
     """Form of the counts of one rank of triangles with their pair among the candidates and x among the references.
 
     The counts are the sum over x and y1, y2 of z_y1 z_y2 - z_x z_y1 z_y2; with x = y1 or x = y2 the terms cancel, and
-    `either` loses them: whole numbers, shape (n_rows, n, n, n), indexed x, y1, y2, of both orders of a pair. Returns
-    (n_rows, n_pairs + n_triples): for the products of `both_candidates`, then those of `_three_candidates`.
+    `either` loses them: whole numbers, shape (n, n, n, n_rows), indexed x, y1, y2, of both orders of a pair. Returns
+    int16, (n_pairs + n_triples, n_rows): for the products of `both_candidates`, then those of `_three_candidates`.
     """
-    n = either.shape[1]
+    n = len(either)
     x = np.arange(n)
-    either[:, x, x, :] = either[:, x, :, x] = 0
-    pairs = np.triu_indices(n)
+    either[x, x] = either[x, :, x] = 0
     first, second, third = np.array(list(itertools.combinations(range(n), 3)), dtype=np.intp).reshape(-1, 3).T
-    of_pairs = either.sum(axis=1, dtype=either.dtype)[:, pairs[0], pairs[1]]
-    of_triples = either[:, first, second, third] + either[:, second, first, third] + either[:, third, first, second]
-    return np.concatenate((of_pairs, -of_triples.astype(np.float64)), axis=1)
+    of_triples = either[first, second, third] + either[second, first, third] + either[third, first, second]
+    of_pairs = either.sum(axis=0, dtype=either.dtype)[np.triu_indices(n)]
+    return np.concatenate((of_pairs.astype(np.int16), -of_triples.astype(np.int16)))
 
 
 @plain_arguments
