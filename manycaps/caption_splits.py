@@ -116,12 +116,12 @@ def concepts(
 def share_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
     """Give every row a split, each stratum in the stated shares.
 
-    The rows are lined up stratum by stratum, those of a stratum at random, and each row goes to the split that is
+    The rows are lined up stratum by stratum, at random within a stratum, and each row goes to the split that is
     furthest behind its share of the rows so far. So a split differs from its share by less than one row, in all rows
     and at every place of the line, and by less than two in a stratum.
 
     `strata` are n_rows values that can be compared. Which row of a stratum goes where depends on `ids` and `seed`
-    alone. `shares` are those of at most two splits beside `REST`, which gets the others; each is above 0, and together
+    alone. `shares` has at most two splits beside `REST`, which gets all other rows; each share is above 0, and together
     they are below 1.
 
     >>> splits = share_out(["a", "b"] * 5, range(10), {"test": 0.2}, seed=0)
@@ -142,7 +142,7 @@ def share_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[st
 def hold_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
     """Give every row a split so that the last strata are held out: the first split gets the last rows, and so on.
 
-    Arguments are those of `share_out`. The size of each split differs from its share by at most one row.
+    Arguments as for `share_out`. The size of each split differs from its share by at most one row.
 
     >>> hold_out([1, 5, 3, 4, 2], range(5), {"test": 0.4}, seed=0)
     ['train', 'test', 'train', 'test', 'train']
@@ -185,7 +185,7 @@ def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
                 raise InputError(
                     f"{role}[{number}]",
                     "a unique value",
-                    f"that of row {first[value]} ({quote_value(value)})",
+                    f"the value of row {first[value]} ({quote_value(value)})",
                     "Put all captions of an image into one row, else it is in two splits.",
                 )
 

@@ -149,7 +149,7 @@ def _values_of_sets(slug: str, title: str, measures: str, least: float, largest:
 
 
 def _with_best_of_row(*values: RowValue) -> tuple[RowValue, ...]:
-    """Values of single candidates, and those of the best candidate of each row: an oracle, not for unequal numbers."""
+    """Values of single candidates, and of the best candidate of each row: an oracle, not for unequal numbers."""
     return (
         *values,
         *(
@@ -439,7 +439,7 @@ MODULES: Mapping[str, ModuleRecord] = {record.slug: record for record in _RECORD
 _VALUES = [value for record in _RECORDS for value in record.values]
 ROW_VALUES = sorted(_VALUES, key=lambda value: bool(value.replaced_by))
 
-# Modules that `manycaps compare` takes, and those of them that compare two sets of captions.
+# Modules that `manycaps compare` takes, and the ones among them that compare two sets of captions.
 COMPARED_MODULES = {record.slug: record for record in _RECORDS if record.values}
 SET_MODULES = {record.slug: record for record in _RECORDS if record.values and record.is_distribution}
 

@@ -78,7 +78,7 @@ def features(path: pathlib.Path, treatment: Treatment) -> tuple[ClipModel, np.nd
 
 
 class Conversion(NamedTuple):
-    """A converted checkpoint, whose features are those of its source."""
+    """A converted checkpoint, with the same features as its source."""
 
     weights: pathlib.Path
     source_sha256: str
@@ -113,14 +113,14 @@ def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = No
         lora = " Its low-rank updates are merged, as the authors' program applies them." if has_lora else ""
         about = (
             f"CLIP weights converted from `{source.name}`{variant}, sha256 `{checkpoint.sha256}`.{lora}\n"
-            f"Activation: {treatment.activation}. The licence is that of the original weights: state it here before "
+            f"Activation: {treatment.activation}. The licence of the original weights applies: state it here before "
             "you publish."
         )
         (new / "README.md").write_text(model_card(folder.name, about), encoding="utf-8")
         _, *after = features(new / WEIGHTS_NAME, find_checkpoint(None, new, None).treatment)
         largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
         if largest > 0:
-            raise InputError("features", f"those of {source.name}", f"differences up to {largest}", "Do not use it.")
+            raise InputError("features", f"the same as {source.name}", f"differences up to {largest}", "Do not use it.")
 
     make_folder(folder.parent)
     write_folder_atomically(folder, write)

@@ -78,7 +78,7 @@ BAR_START, BAR_MOVES = "\r", re.compile(r"(\n|\x1b\[A)*")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, by default that of this process, and return the exit status.
+    """Run a command, by default this process's, and return the exit status.
 
     `SystemExit` is raised for --help and mistaken command lines.
     """

@@ -34,7 +34,7 @@ class Option:
     metavar: str | None = None
     # Short spelling, "-o"; "" for an argument that has no name on the command line.
     flag: str | None = None
-    # Long spelling, where it is not that of the field; "" for none.
+    # Long spelling, where it is not the field's; "" for none.
     name: str | None = None
     choices: Collection[str] | None = None
     # Limits of a number, both allowed; and one that is not.
@@ -73,7 +73,7 @@ class EncoderOptions:
 
 
 def encoder_options(options: Any) -> dict[str, str]:
-    """Return those of a command's options that say how a sentence encoder embeds, where they are given."""
+    """Return the options of a command that say how a sentence encoder embeds, where they are given."""
     given = {name: getattr(options, name, None) for name in ENCODER_OPTIONS}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -126,7 +126,7 @@ def _are_strings(value: object) -> bool:
 
 
 def option_fields(options: type) -> Iterator[tuple[dataclasses.Field[Any], list[Any], Option]]:
-    """Yield the fields that are options, those of a base last, and the types that a value may have."""
+    """Yield the fields that are options, a base's last, and the types that a value may have."""
     for field in sorted(dataclasses.fields(options), key=lambda field: field.kw_only is True):
         for option in getattr(field.type, "__metadata__", ()):
             kind = field.type.__origin__  # type: ignore[union-attr]

@@ -31,9 +31,8 @@ def write_document_counts(
     """Count in how many documents each n-gram occurs, and write the table; the file appears whole or not at all.
 
     The table is what trm_cider takes as `document_frequency`, and the metric must be given the same tokenizer.
-    `document` is the column that names the image or video where a row holds one caption, and `split` that of files with
-    several. Raises TypeError, ValueError
-    or OSError if the captions cannot be used or the file cannot be written.
+    `document` is the column that names the image or video where a row holds one caption, and `split` is for files with
+    several. Raises TypeError, ValueError or OSError if the captions cannot be used or the file cannot be written.
     """
     check_tokenizer(tokenizer)
     check_can_be_written(output)
@@ -50,8 +49,8 @@ def write_ngram_counts(
 ) -> dict[str, Any]:
     """Count how often each trigram occurs, and write the table, which human_parity takes as `language_model`.
 
-    Rows are read one after the other. Trigrams that occur less than `least` times are left out. The other arguments and
-    the errors are those of `write_document_counts`.
+    Rows are read one after the other. Trigrams that occur less than `least` times are left out. Other arguments and
+    errors as for `write_document_counts`.
     """
     check_tokenizer(tokenizer)
     check_whole_number("--least", least, 1)
@@ -94,7 +93,7 @@ def write_token_counts(
 ) -> dict[str, Any]:
     """Count in how many captions each token of CLIP occurs, and write the table, which emscore_pac takes as `idf`.
 
-    The arguments, result and errors are those of `write_document_counts`.
+    Arguments, result and errors as for `write_document_counts`.
     """
     check_can_be_written(output)
     rows = caption_lists(open_captions([file], CaptionColumn(column), split))

@@ -2,7 +2,7 @@
 
 Rows come first: an array of distances or vectors holds n_rows images or videos with equally many texts each, candidates
 before references; token lists come as one list of texts per row, and rows may differ in size. All results are exact in
-float64, and the same as those of the modules.
+float64, and the same as the modules'.
 """
 
 from manycaps.comparison.paired_tests import (

@@ -90,7 +90,7 @@ def module_folders() -> dict[str, pathlib.Path]:
 
 
 def module_files(name: str) -> list[pathlib.Path]:
-    """Return the files of a module that stands alone: those of its folder, its main script, and its kit files."""
+    """Return the files of a module that stands alone: its folder's, its main script, and its kit files."""
     kit, folder = PACKAGE / "kit", module_folder(name)
     own = [path for path in folder.iterdir() if path.is_file() and not (kit / path.name).exists()]
     script = kit / f"{name}.py"
@@ -112,15 +112,15 @@ def module_folder(name: str) -> pathlib.Path:
 def load(name: str, config_name: str | None = None, **options: Any) -> Any:
     """Load a module of the collection as a class of this package: no Hub, no network, no copy in evaluate's cache.
 
-    The class is that of the module folder, with the files of `manycaps.kit` beside it: all modules of a process share
+    The class is the module folder's, with the files of `manycaps.kit` beside it: all modules of a process share
     one tokenizer, one CLIP and one memory of features, and `isinstance` tells their classes apart.
 
     Args:
         name: "trm_meteor", for example.
         config_name: the configuration, as for `evaluate.load`: weights of `pac_score` and `ref_pac_score`, as in
             `load("pac_score", "clip-vit-b-32", weight=2.5)`, or "references" of `emscore_pac`; others compute the same.
-        options: of the module, and those of `evaluate.load` that its modules take: `keep_in_memory`, `cache_dir`,
-            `experiment_id`, `num_process`, `process_id`.
+        options: of the module, and the options of `evaluate.load` that its modules take: `keep_in_memory`,
+            `cache_dir`, `experiment_id`, `num_process`, `process_id`.
 
     Returns:
         The evaluate module.

@@ -62,7 +62,7 @@ def _try_address(subject: str, attempt: Callable[[], None]) -> Check:
     """Whether an address answers, or what the error says to do."""
     try:
         attempt()
-    except Exception as error:  # huggingface_hub has many kinds, those of httpx are no OSErrors
+    except Exception as error:  # huggingface_hub has many kinds, httpx's are no OSErrors
         if isinstance(error, InputError):
             return Check(subject, False, error.got, error.fix)
         return Check(subject, False, f"{type(error).__name__} ({reason_of(error)})", "Check the connection.")

@@ -30,7 +30,7 @@ def open_captions(
 
     The captions are predictions of the source. Rows of single captions are put together by their ids, or the names of
     their images or videos; rows of lists only where `column` names a column for it. `split` is as for `open_source`,
-    and that of data sets on the Hub, `config` a configuration there.
+    or a split of a data set on the Hub, `config` a configuration there.
     """
     files = [file for source in sources for file in _files(source, split, config)]
     file, records = first_records(files)

@@ -22,8 +22,8 @@ CAPTION_COLUMNS = ("txt", "captions", "caption", "sentences", "descriptions", "t
 # All names of columns of captions.
 USUAL_CAPTIONS = frozenset((*PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *CAPTION_COLUMNS))
 
-# In this order: a sample of a tar is named by its files, and an annotation of COCO has an `id` of its own beside that
-# of its image.
+# In this order: a sample of a tar is named by its files, and an annotation of COCO has an `id` of its own beside its
+# image's.
 ID_COLUMNS = ("__key__", "image_id", "video_id", "id", "_id", "key")
 
 IMAGE_COLUMNS = ("image", "jpg", "jpeg", "png", "webp", "image_path", "file_name", "filename", "filepath")
@@ -33,7 +33,7 @@ VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
 # Columns of one caption each: caption_1 ... caption_5, as of Clotho and AudioCaps.
 NUMBERED = re.compile(r"(.*?[^\W\d_])[ _-]?(\d+)")
 
-# Names of columns by role, for all files; and by the path of a file as it was given, those of that file alone.
+# Names of columns by role, for all files; and, by the path of a file as it was given, for that file alone.
 ColumnNames = Mapping[str, str | Mapping[str, str]]
 
 # Lone surrogates, which UTF-8 cannot encode; some stand for a byte that is not UTF-8 (PEP 383).

@@ -22,7 +22,7 @@ from manycaps.kit.base import (
     reason_of,
 )
 
-# Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
+# Endings of tables; endings of text may be followed by ".gz", and ".tgz" is ".tar.gz".
 KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
 
 # Text without columns: read where it is named, but a folder of tables may hold notes and licenses that end so.
@@ -265,7 +265,7 @@ def _files_of(source: str, split: str | None) -> Iterator[TableFile]:
             quote_source(source),
             wanted,
             "none",
-            f"Check the path; tables end in {', '.join((*KINDS, TEXT))}, those of text and tar also in .gz.",
+            f"Check the path; tables end in {', '.join((*KINDS, TEXT))}, text and tar also in .gz.",
         )
     for name in matching:
         file = _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))

@@ -58,7 +58,7 @@ def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
         if "None" not in caption and first.setdefault(caption, row) != row:
             yield Unreadable(
                 row,
-                f"row[{row}]: expected each annotation once, got that of row {first[caption]} again "
+                f"row[{row}]: expected each annotation once, got row {first[caption]}'s again "
                 f"(id {quote_value(values['id'])}). Leave one of them out.",
             )
             continue

@@ -24,7 +24,7 @@ from manycaps.kit.base import InputError
 # Kind of the file that holds joined rows.
 JOINED = ".sqlite"
 
-# Captions are stored as JSON without its brackets, so that those of another line can be put behind them. `refs` holds
+# Captions are stored as JSON without its brackets, so that captions of another line can follow. `refs` holds
 # the references, whose own name is a word of SQL.
 SCHEMA = """
 CREATE TABLE files (number INTEGER PRIMARY KEY, path TEXT NOT NULL);
@@ -180,9 +180,9 @@ class JoinedRows:
     def leave_out_repeats(self, side: str, lines: Callable[[], Iterator[tuple[str, int, Values | BadRow]]]) -> None:
         """Note surplus lines of a side as bad rows, and take their captions out; `lines` reads the side again.
 
-        A sampler of several processes repeats lines to fill its last batch. Where most ids have n lines, those of an id
-        with more are surplus if the first n come again and again; with one line each, if its caption does, as long as
-        few ids have different captions.
+        A sampler of several processes repeats lines to fill its last batch. Where most ids have n lines, the lines of
+        an id with more are surplus if the first n come again and again; with one line each, if its caption does, as
+        long as few ids have different captions.
         """
         sizes: collections.Counter[int] = collections.Counter()
         n_sets = 0
@@ -302,7 +302,7 @@ def random_key(name: Hashable, seed: int) -> bytes:
 def describe_repeated_id(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
     """Return the message for a row whose id an earlier row has."""
     earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
-    return f"id[{row}]: expected a unique id, got that of {earlier}. Leave one of them out."
+    return f"id[{row}]: expected a unique id, got the id of {earlier}. Leave one of them out."
 
 
 def describe_repeated_line(row: int, usual: int, file: str, earlier_file: str, earlier_row: int) -> str:

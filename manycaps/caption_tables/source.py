@@ -155,7 +155,7 @@ class CaptionSource(NamedTuple):
                         store.leave_out_repeats(role, functools.partial(_values, side))
 
     def pieces(self, n_bytes: int, store: str | None = None) -> Iterator[Piece]:
-        """Split the rows into pieces of about `n_bytes`, in order; with a limit, into those of the first rows.
+        """Split the rows into pieces of about `n_bytes`, in order; with a limit, the first rows alone.
 
         `store` is the path of the file that `fill_store` has made; None if none is needed.
         """
@@ -277,12 +277,12 @@ def open_source(
     """Find files of captions, and describe how they are read.
 
     Files are paths, fsspec addresses, folders, and patterns in braces or with wildcards, with endings as in
-    `files.KINDS`. Those of predictions may hold references too; `references` are joined to them by id. `columns` goes
+    `files.KINDS`. Files of predictions may hold references too; `references` are joined to them by id. `columns` goes
     from roles (`columns.ROLES`) to names of columns, where they are not the usual ones; a file, as it is given, may
     have a mapping of its own. Images and videos are in a folder, or at an address, where a column names them, or an id.
     Without a `limit` all rows are read. With `either`, files that hold references alone will do. Rows that lack an
     `optional` "image" or "video", or name none that can be read, are good ones. `split`, "test" or "train+restval", is
-    that of files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise. A
+    for files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise. A
     caption without a token of the `tokenizer` is counted as empty.
 
     A ValueError says that there is no such file, no column of captions or several of them, no id to join by, or that no

@@ -18,7 +18,7 @@ from manycaps.kit.base import InputError, quote_value, reason_of, unique_keys
 # Byte order mark of UTF-8, which some programs write.
 MARK = codecs.BOM_UTF8
 
-# What files of other encodings begin with, those of UTF-32 before those of UTF-16, which are their beginning.
+# What files of other encodings begin with: UTF-32 before UTF-16, as a mark of UTF-32 begins with one of UTF-16.
 OTHER_MARKS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32", b"\x84\x31\x95\x33": "GB 18030"}
 MARKS_OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -156,7 +156,7 @@ def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], 
 
 
 def _holds_clips(stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> bool:
-    """Whether one of the first lines is that of a clip."""
+    """Whether one of the first lines belongs to a clip."""
     lines = (line for line in read_lines(stream) if line.strip())
     try:
         return any(CLIP_LINE.match(_text(line, 0)) for line in itertools.islice(lines, MOST_LINES_BEFORE_CLIPS + 1))

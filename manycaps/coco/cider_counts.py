@@ -22,7 +22,7 @@ class CiderScorer:
     """Texts and document frequencies of `CiderD` and `PlainCider`, under the names of pyciderevalcap.
 
     `crefs` and `ctest` hold texts. `document_frequency` and `ref_len`, the logarithm of the number of documents, are
-    those of the table `df_mode`, unless they are counted or set.
+    taken from the table `df_mode`, unless they are counted or set.
 
     >>> scorer = CiderScorer()
     >>> for references in (["a red dog"], ["a cat"]):
@@ -52,7 +52,7 @@ class CiderScorer:
 
     @property
     def is_counted(self) -> bool:
-        """Whether frequencies are those of the references of a call."""
+        """Whether frequencies are counted in the references of a call."""
         return isinstance(self.df_mode, str) and self.df_mode == "corpus"
 
     @functools.cached_property

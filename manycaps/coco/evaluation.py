@@ -79,7 +79,7 @@ class CaptionFile:
 
 
 def _annotations_of(source: AnnotationSource, name: str, split: str | None, advice: str) -> Any:
-    """Content of a file in COCO's layout, which those of Karpathy and MSR-VTT are brought into."""
+    """Content of a file in COCO's layout; Karpathy's and MSR-VTT's are converted to it."""
     # Tables need pyarrow, which those who evaluate in memory need not.
     from manycaps.caption_tables.json_records import captions_of, rows_with_splits, trimmer
 
@@ -159,7 +159,7 @@ class COCOEvalCap:
         self._evaluate(print, meteor(), None if spice is Spice else spice())
 
     def _evaluate(self, tell: Callable[[str], None], meteor: Any, spice: Any = None) -> None:
-        """Compute all metrics, that of `spice` if there is one; `tell` prints a line."""
+        """Compute all metrics, with `spice` if there is one; `tell` prints a line."""
         ids = self.params["image_id"]
         gts, res = ({key: side.imgToAnns[key] for key in ids} for side in (self.coco, self.cocoRes))
         tell("tokenization...")
@@ -213,7 +213,7 @@ def evaluate_files(
         split: of Karpathy's or MSR-VTT's file as the annotations, "test" for example.
 
     Returns:
-        The finished evaluation: `eval` has the values of the corpus, `imgToEval` those of the images.
+        The finished evaluation: `eval` has the values of the corpus, `imgToEval` of each image.
 
     Raises:
         TypeError, ValueError: a file has another layout, or an image of the results is not annotated.

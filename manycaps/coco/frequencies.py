@@ -23,7 +23,7 @@ ALLOWED = {
 # How files are named in SCST code: CiderD(df="coco-train-words") means data/coco-train-words.p.
 PLACES = ("{}", "{}.p", "data/{}.p", "data/{}")
 
-# Largest pickle in bytes: that of COCO's training captions takes 0.1 GB.
+# Largest pickle in bytes; COCO's training captions take 0.1 GB.
 LARGEST_PICKLE = 1 << 30
 
 # What makes dicts, strings and numbers, remembers them, and names a class of `ALLOWED`; and what makes tuples.

@@ -10,7 +10,7 @@ from manycaps.kit.base import Ints, quote_value
 from manycaps.kit.ngram_scores import LENGTH_SIGMA, are_equal_documents
 from manycaps.kit.tokenization import ptb_tokens
 
-# Scripts that put no blank between words: Thai, Lao, Burmese, Khmer, and those of Chinese and Japanese.
+# Scripts that put no blank between words: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
 WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from manycaps.coco import evaluation, scorers
 
-# Classes of the modules of both packages. A name that is not here is that of the installed package, if it has one.
+# Classes of the modules of both packages. A name that is not here comes from the installed package, if it has one.
 _CLASSES: dict[str, dict[str, type]] = {
     "pycocoevalcap.eval": {
         each.__name__: each
@@ -50,7 +50,7 @@ def install() -> None:
     """Put the classes under the names `pycocoevalcap.*` and `pyciderevalcap.*`, for this process.
 
     Call it before the first import of code that uses them: what was imported `from` them before stays what it was. All
-    other names are those of the installed packages, where there are any when they are imported.
+    other names come from the installed packages, where there are any when they are imported.
 
     >>> with installed():
     ...     from pycocoevalcap.cider.cider import Cider

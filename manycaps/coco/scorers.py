@@ -265,7 +265,7 @@ class PlainCider(CiderD):
 
 
 class Meteor(_Scorer):
-    """METEOR 1.5. Its data are those of the installed package pycocoevalcap, unless a path is given.
+    """METEOR 1.5. Its data come from the installed package pycocoevalcap, unless a path is given.
 
     A reference with "|||" or a line break is one text here; there it breaks the protocol of the Java program. `lock`
     and `meteor_p`, which callers hold and stop, stand for what is not needed here.

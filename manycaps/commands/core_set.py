@@ -7,9 +7,9 @@ manycaps core-set train.jsonl --test test.jsonl --scores scores.npy --thresholds
 
 For each threshold X, a greedy set cover takes at each step the caption that reaches a BLEU-4 of X on the most rows not
 reached yet, until no caption reaches another row (Chan, Myers et al. 2022, section 6.1 and Figure
-5, https://arxiv.org/abs/2205.06253). BLEU and CIDEr-D are those of single captions in the COCO caption code, against
-all captions of the row; the document frequencies of CIDEr-D are those of the rows of --test, whatever captions are
-scored. Tokens are those of that code, or of --tokenizer. Captions of equal tokens count once.
+5, https://arxiv.org/abs/2205.06253). Each caption is scored by BLEU and CIDEr-D as in the COCO caption code, against
+all captions of the row; the document frequencies of CIDEr-D are counted in the rows of --test, whatever captions are
+scored. Tokens are as in that code, or by --tokenizer. Captions of equal tokens count once.
 
 The files are tables of captions as `manycaps score` reads them: JSON, JSON Lines, CSV, TSV, parquet and tar, one row
 per image or one per caption. Where rows have references, these are used, otherwise the predictions. --scores takes the

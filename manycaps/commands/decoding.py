@@ -5,14 +5,14 @@ manycaps decoding my-captioner photos/ -r references.jsonl --temperature 0.5,0.7
 manycaps decoding samples-t0.5.jsonl samples-t1.jsonl samples-t1.3.jsonl -r references.jsonl
 
 Every temperature is combined with every --top-p, --top-k and --min-p; --greedy and --num-beams add searches. Models,
-rows and their options are those of `manycaps sample`; rows without two references are left out. Files of samples, one
+rows and their options are as for `manycaps sample`; rows without two references are left out. Files of samples, one
 for each setting, may be given instead.
 
 The table has a line for each setting: p of the test against people, the rows after which it is distinguished from them,
 faults (captions unlike people's, or of odd wording; fewer are better), the shares of captions unlike people's, of
 ordinary ones and of near-duplicates (people give 5% of each), and the energy distance, which is 0 for people. The
 setting most like people takes the most rows to distinguish, which says how like people's its captions are, not how
-good. A test of pairs, that of `manycaps compare`, says which others cannot be distinguished from it. A setting whose
+good. A test of pairs, as in `manycaps compare`, says which others cannot be distinguished from it. A setting whose
 captions also occur among the references stands behind all others. The best of many is too good by chance, so the rows
 are split into halves: the setting that is chosen on one is tested on the other, both ways round.
 

@@ -12,7 +12,7 @@ manycaps human-correlation --benchmark foil --metric meteor15 --data FOIL --agai
 
 With --ratings, a table of your own, prints how every number of `manycaps compare` agrees with the ratings: Spearman's
 rho and Kendall's tau_b, with intervals, for human_parity (by --distance) and the metrics of -m. The table (CSV, JSON
-Lines or Parquet) has a column system, columns of numbers, each of which is a scale (or those of --scales), and, where
+Lines or Parquet) has a column system, columns of numbers, each of which is a scale (--scales may name some), and, where
 captions were rated, id; several ratings of one thing are averaged, and a cell may be empty. The systems are files of
 captions and references as for `manycaps compare`, whose names are the systems' names, folders that `manycaps score`
 wrote, of which the values of the corpus are compared, too, or the folder of a report that `manycaps compare` wrote, for
@@ -64,7 +64,7 @@ compared with each judge alone, and the correlations averaged; emscore_pac takes
 '{"frames": 10, "idf": "TABLE"}'. activitynet-foil: the score of a paragraph is the mean over its sentences, each
 against its segment and the references from about that time. A tie between two captions counts one half. With
 --references N, captions are scored beside the first N references of each row; pascal-50s and abstract-50s draw N in
-place of five, and activitynet-foil has no such option. Published values are shown where they are those of as many
+place of five, and activitynet-foil has no such option. Published values are shown where they were found with as many
 references. A metric of this collection is given by its name, any other one as `evaluate.load` takes it.
 """
 
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-m",
         "--metric",
         metavar="NAME",
-        help="name of a module of this collection, or path or name of another one; with --ratings those of compare, "
+        help="name of a module of this collection, or path or name of another one; with --ratings as for compare, "
         "separated by commas",
     )
     parser.add_argument(

@@ -6,7 +6,7 @@ manycaps plan pilot.jsonl --wrong 0.1                       rows needed to find 
 manycaps plan people.jsonl -r references.jsonl --rows 500 --distance meteor
 
 The pilot is a table of captions as `manycaps score` reads them, with references: some rows of the data to be tested,
-with the captions of any system, or of people, as many per row as there will be in the test. The gaps are those of the
+with the captions of any system, or of people, as many per row as there will be in the test. The gaps are as in the
 module human_parity, in the unit of the distance: fidelity, how much farther the captions are from people than people
 are from each other, and diversity, how much more varied they are. The level is 5%.
 

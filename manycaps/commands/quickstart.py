@@ -12,7 +12,7 @@ written as table.csv, with a picture, null_distributions.png: for every system t
 would give, and the observed one. Then scores scenes of a made world by the image and video metrics, with tiny-pac, a
 toy that knows nothing else: a second table, made_world.csv, and made_world.png.
 
-FILE is JSON: for each image, the human captions and those of every system.
+FILE is JSON: for each image, the captions of people and of every system.
 
     {"scenes": [{"scene": "beach",
                  "references": ["a dog runs on the beach", "a wet dog near the water"],

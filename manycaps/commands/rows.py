@@ -5,11 +5,11 @@ manycaps rows references.jsonl --images photos/ --choose varied --encoder senten
 manycaps rows system.jsonl -r references.jsonl --choose worst --metric cider_d --rows 20
 manycaps rows captions.parquet --ids 1014.jpg 2207.jpg
 
-Human captions are those of -r, or of a column of references, else those of the input. Each is shown with its
+Human captions come from -r, or from a column of references, else from the input. Each is shown with its
 distance to the mean of its row, 1 minus the cosine, and with its score against the others of its row by --metric.
-Distances are those of bags of words, or of sentence embeddings with --encoder. Captions of a system are scored
+Distances are between bags of words, or sentence embeddings with --encoder. Captions of a system are scored
 against human captions. The caption nearest to the mean is marked, and so are the best and the worst by the metric: all
-captions whose scores are equal as shown, or none where more than a third are equal. Input and columns are those of
+captions whose scores are equal as shown, or none where more than a third are equal. Input and columns are as for
 `manycaps score`; a row needs two different human captions. The page makes no network requests.
 
 --encoder needs `pip install 'manycaps[embeddings]'`, --images needs `pip install 'manycaps[clip]'`.

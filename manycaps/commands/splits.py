@@ -11,7 +11,7 @@ out. A concept in the middle of which a split begins is in both splits, and the 
 met to within one row.
 
 The concept of a row is the rarest label of the list that one of its captions has as whole words; --labels is a text
-file with one label per line, such as those of ImageNet, COCO, Kinetics or Places. The length is the mean number of
+file with one label per line, such as the labels of ImageNet, COCO, Kinetics or Places. The length is the mean number of
 tokens of a row's captions, by --tokenizer. The same seed gives the same splits, whatever the order of the rows.
 
 The output has one line for each row, {"id": "1.jpg", "split": "test", "length": 9.4}. Nothing leaks: two rows with the

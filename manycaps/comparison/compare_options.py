@@ -29,7 +29,7 @@ class CompareOptions(EncoderOptions):
     references: Annotated[Sequence[str], Option("human captions", "FILE", "-r")] = ()
     # None: those for which the rows have references, images or videos.
     metrics: Annotated[Sequence[str] | None, Option("modules of the tables", "NAME", "-m")] = None
-    names: Annotated[Sequence[str] | None, Option("names of the systems; default: those of the files")] = None
+    names: Annotated[Sequence[str] | None, Option("names of the systems; default: the files' names")] = None
     baseline: Annotated[
         str | None, Option("name of the system that the others are compared with; default: the first")
     ] = None

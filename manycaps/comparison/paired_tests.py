@@ -61,11 +61,11 @@ def attainable_level(n_clusters: int, level: float) -> float:
 def minimum_detectable_difference(standard_error: float, n_clusters: int, level: float = LEVEL) -> float:
     """Least true difference that a paired test finds with a power of 80%, two-sided.
 
-    It is that of Student's test at the level that a sign-flip test can have with so many clusters; as their number
+    It is computed for Student's test at the level that a sign-flip test can have with so many clusters; as their number
     grows, both have the same power (Hoeffding 1952, https://doi.org/10.1214/aoms/1177729436). With so few clusters that
     a finding requires all differences to have one sign, it is the difference at which all have it.
 
-    `standard_error` is that of the mean difference. Where Holm's rule adjusts the p-values of n tests, `level` is LEVEL
+    `standard_error` is the mean difference's. Where Holm's rule adjusts the p-values of n tests, `level` is LEVEL
     / n. The result is above 0: NaN with a single cluster or a standard error of 0, infinity where no difference can be
     found.
 
@@ -120,7 +120,7 @@ def _noncentrality(n_clusters: int, level: float) -> float:
     return float(scipy.optimize.brentq(lacking, 0.01, 2 * critical + 5))
 
 
-# Confidence level of the intervals, and random sign patterns of the tests; those of the distribution modules.
+# Confidence level of the intervals, and random sign patterns of the tests, as in the distribution modules.
 CONFIDENCE_LEVEL = 0.95
 N_RESAMPLES = 9_999
 
@@ -260,7 +260,7 @@ def paired_test(
         raise InputError("first", "an array of shape (n_rows,)", mine.shape, "Give one value per row.")
     if theirs.shape != mine.shape:
         raise InputError(
-            "second", f"shape {mine.shape}, that of first", theirs.shape, "Give both systems the same rows."
+            "second", f"shape {mine.shape}, like first", theirs.shape, "Give both systems the same rows."
         )
     if clusters is not None:
         check_clusters(clusters, len(mine))
@@ -302,8 +302,8 @@ def clustered_differences(
     """Subtract the values of two systems, and add up the differences of each cluster.
 
     `first` and `second` are float64 of shape (n_rows, n_tests), finite. Rows with equal labels in `clusters` belong
-    together, those of one image for example; None makes every row a cluster. `rounding` is the absolute error of the
-    values besides that of float64, shape (n_tests,) where tests differ: values that differ by no more are equal. Rows
+    together, the rows of one image for example; None makes every row a cluster. `rounding` is the absolute error of the
+    values beyond float64's, shape (n_tests,) where tests differ: values that differ by no more are equal. Rows
     and clusters of the result are in the order of the rows.
 
     >>> clustered_differences(np.array([[2.0], [3.0], [4.0]]), np.ones((3, 1)), ["a", "b", "a"]).sums.tolist()
@@ -344,7 +344,7 @@ def sign_flip_tests(
     Clusters whose sum is 0 have no sign; where the others are no more than `MOST_EXACT_CLUSTERS`, all sign patterns
     are enumerated, and p = c / 2^n. Else `n_resamples` random patterns are drawn and p = (c + 1) / (n_resamples + 1)
     (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). The sums are sorted by size first, so that neither
-    the order of the clusters nor that of the two systems can change the draw.
+    the order of the clusters nor the order of the two systems can change the draw.
 
     A mean of m is rejected if a pattern seldom makes the mean of the differences minus m as far from 0. Changing the
     signs of a set A of clusters does so exactly if m is not between the means of A and of the other clusters (Hartigan
@@ -381,7 +381,7 @@ def nearer_p_values(
 
     |a| < |b| says that b - a and b + a have the sign of b: both tests are needed, and the larger p-value counts (an
     intersection-union test, Berger 1982, https://doi.org/10.1080/00401706.1982.10487790). With both means on one side
-    of 0 as well: the true ones may lie on both. Arrays and shapes are those of `clustered_differences`.
+    of 0 as well: the true ones may lie on both. Arrays and shapes as for `clustered_differences`.
     """
     sums = clustered_differences(first, -second, clusters)
     return np.maximum(p_values, sign_flip_tests(sums, n_resamples, seed, None).p_values)
@@ -491,7 +491,7 @@ class _Clusters(NamedTuple):
     turned: np.ndarray
 
     def select(self, tests: int | np.ndarray) -> "_Clusters":
-        """Return those of one test, without its axis, or of several."""
+        """Return the clusters of one test, without its axis, or of several."""
         return _Clusters(self.sums[:, tests], self.rows[:, tests], self.turned[tests])
 
 
@@ -516,7 +516,7 @@ def _sort_clusters(sums: np.ndarray, sizes: np.ndarray) -> _Clusters:
 
 
 def _all_flips(clusters: _Clusters, n_resamples: int, seed: int) -> _Flips:
-    """All sign patterns; with many clusters those of sums that are not 0, repeated with random signs of the rest."""
+    """All sign patterns; with many clusters only of sums that are not 0, repeated with random signs of the rest."""
     has_sign = (clusters.sums > 0) | (len(clusters.sums) <= MOST_EXACT_CLUSTERS)
     sums, rows = np.zeros(1), np.zeros(1)
     # The pattern with all signs exchanged is as far from 0: the last sign can stay.
@@ -656,7 +656,7 @@ def paired_corpus_bleu_test(
 
     Args:
         first: token lists of a system's candidates, as for `corpus_bleu`.
-        second: those of the other system, on the same rows.
+        second: the other system's, on the same rows.
         references: as for `corpus_bleu`.
         clusters: n_rows labels: rows with equal labels are exchanged together. None: all rows are independent.
         n_resamples: random exchanges, at least 1.

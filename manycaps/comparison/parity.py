@@ -7,7 +7,7 @@ What the paired test of two systems' gaps detects 80% of the time: more wrong ca
 Wrong captions do not move all rows alike. With w the chance that a caption of m is wrong, and k of them wrong in a row,
 the fidelity gap f of the row moves by k / m (g - f), where g is the gap of a caption of another row beside these
 references, and the diversity gap v by (1 - C(m - k, 2) / C(m, 2)) (g - v), as a wrong caption lies as far from another
-caption as from a reference. If all captions of a row are those of one other row, with the chance w, f moves by the mean
+caption as from a reference. If all captions of a row come from one other row, with the chance w, f moves by the mean
 of their g less f, and v not. The moves' mean over rows and k, and their covariance with the rows' differences d, which
 they widen, are finite sums; the test of n rows has the noncentrality n mean' (cov d)^-1 mean, and w is what makes it
 large enough. With single captions, x = w delta, spread s0 of d, and mean delta and spread sd of the moves, that is
@@ -100,7 +100,7 @@ class PairTests(NamedTuple):
     n_resamples: int
 
     def attainable(self, n_clusters: int) -> float:
-        """Return the largest level up to that of the gaps which sign flips can have; 0 for none."""
+        """Return the largest level that sign flips can have, at most the level of the gaps; 0 for none."""
         if n_clusters <= MOST_ENUMERATED:
             return math.floor(self.level_of_gaps * 2 ** (n_clusters - 1)) / 2 ** (n_clusters - 1)
         return self.level_of_gaps if self.level_of_gaps >= 1 / (self.n_resamples + 1) else 0.0
@@ -109,11 +109,11 @@ class PairTests(NamedTuple):
 class Detectable(NamedTuple):
     """Differences of two systems that are detected with a power of 80%, after Holm's rule over all pairs as well."""
 
-    # Of the fidelity gaps, if all rows share it, whatever that of the diversity gaps is; infinity where there are too
+    # Of the fidelity gaps, if all rows share it, whatever the diversity gaps' is; infinity where there are too
     # few rows to distinguish any two systems, NaN where gaps do not vary; and the least number of rows that suffices.
     gap: float
     least_rows: int
-    # How many more captions are wrong, and in how many more rows all captions are those of one other row: shares, 0 to
+    # How many more captions are wrong, and in how many more rows all captions come from one other row: shares, 0 to
     # 1; NaN where that is not known, infinity where all of them would not suffice.
     wrong_captions: float = math.nan
     wrong_rows: float = math.nan
@@ -128,7 +128,7 @@ def detectable_differences(
 ) -> Detectable:
     """Compute what is detected of two systems.
 
-    `differences` are those of the rows' gaps, first minus second of the `systems`, shape (n_rows, 2). Of the shares of
+    `differences` are between the rows' gaps, first minus second of the `systems`, shape (n_rows, 2). Of the shares of
     wrong captions in either system the larger one is returned.
     """
     numbers = np.arange(len(differences)) if clusters is None else cluster_numbers(clusters)
@@ -321,7 +321,7 @@ def are_within(gaps: Sequence[tuple[np.ndarray, float]], clusters: Sequence[Hash
 
 
 def _gap_mean(rows: np.ndarray, null_variance: float, clusters: Sequence[Hashable] | None) -> ClusteredMean:
-    """Mean of a gap; its standard error is at least that of random splits, as few rows may look alike by chance."""
+    """Mean of a gap; its standard error is at least as in random splits, as few rows may look alike by chance."""
     known = ~np.isnan(rows)
     mean = mean_of_rows(rows[known], _chosen_labels(clusters, known))
     least = math.sqrt(null_variance) / int(np.count_nonzero(known))
@@ -604,7 +604,7 @@ LISTS = ("distance_histogram", "most_unlike_people", "most_alike")
 # Rows after which a system is distinguished from people.
 ROWS = "rows_needed"
 
-# Share of a system's captions that also occur among the references, beyond that of people: with more it is not compared
+# Share of a system's captions that also occur among the references, beyond people's: with more it is not compared
 # with other systems, as a copy is never unlike people's captions.
 MOST_COPIES = 0.1
 
@@ -646,7 +646,7 @@ class SystemParity:
 
     @functools.cached_property
     def shares(self) -> Mapping[str, TailShare]:
-        """All shares: those of distances, and where it is measured those of wording, and of faults by either."""
+        """All shares: of distances, of wording where it is measured, and of faults by either."""
         return {**self.tails.shares, **(self.wording.shares if self.wording and self.wording.is_measured else {})}
 
     @property
@@ -718,8 +718,8 @@ def compare_parity(
     """Compare systems that stand beside people, the baseline first, with each other.
 
     Without `clusters` every row is independent. `distance` is the module's name of it. Systems whose gaps differ by at
-    most `margin`, in the unit of the distance, count as equivalent; None does not ask. `n_resamples` and `seed` are
-    those of the tests of pairs, and `wrong` is as for `compare_pairs`.
+    most `margin`, in the unit of the distance, count as equivalent; None does not ask. `n_resamples` and `seed` go
+    to the tests of pairs, and `wrong` is as for `compare_pairs`.
     """
     numbers = {system.name: system.numbers(clusters, margin) for system in systems}
     within = {name: of_system["near_duplicate_share"] for name, of_system in numbers.items()} | {PEOPLE: TAIL}
@@ -803,7 +803,7 @@ def wordings_beside_people(
         results[name] |= with_interval(ROWS, needed, CONFIDENCE_LEVEL)
         tails[name] = CorpusTails({}, {}, n_clusters, {}, system_rows.distances, clusters, seed)
     adjusted = holm_p_values(np.array([wording.test.p_value for wording in wordings.values()])).tolist()
-    alike = [ParityWord("alike", "Its wording cannot be distinguished from that of human captions.")]
+    alike = [ParityWord("alike", "Its wording cannot be distinguished from human wording.")]
     return [
         SystemParity(
             name,

@@ -114,7 +114,7 @@ class Exchange(NamedTuple):
 def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: str | None) -> dict[str, str]:
     """Return the sources by name, the baseline first; raise a ValueError if they cannot be compared.
 
-    Names are those of the files, and the baseline is the first, where they are None.
+    Names are the files' names, and the baseline is the first, where they are None.
 
     >>> name_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
     {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
@@ -342,7 +342,7 @@ def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
 
 
 def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Sequence[str]) -> None:
-    """Raise a ValueError unless a system has the rows of the baseline, in any order; names are those of the sources."""
+    """Raise a ValueError unless a system has the rows of the baseline, in any order; names are the sources'."""
     for what, some, others in (("none with", expected, set(ids)), ("one more, with", ids, set(expected))):
         different = [row_id for row_id in some if row_id not in others]
         if different:
@@ -370,7 +370,7 @@ def _check_same_references(
 def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | None:
     """Return a label for each row: the cluster that it belongs to; None where every row is independent.
 
-    Rows whose ids have the same match of a regular expression belong together; without one, those of one image or video
+    Rows whose ids have the same match of a regular expression belong together; without one, rows of one image or video
     file do.
 
     >>> clusters_of([SystemRow("1#0", {}), SystemRow("1#1", {}), SystemRow("2#0", {})], "^[^#]+")

@@ -23,7 +23,7 @@ OUTPUT_NAMES = ("index.html", "comparison.json")
 # Pairs that are printed without --full: those with the baseline if there are more.
 MOST_PAIRS = 3
 
-# Lines of a terminal, without that of the next command.
+# Lines of a terminal, without the line of the next command.
 HEIGHT = 26
 
 MARKED = " *: not shown to be worse than the best of the column."

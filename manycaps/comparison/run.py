@@ -42,7 +42,7 @@ def compare(options: CompareOptions) -> SystemComparison:
     ['comparison.json', 'index.html']
     """
     sources = name_systems(options.systems, options.names, options.baseline)
-    with progress_bars(shown=False):  # of modules, beside those of the comparison
+    with progress_bars(shown=False):  # of modules, beside the comparison's
         if are_score_folders(sources):
             # Captions need neither pyarrow's tables nor the folders of runs.
             from manycaps.comparison.score_folders import read_scores

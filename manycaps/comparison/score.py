@@ -7,8 +7,8 @@ Homogeneity: do several systems say the same of a row, more often than several p
 Jiang et al. (2025, https://arxiv.org/abs/2510.22954) call it an artificial hivemind. Two captions of a row say the same
 as far as they are nearer to each other than 19 of 20 pairs of human captions are (near-duplicates; see `parity_tails`):
 of people's own pairs 5% do, whatever the distance. With the captions C of one system and D of another, the share of a
-row is the mean over all pairs (c, d) of C x D, and that of the corpus the mean over rows. Pairs at people's quantile
-count with the fraction that gives people exactly 5%.
+row is the mean over all pairs (c, d) of C x D, and the share of the corpus the mean over rows. Pairs at people's
+quantile count with the fraction that gives people exactly 5%.
 """
 
 import functools
@@ -74,7 +74,7 @@ MOST_SPLITS = 20_000
 # Of `MODULE_OPTIONS`, those that the answer beside people takes, too.
 OF_PARITY = ("tokenizer", "language_model", *ENCODER_OPTIONS, "meteor15_data")
 
-# Those of its wording, where wording alone is compared.
+# What its wording takes, where wording alone is compared.
 OF_WORDING = ("tokenizer", "language_model")
 
 
@@ -158,7 +158,7 @@ class CaptionScores:
         n_resamples: int = N_RESAMPLES,
         seed: int = 0,
     ):
-        """Load the modules, each with its options; `n_resamples` and `seed` are those of their tests."""
+        """Load the modules, each with its options; `n_resamples` and `seed` go to their tests."""
         self._rows, self._clusters, self._seed, self._n_resamples = rows, clusters, seed, n_resamples
         self._modules = {module: load(module, **options.get(module, {})) for module in modules}
         self._options = options
@@ -461,7 +461,7 @@ LETTERS, WORDS = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
 def choose_distance(distance: str | None, encoder: str | None) -> tuple[str, str]:
     """Return the distance of captions, and what a reader should know of it.
 
-    If none is asked for, it is that of sentence embeddings, and METEOR where there is no encoder.
+    If none is asked for, it is between sentence embeddings, and METEOR where there is no encoder.
     """
     if distance is not None or encoder is not None:
         return distance or "bert", ""
@@ -518,7 +518,7 @@ class ParityScores(NamedTuple):
 
 
 def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
-    """Compare the captions of every system with two references or more a row; `options` are those of the module."""
+    """Compare the captions of every system with two references or more a row; `options` go to the module."""
     module, rows_of_system = load(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
     results: dict[str, dict[str, Any]] = {}
     systems, has_own_bars = list(rows[0].captions), False
@@ -554,7 +554,7 @@ def wording_can_be_compared(rows: Sequence[SystemRow], clusters: Sequence[Hashab
 
 
 def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> tuple[dict[str, ParityRows], str]:
-    """Score the wording of every system with one reference or more a row; `options` are those of `wording`.
+    """Score the wording of every system with one reference or more a row; `options` go to `wording`.
 
     Returns the rows by system, and how the numbers were made.
     """
@@ -573,7 +573,7 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
 def row_distances(module: Any, references: Sequence[Sequence[str]]) -> RowDistances:
     """Return the function from texts of rows to their distances, by a module that is loaded with its options.
 
-    Document frequencies are those of the `references`.
+    Document frequencies are counted in the `references`.
     """
     options = module.load_options
     if options["distance"] != "bert":

@@ -154,7 +154,7 @@ def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Seq
     for module in modules:
         if module not in folder.results:
             known = ", ".join(folder.results)
-            raise InputError(folder.path, f"scores of {module}", f"those of {known}", f"Score it by {module}.")
+            raise InputError(folder.path, f"scores of {module}", f"scores of {known}", f"Score it by {module}.")
         expected, got = (system.results[module]["signature"] for system in (baseline, folder))
         if got != expected:
             raise InputError(
@@ -212,7 +212,7 @@ def _wording(folder: ScoreFolder, order: np.ndarray) -> tuple[WordingRows | None
 def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRow]:
     """Return the scored rows with the captions of all systems, and with the references of the baseline.
 
-    `ids` are those of the rows, in the order of the result. A ValueError names a file that is missing, has changed, or
+    `ids` are the rows', in the order of the result. A ValueError names a file that is missing, has changed, or
     is not understood as it was.
     """
     read = {name: _captions(path) for name, path in folders.items()}

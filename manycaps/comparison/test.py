@@ -128,7 +128,7 @@ class Comparison:
 def compare_scores(
     scores: SystemScores, *, margin: float | None = None, order: str = "", n_resamples: int = N_RESAMPLES, seed: int = 0
 ) -> Comparison:
-    """Test each system beside people first, then every two of them; the options are those of `CompareOptions`."""
+    """Test each system beside people first, then every two of them; the options are as in `CompareOptions`."""
     systems, rows = scores.systems, scores.rows
     has_equal_sizes = len({tuple(system.n_candidates or ()) for system in systems}) == 1
     metrics = _shared_metrics(scores, has_equal_sizes)

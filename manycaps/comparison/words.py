@@ -37,7 +37,7 @@ MOST_LETTERS = 35
 SHARES = SHARE_NOUNS
 NOUNS = {**SHARES, "formulaic_share": "formulaic captions"}
 
-# Columns of the table: shares of faults, and of likeness. A terminal shows the first and those of likeness that differ.
+# Columns of the table: shares of faults, and of likeness. A terminal shows the first, and of likeness what differs.
 FAULT_COLUMNS = {"faulty_share": "faults", "unlike_people_share": "unlike people", "odd_wording_share": "odd wording"}
 LIKENESS_COLUMNS = {
     "ordinary_share": "ordinary",
@@ -116,7 +116,7 @@ def in_order(parity: ComparedParity, order: str = "") -> list[str]:
 def best_systems(parity: ComparedParity, key: str) -> list[str]:
     """Return the systems with the best value of several, and all that are not shown to be worse than that one.
 
-    Of shares, a pair's test shows it; of rows, an interval that ends below that of the best. None of copies.
+    Of shares, a pair's test shows it; of rows, an interval that ends below the best one's. None of copies.
     """
     systems = parity.systems
     names = [name for name in systems if not copies_references(systems[name]) and not math.isnan(systems[name][key])]
@@ -308,7 +308,7 @@ def _both(share: ShareTest, better: str, pair: ParityPair) -> str:
 
 
 def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
-    """Both values of a share, that of the better system first."""
+    """Both values of a share, the better system's first."""
     values = (share.first, share.second) if better == pair.first else (share.second, share.first)
     return " and ".join(f"{100 * value:.0f}%" for value in values)
 
@@ -331,7 +331,7 @@ def as_rows_needed(result: Mapping[str, Any]) -> str:
 
 
 def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False) -> Table:
-    """Return the table of systems beside people: that of a terminal, or with `whole` all shares and the wording gap."""
+    """Return the table of systems beside people: for a terminal, or with `whole` all shares and the wording gap."""
     systems = {name: parity.systems[name] for name in in_order(parity, order)}
     has_wording, is_by_meaning = faults(parity) != "unlike_people_share", has_meaning(parity)
     columns = [("system", [Cell(name) for name in systems], Cell("people"))]
@@ -381,7 +381,7 @@ def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False
     )
     defined = f"{by_meaning * is_by_meaning}{WORDING_CAPTION * has_wording}".removesuffix("; ")
     caption = (
-        f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p is that of "
+        f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p tests "
         '"people could have written all captions"; after so many rows the difference is found 80% of the time.'
         f"{likeness_caption * is_by_meaning} Brackets: 95% intervals"
         f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
@@ -472,14 +472,14 @@ def _short(text: str, n: int = 12) -> str:
 
 
 def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
-    """Describe the test against people, and that of pairs, for a paper."""
+    """Describe the test against people, and the test of pairs, for a paper."""
     adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
     holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""
     has_wording = faults(parity) != "unlike_people_share"
     weights = "three tests with 0.76, 0.19 and 0.05" if has_wording else "two tests with 0.8 and 0.2"
     by_wording = (
         "the wording gap, the mean SLOR (Pauls and Klein 2012) by a trigram model of people's captions of other rows, "
-        "less that of people's captions, in closed form under random splits of every row"
+        "less the mean SLOR of people's captions, in closed form under random splits of every row"
     )
     distinguished = (
         f"{holm} A system is distinguished after the rows with which the difference is found in {POWER:.0%} of the "
@@ -487,7 +487,7 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     )
     if not has_meaning(parity):
         sentences = [
-            f"The wording of captions was compared with that of people's by {by_wording}.{distinguished}",
+            f"The wording of captions was compared with people's by {by_wording}.{distinguished}",
             "Two systems differ if their wording gaps do, or the shares of captions beyond the 5% and 95% quantiles of "
             f"people's SLOR, by paired tests with half of the level each{adjusted}.",
         ]
@@ -552,7 +552,7 @@ def _is_of_corpus(metric: ComparedMetric) -> bool:
 def _value_cell(key: str, compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
     """The value of a system, with the letters of those that are worse, or their number.
 
-    An excess is sorted by its distance from 0. The interval is that of the mean over rows; none is known of a value of
+    An excess is sorted by its distance from 0. The interval is for the mean over rows; none is known of a value of
     the corpus.
     """
     value, form = value_of(compared, name), column_form([value_of(compared, each) for each in compared.systems])
@@ -901,7 +901,7 @@ def comparison_methods(comparison: Comparison) -> str:
         sentences.append(UNEQUAL_SIZES)
     if comparison.against_people:
         sentences.append(
-            "The test against people is that of the mean over rows "
+            "The mean over rows is tested against people "
             + ("by the spread of the clusters." if grouped else "under random splits of every row's captions.")
         )
     if comparison.exchangeable:
@@ -934,8 +934,8 @@ class Words:
     examples: Mapping[str, Sequence[str]]
     # A paragraph for a paper.
     methods: str
-    # Tables by their sections of the page; without rows where there is nothing to show; those of a paper and of
-    # a terminal.
+    # Tables by their sections of the page; without rows where there is nothing to show; and the tables of a
+    # paper and of a terminal.
     tables: Mapping[str, Table]
     paper: Table
     screen: Table
@@ -952,7 +952,7 @@ class Words:
 
     @property
     def all_tables(self) -> list[Table]:
-        """The tables that have rows: that of the systems beside people, and those of metrics."""
+        """The tables that have rows: the systems beside people, and the metrics."""
         return [*(table for table in [self.tables["answer"]] if table.rows), *self.metric_tables]
 
 

@@ -95,7 +95,7 @@ def greedy_cover(first: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], 
     now, so that only the candidates with the largest bounds are counted again (Minoux 1978,
     https://doi.org/10.1007/BFb0006528). The choice is the same.
 
-    `rows`, integers of shape (n_pairs,), are those that each candidate covers, none twice, and those of candidate i
+    `rows`, integers of shape (n_pairs,), are what each candidate covers, none twice; the rows of candidate i
     begin at first[i]; `first` has the shape (n_candidates + 1,).
 
     >>> greedy_cover(np.array([0, 2, 5, 6]), np.array([0, 1, 1, 2, 3, 0]), 5)

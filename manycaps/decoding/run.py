@@ -167,7 +167,7 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
 
 @contextlib.contextmanager
 def _reference_split() -> Iterator[None]:
-    """Let messages name the option of this command: its --split is that of the rows to sample for."""
+    """Let messages name the option of this command: its --split chooses the rows to sample for."""
     try:
         yield
     except InputError as error:

@@ -69,9 +69,9 @@ def decoding_sentences(compared: SettingsBesidePeople) -> list[str]:
         p_value = format_p_value(nearest.p_value, min(int(half.result["n_rows"]) for half in nearest.halves))
         both = f"Both ways round: {p_value}."
         if len(chosen) > 1:
-            both = f"The halves choose different settings, {' and '.join(chosen)}: each p is that of its own alone."
+            both = f"The halves choose different settings, {' and '.join(chosen)}: each p is for its own alone."
         sentences.append(
-            f"{both} The p of the table is that of all rows, among which {nearest.best} was chosen: it is no fair test "
+            f"{both} The p of the table is from all rows, among which {nearest.best} was chosen: it is no fair test "
             f"of {nearest.best}."
         )
     return sentences

@@ -1,4 +1,4 @@
-"""Diversity of captions: figures of caption files beside those of published data sets, and a page."""
+"""Diversity of captions: figures of caption files beside published figures of data sets, and a page."""
 
 from typing import TYPE_CHECKING
 

@@ -20,7 +20,7 @@ class DiversityOptions(EncoderOptions):
     """
 
     sources: Annotated[Sequence[str], Option("file, folder, pattern, address, or Hub name", "SOURCE", "")]
-    names: Annotated[Sequence[str] | None, Option("of the sources; default: those of the files", "NAME")] = None
+    names: Annotated[Sequence[str] | None, Option("of the sources; default: the files' names", "NAME")] = None
     # One for all sources, or one for each, "-" for none.
     column: Annotated[Sequence[str] | None, Option("column of the captions; default: a common name", "NAME")] = None
     group_by: Annotated[Sequence[str] | None, Option("column that joins lines to rows", "NAME")] = None
@@ -45,7 +45,7 @@ class DiversityOptions(EncoderOptions):
 def check_names(
     sources: Sequence[str], names: Sequence[str] | None, columns: Sequence[str | None] | None = None
 ) -> list[str]:
-    """Return one different name for each source: the one given, or that of the file, with the column if it is needed.
+    """Return one different name for each source: the one given, or the file's, with the column if it is needed.
 
     >>> check_names(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
     ['rows: references', 'rows: candidates', 'other']

@@ -77,7 +77,7 @@ def reference_curves(rows: Sequence[Sequence[str]], seed: int = 0) -> ReferenceC
     kept = [row for row in rows if len(row) > numbers[-1]]
     texts = RowTexts(map(len, kept))
     metrics = count_statistics(tokenize_rows(kept, "ptb"), list(CURVES), Sources())
-    # The references of a number are among those of a larger one: the draws depend on the seed alone.
+    # The references of a number are among a larger one's: the draws depend on the seed alone.
     iterations = [iteration_values(metrics, texts, draws(kept, texts, N_DRAWS, n, seed)).corpus for n in numbers]
     curves = {
         name: [float(np.mean(values[METRICS[metric][-1]])) for values in iterations] for metric, name in CURVES.items()

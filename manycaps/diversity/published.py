@@ -1,7 +1,7 @@
 """Published diversity of four captioning data sets and one of plain text, for comparison tables.
 
 Chan et al. (2022), What's in a Caption?, https://arxiv.org/abs/2205.06253. Shares are fractions of 1. The keys are
-those of vdtk_diversity whose definition the paper's tables follow.
+the values of vdtk_diversity whose definition the paper's tables follow.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ def _by_key(keys: str, rows: Mapping[str, tuple[float, ...]]) -> dict[str, Publi
 
 
 # Tables S4 (types, head, uniqueness) and 2 (tokens per caption, EVS, ED@10); novelty from section 5. The uniqueness is
-# that of tokens, the novelty that of distinct captions: measured on parts of MSVD and MS-COCO, see the module's card.
+# over tokens, the novelty over distinct captions: measured on parts of MSVD and MS-COCO, see the module's card.
 PUBLISHED = _by_key(
     """
     n_types head_90 within_row_uniqueness_of_tokens between_row_uniqueness_by_caption tokens_per_caption

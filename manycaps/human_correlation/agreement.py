@@ -1,8 +1,8 @@
 """Agreement of a metric with people: coefficients, their intervals, and a paired test of two metrics on the same rows.
 
-Rows of one image are not independent, so that the spread is that of clusters of rows. Each coefficient is a function of
-means over pairs of judgements; how far each row moves it (its influence, as in the infinitesimal jackknife of Efron
-1982, https://doi.org/10.1137/1.9781611970319) gives standard errors in closed form, and those of the difference of two
+Rows of one image are not independent, so that the spread is found over clusters of rows. Each coefficient is a function
+of means over pairs of judgements; how far each row moves it (its influence, as in the infinitesimal jackknife of Efron
+1982, https://doi.org/10.1137/1.9781611970319) gives standard errors in closed form, also of the difference of two
 metrics, which share rows and judgements: for Kendall's tau Cliff and Charlin 1991,
 https://doi.org/10.1207/s15327906mbr2604_6, as Williams' test is for Pearson's correlation. Nothing is drawn.
 
@@ -64,7 +64,7 @@ class Agreement(NamedTuple):
         return 100 * float(low), 100 * float(high)
 
     def standard_error(self, figure: str, less: "Agreement | None" = None) -> tuple[float, int]:
-        """Standard error of a figure, or of its difference from that of others on the same rows; degrees of freedom."""
+        """Standard error of a figure, or of its difference from `less`'s on the same rows; degrees of freedom."""
         deviations, clusters = self.deviations[figure], self.clusters
         if less is not None:
             deviations = deviations - less.deviations[figure]
@@ -95,7 +95,7 @@ class Agreement(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A figure of one metric minus that of another, on the same rows."""
+    """One metric's figure minus another's, on the same rows."""
 
     value: float
     interval: tuple[float, float]
@@ -137,7 +137,7 @@ def _interval(value: float, error: float, freedom: int) -> tuple[float, float]:
 
 
 def correlation_interval(of: Coefficient, clusters: Sequence[Hashable]) -> tuple[float, float]:
-    """Interval of a coefficient within -1 to 1: that of Fisher's z = artanh(r), with the error of r over 1 - r^2.
+    """Interval of a coefficient within -1 to 1, by Fisher's z = artanh(r), with the error of r over 1 - r^2.
 
     `clusters` are labels of the points. A perfect coefficient shows no spread: it counts as the next one below, of
     which two neighbours have changed places, with the error sqrt(1.06 / (n - 3)) of z that n clusters have (Fieller et

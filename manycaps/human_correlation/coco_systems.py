@@ -1,6 +1,6 @@
 """Captioning systems on the COCO test set, ranked by a metric: Table 7 of Sarto et al. (2023).
 
-https://arxiv.org/abs/2303.12112. The files are those of the COCO caption code: annotations of the images, and for each
+https://arxiv.org/abs/2303.12112. The files are as for the COCO caption code: annotations of the images, and for each
 system a list of {"image_id": ..., "caption": ...}.
 """
 

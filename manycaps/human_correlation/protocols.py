@@ -257,7 +257,7 @@ class Correlation(NamedTuple):
     table: str
     # Interval of each figure in percent; empty for systems.
     intervals: Mapping[str, tuple[float, float]] = {}
-    # Each figure minus that of the metric of --against, with interval and p-value; empty without one.
+    # Each figure minus the --against metric's, with interval and p-value; empty without one.
     differences: Mapping[str, Difference] = {}
 
 
@@ -346,7 +346,7 @@ def correlate(options: CorrelationOptions) -> Correlation:
 
 
 def _table(metric: LoadedMetric, agreement: Agreement, place: str) -> str:
-    """The figures of a metric beside its published values, or those of the metric that it is taken for."""
+    """The figures of a metric beside published values of it, or of the metric that it is taken for."""
     lines = [f"{metric.title} on {place}, in percent"]
     lines.append(report(agreement, PUBLISHED.get(metric.name, {}).get(place, {})))
     other, remark = OTHER_METRICS.get(metric.name, ("", ""))
@@ -361,7 +361,7 @@ def published_place(
 ) -> str:
     """Name a benchmark as the table of published values does, with the number of references that a metric gets.
 
-    Where the published values are those of another number, the name is in no table.
+    Where the values were published for another number, the name is in no table.
     """
     name, n_given = options.benchmark, options.references
     if benchmark.kind == "paragraphs":

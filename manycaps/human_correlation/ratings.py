@@ -3,7 +3,7 @@
 Over systems, a point is a system: its number, and its mean rating. Over captions, a point is what a system wrote for a
 row: the row's number, and its mean rating; rows are independent of each other, captions of one row are not.
 
-An interval is that of Fisher's z = artanh(r), with the standard error of r by the infinitesimal jackknife over clusters
+An interval uses Fisher's z = artanh(r), with the standard error of r by the infinitesimal jackknife over clusters
 and Student's quantile, so that it stays between -1 and 1. With 6, 10 and 21 normal points and a correlation of 0, 0.5
 and 0.8 it holds the true value in 91 to 98% of 600 trials for Spearman's rho, and in 91 to 99% for Kendall's tau_b.
 """

@@ -93,7 +93,7 @@ def vatex_eval_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
             f"{scores.size} of {scores.dtype}",
             "Take the files as they were released.",
         )
-    # The judgements of the first judge, then those of the second, and so on.
+    # The judgements of the first judge, then of the second, and so on.
     by_caption = scores.reshape(N_JUDGES, n_rows).T.astype(np.float64)
     return [
         {

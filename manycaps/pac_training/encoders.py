@@ -198,7 +198,7 @@ class FeatureCache:
         return distinct[rows]
 
     def _encode_shards(self, encode: Callable[[slice], np.ndarray], n: int, name: str) -> np.ndarray:
-        """Make this process's shards, wait for those of the others, and merge all."""
+        """Make this process's shards, wait for the others', and merge all."""
         self.folder.mkdir(parents=True, exist_ok=True)
         starts = range(0, n, SHARD_SIZE)
         paths = [self.folder / f"{name.replace(' ', '-')}-{start:08d}.npy" for start in starts]

@@ -40,7 +40,7 @@ def positive_augmented_loss(
         lambda_t: weight of the generated captions, 0 or more.
 
     Returns:
-        The loss, a scalar, 0 at best; and its terms by name, each without its weight, those of weight 0 left out.
+        The loss, a scalar, 0 at best; and its terms by name, each without its weight, terms of weight 0 left out.
 
     Raises:
         ValueError: shapes differ, a weight is negative, or features with a weight are absent.

@@ -42,7 +42,7 @@ def add_low_rank_updates(network: Any, rank: int, seed: int) -> dict[str, torch.
     """Give the attention of both encoders low-rank updates, and return their factors.
 
     `network` is a CLIP of open_clip; `rank` is at most the width of the narrower encoder, else ValueError is raised;
-    `seed` is that of the factors A. Factors have their names in PAC-S++ files.
+    `seed` is for the factors A. Factors have their names in PAC-S++ files.
     """
     attentions = {
         name: layer for name, layer in network.named_modules() if isinstance(layer, torch.nn.MultiheadAttention)

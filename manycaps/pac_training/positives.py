@@ -111,7 +111,7 @@ def _is_only_cached(option: str, name: str, file: str) -> bool:
     with _model_errors(option, name):
         try:
             huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(name, file), timeout=HUB_TIMEOUT)
-        except Exception:  # the Hub's errors are of many kinds, those of httpx are no OSErrors
+        except Exception:  # the Hub's errors are of many kinds, httpx's are no OSErrors
             with contextlib.suppress(ValueError):  # no name of a model
                 if isinstance(huggingface_hub.try_to_load_from_cache(name, file), str):
                     return True

@@ -67,7 +67,7 @@ class TrainOptions(Recipe):
     checkpoint: Annotated[
         str | None, Option("your own weights: file, folder or Hub repository; --variant gives their architecture")
     ] = None
-    prompt: Annotated[str | None, Option("text before every caption; default: that of pac_score", "TEXT")] = None
+    prompt: Annotated[str | None, Option("text before every caption; default: pac_score's", "TEXT")] = None
     lora_rank: Annotated[int, Option("also train low-rank attention updates", least=0)] = 0
     save_lora: Annotated[bool, Option("also write the updates unmerged, named as in PAC-S++ files")] = False
     augment: Annotated[bool, Option("train on random crops of 90%% or more of the area")] = False

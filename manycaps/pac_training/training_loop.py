@@ -13,7 +13,7 @@ from manycaps.kit.base import InputError
 from manycaps.pac_training.losses import positive_augmented_loss, retrieval_recall
 from manycaps.pac_training.recipe import Recipe
 
-# Name of the weighted sum of the terms, beside those of `losses.py`.
+# Name of the weighted sum, beside the names of the terms in `losses.py`.
 TOTAL = "loss"
 
 
@@ -76,7 +76,7 @@ class Processes:
 
 
 class _Gather(torch.autograd.Function):
-    """Gather whose gradient is that of this process's rows."""
+    """Gather whose gradient is for this process's rows."""
 
     @staticmethod
     def forward(ctx: Any, share: torch.Tensor, processes: Processes, n: int) -> torch.Tensor:

@@ -82,7 +82,7 @@ class TrainedCheckpoint(NamedTuple):
 
 
 def prompt_of(options: TrainOptions) -> str:
-    """Return the text before every caption: that of pac_score, unless another prompt is given."""
+    """Return the text before every caption: pac_score's, unless another prompt is given."""
     return PAC_PROMPT if options.prompt is None else options.prompt
 
 
@@ -289,8 +289,8 @@ def export_checkpoint(
     model = ClipModel(read_weights(path), **treatment._asdict(), device="cpu")  # checks what was written
     write_text_atomically(folder / CONFIG_NAME, json.dumps(open_clip_config(model, treatment), indent=2))
     about = (
-        "CLIP weights tuned by positive-augmented contrastive learning (Sarto et al., 2023). The licence is that of "
-        "the weights\nit started from and of the data: state it here before you publish."
+        "CLIP weights tuned by positive-augmented contrastive learning (Sarto et al., 2023). The licences of the "
+        "weights\nit started from and of the data apply: state them here before you publish."
     )
     table = markdown_table([["", ""], *([key, str(value)] for key, value in _flat(facts).items())])
     write_text_atomically(folder / "README.md", f"{model_card(folder.resolve().name, about)}\n{table}\n")
@@ -298,7 +298,7 @@ def export_checkpoint(
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts with those of inner dicts at the same level."""
+    """Facts of a dict and of its inner dicts, all at one level."""
     flat: dict[str, Any] = {}
     for key, value in facts.items():
         flat |= _flat(value) if isinstance(value, Mapping) else {key: value}

@@ -13,7 +13,7 @@ from .module_page import CONFIDENCE, LIMITS
 from .plots import caption_bars, histogram_figure
 from .results import Drawing, leading_tables
 
-# Distances of the page: no data are read for them but those of the installation.
+# Distances of the page: no data are read for them but the installation's.
 DISTANCE_OF_LABEL = {"sentence embeddings": "bert", "METEOR": "meteor"}
 
 # Captions of the drawing.

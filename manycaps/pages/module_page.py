@@ -79,7 +79,7 @@ LABELS = "dog\nbicycle\ntaking a train"
 def module_page(app: str) -> Page:
     """Return the page of the module whose main script and card lie beside an `app.py`.
 
-    Its title is that of the card; its main script is the only file of a module folder that imports evaluate.
+    Its title is the card's; its main script is the only file of a module folder that imports evaluate.
     """
     folder = pathlib.Path(app).absolute().parent
     card = (folder / "README.md").read_text(encoding="utf-8")

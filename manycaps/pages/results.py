@@ -51,7 +51,7 @@ def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
 def leading_tables(result: Mapping[str, Any], meanings: Mapping[str, str], values: Iterable[Any]) -> tuple[str, str]:
     """Return the table of the numbers to read first, four at most, and all others, folded.
 
-    `values` are those of the module's class. A number that is not defined is read first only where all are.
+    `values` come from the module's class. A number that is not defined is read first only where all are.
     """
     leads = [value for value in values if value.leads]
     first = [key for key in meanings if key in result and any(value.has_key(key) for value in leads)]

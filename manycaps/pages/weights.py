@@ -41,7 +41,7 @@ def usable_weights(encoder: Any) -> Any:
 
 
 def _worth(checkpoint: Any) -> str:
-    """Warn of weights whose scores are not those of the paper."""
+    """Warn of weights whose scores are not the paper's."""
     if checkpoint is not None and checkpoint.is_toy:
         return "a toy that knows only pictures of coloured shapes; scores of anything else mean nothing."
     return "not the published ones; what the paper calls a good score does not hold for them."

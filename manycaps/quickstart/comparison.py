@@ -50,7 +50,7 @@ COLUMNS: list[tuple[str, str, str, Callable[..., Any] | None]] = [
     )
 ]
 
-# Files that are written at once, and those of the second part.
+# Files that are written at once, and in the second part.
 OUTPUT_NAMES = ("table.csv", "null_distributions.png", "made_world.csv", "made_world.png")
 
 # Options of the modules for tests and the interval of an excess.

@@ -58,7 +58,7 @@ class ToyScene(NamedTuple):
         return named | {f"wrong {kind}": foil for kind, foil in self.foils.items()}
 
 
-# Scores of one module: for every scene those of its candidates, by their names.
+# Scores of one module: for every scene its candidates', by their names.
 ToyScores = list[dict[str, float]]
 
 

@@ -44,7 +44,7 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
         if expected != got:
             raise InputError(
                 f"{where}, systems",
-                f"those of the first scene, {', '.join(expected)}",
+                f"the systems of the first scene, {', '.join(expected)}",
                 ", ".join(got),
                 "Give every scene the same systems.",
             )
@@ -95,7 +95,7 @@ def _as_scene(scene: Any, where: str) -> dict[str, Any]:
 
 
 def _as_captions(captions: Any, where: str) -> list[str]:
-    """A list of captions; the messages are those of every module, with this place in the file."""
+    """A list of captions; the messages are as in every module, with this place in the file."""
     if captions == []:
         raise InputError(where, "at least one caption", "an empty list", "Add captions.")
     if isinstance(captions, str):

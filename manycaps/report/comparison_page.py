@@ -120,8 +120,8 @@ def _rows_section(comparison: Comparison, name: str) -> str:
     title = f"Rows in which {name} and {baseline} differ most"
     anchor = f"rows-of-{comparison.systems.index(name)}"
     return f"""<h2 id="{anchor}">{html.escape(title)}</h2>
-<p class="soft">Numbers are those of {html.escape(name)} minus those of {html.escape(baseline)}: arrows up where they
-are larger. Scores of captions are green where {html.escape(name)} is better, orange where it is worse. Metrics of sets
+<p class="soft">Numbers are {html.escape(name)} minus {html.escape(baseline)}: arrows up where they are
+larger. Scores of captions are green where {html.escape(name)} is better, orange where it is worse. Metrics of sets
 are green where the row's own test finds only {html.escape(baseline)} unlike people (p at most 0.05), orange where only
 {html.escape(name)} is. The rows that differ most by each metric come in turn, of either sign. A heading sorts the
 table.</p>
@@ -152,7 +152,7 @@ def row_gain(comparison: Comparison, key: str, system: str, other: str, row: int
     """Which of two systems is nearer to people in a row: 1 for the first, -1 for the second, 0 for neither.
 
     By scores of captions the one that is better; by values of sets the one that the row's own test cannot distinguish
-    from people, if it distinguishes the other: the nearer excess may be that of wrong captions.
+    from people, if it distinguishes the other: the nearer excess may come from wrong captions.
     """
     per_row, p_values = comparison.metrics[key].per_row, comparison.shown.p_values.get(key)
     if VALUES[key].is_per_candidate:
@@ -397,7 +397,7 @@ def difference_plot(key: str, compared: ComparedMetric) -> Plot:
         return as_plot(
             f"rows-{key}",
             f"{compared.title}, row by row",
-            f"{compared.title} of every row minus that of {names[0]}, in falling order ({compared.direction}). Where a "
+            f"{compared.title} of every row minus {names[0]}'s, in falling order ({compared.direction}). Where a "
             "curve crosses the line says in which share of the rows a system is above.",
             "; ".join(descriptions),
             figure,

@@ -13,7 +13,7 @@ from manycaps.report.page_frame import as_document, as_plot_section
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.tables import Cell, Table, page_table
 
-# Numbers over the temperature, by title: those of human_parity, and plain metrics.
+# Numbers over the temperature, by title: human_parity's, and plain metrics.
 PANELS = {
     "unlike people": "unlike_people_share",
     "ordinary": "ordinary_share",
@@ -81,7 +81,7 @@ def curves(compared: SettingsBesidePeople) -> Plot:
             "curves",
             "Over the temperature",
             "Shares of captions and pairs in the tails of people's distances, energy distance with 95% intervals over "
-            "rows, and two plain metrics. METEOR and CIDEr-D of people are those of each human caption against the "
+            "rows, and two plain metrics. METEOR and CIDEr-D of people score each human caption against the "
             "others of its row, one reference fewer than the samples have.",
             f"Most like people is {compared.nearest.best}",
             figure,

@@ -51,8 +51,8 @@ class CaptionReward:
     n_candidates). TRL's GRPOTrainer and RLOOTrainer, or any trainer with this contract, call
     `reward(prompts=..., completions=..., references=..., ...)` with one value for each completion, and get a list of
     floats. `last` has what the last call logged: beside what the reward watches, `wording_gap` and `odd_wording_share`
-    of the module `wording`, for people 0 and 0.05, where references of ten rows are there to count n-grams in, or those
-    of `with_language_model`. Both see broken language that the reward may not see.
+    of the module `wording`, for people 0 and 0.05, where references of ten rows are there to count n-grams in, or
+    `with_language_model` has counted them. Both see broken language that the reward may not see.
 
     Args:
         references: name of the column of human texts, a list in every row.
@@ -75,7 +75,7 @@ class CaptionReward:
         self._unwatched: RewardedRows | None = None
 
     def with_language_model(self: Reward, language_model: str | os.PathLike[str] | Mapping[str, Any]) -> Reward:
-        """Watch the wording by the n-grams of a training corpus, not by those of the other rows of a step.
+        """Watch the wording by the n-grams of a training corpus, not of the other rows of a step.
 
         Args:
             language_model: path of the counts that `manycaps count-ngrams` writes, or a mapping. All of them are looked
@@ -207,7 +207,7 @@ class CaptionReward:
         return [float(value) for row in values for value in row]
 
     def _reward_groups(self, completions: list[Completion]) -> list[float]:
-        """Rewards of completions that are compared with those of their row, over all processes."""
+        """Rewards of completions that are compared within their row, over all processes."""
         everyone, own = gather(completions)
         # The groups of this process alone; of one that is spread over several, all of it.
         groups = [group for group in groups_of(everyone) if any(i in own for i in group)]
@@ -316,7 +316,7 @@ def check_column_lengths(n_completions: int, **columns: Sequence[Any] | None) ->
                 name,
                 f"one value for each of the {n_completions} completions",
                 len(values),
-                "Repeat those of a row for each of its completions.",
+                "Repeat a row's value for each of its completions.",
             )
 
 
@@ -365,7 +365,7 @@ def groups_of(completions: Sequence[Completion]) -> list[list[int]]:
 
 
 def gather(own: list[Completion]) -> tuple[list[Completion], range]:
-    """Return the completions of all processes, and the numbers of those of this one.
+    """Return the completions of all processes, and the numbers of this one's.
 
     Every process of `torch.distributed` has to call this at the same step. Without several processes it returns what it
     got.

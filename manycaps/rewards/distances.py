@@ -67,7 +67,7 @@ def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentF
     if documents is None:
         raise InputError(
             "document_frequency",
-            "those of the training corpus",
+            "frequencies of the training corpus",
             "none",
             f"Give the lists of references of all its rows, or a table. {HOW_TO_MAKE_A_TABLE}",
         )
@@ -127,7 +127,7 @@ def has_word(text: str) -> bool:
 def ngram_distances(rows: CaptionRows, documents: DocumentFrequency, tokenizer: Tokenizer) -> list[Floats]:
     """Return distances of tf-idf vectors of n-grams of 1 to 4 tokens: sqrt(2 - 2 CIDEr / 10), Euclidean, 0 to sqrt(2).
 
-    CIDEr here is that of Vedantam et al. (2015), equation 2, https://arxiv.org/abs/1411.5726: the mean over n of
+    CIDEr here is equation 2 of Vedantam et al. (2015), https://arxiv.org/abs/1411.5726: the mean over n of
     cosines, without the clipping and the penalty of CIDEr-D, which leave no distance. What a text lacks of length 1,
     because it has no n-gram of an order, or only n-grams of all documents, lies along an axis of its own.
 

@@ -40,7 +40,7 @@ class EnergyReward(CaptionReward):
         sigma: bandwidth of the kernel, in the unit of the distance.
         quality: weight of the pull towards the references against the push apart, 0 to 1. 0.5 is the proper score;
             above it the optimum is less varied than people, at 1 the most central text alone; below it, more varied.
-        document_frequency: for "cider", those of the training corpus: a table, its path, or all lists of references.
+        document_frequency: for "cider", from the training corpus: a table, its path, or all lists of references.
         tokenizer: for "cider" and "meteor".
         encoder_options: for "bert": encoder, device, dtype and batch_size.
         references: name of the column of human texts, a list in every row.
@@ -114,7 +114,7 @@ class EnergyReward(CaptionReward):
 def monitor(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:
     """Return what shows a collapse: how far the candidates are from people, and how many lie in people's tails.
 
-    The distances are those of the rows with equally many candidates and references, shape (n_rows, n_texts, n_texts).
+    The distances are within the rows with equally many candidates and references, shape (n_rows, n_texts, n_texts).
     The result has means over rows of `energy_distance`, `fidelity_gap` and `diversity_gap`, and shares of the tails,
     0.05 each for people; nothing of rows with a single reference.
     """

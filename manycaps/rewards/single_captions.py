@@ -120,7 +120,7 @@ class MeteorReward(TokenReward):
     """METEOR against the best reference, 0 to 1.
 
     Args:
-        meteor: "nltk", or "1.5", that of captioning papers, whose data `pip install pycocoevalcap` brings.
+        meteor: "nltk", or "1.5" as in captioning papers, with data that `pip install pycocoevalcap` brings.
         meteor15_data: path of meteor-1.5.jar, or of a folder that holds it.
         tokenizer: as the option of the modules.
         references: name of the column of human texts.
@@ -219,7 +219,7 @@ class PacReward(SingleCaptionReward):
 
 
 class RefPacReward(PacReward):
-    """RefPAC-S of caption, image and references, 0 to 1; the arguments are those of `PacReward` and `references`."""
+    """RefPAC-S of caption, image and references, 0 to 1; arguments as for `PacReward`, and `references`."""
 
     NEEDS_REFERENCES = True
     MODULE = "ref_pac_score"

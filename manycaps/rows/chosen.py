@@ -126,7 +126,7 @@ def choose_rows(
     with tqdm.tqdm(total=len(rows), desc=options.choose, unit="row", delay=1) as bar:
         for start in range(0, len(rows), CHUNK_ROWS):
             chunk = rows[start : start + CHUNK_ROWS]
-            # Those of earlier chunks come first, so that rows of equal numbers keep the order of the file.
+            # Rows of earlier chunks come first, so that rows of equal numbers keep the order of the file.
             leading = sorted([*leading, *show(chunk)], key=ORDERS[options.choose])[:n_rows]
             bar.update(len(chunk))
     return leading

@@ -188,7 +188,7 @@ def _cider_d(rows: TokenRows, n_people: Sequence[int], counts: Mapping[str, int]
 
 
 def _documents(rows: Sequence[CaptionRow], tokenizer: Tokenizer) -> Mapping[str, int]:
-    """Document frequencies of the n-grams that several rows have; the others are those of one document."""
+    """Document frequencies of the n-grams that several rows have; all others occur in one document."""
     if len(rows) < 2:
         raise InputError(
             "--metric cider_d", "at least 2 rows to count document frequencies in", "1", "Give another --metric."

@@ -45,7 +45,7 @@ class RowsOptions(EncoderOptions):
         TypeError, ValueError: an option cannot be used. Messages name it as the command line does: --rows.
     """
 
-    input: Annotated[Sequence[str], Option("human captions, or those of a system", "SOURCE", "")]
+    input: Annotated[Sequence[str], Option("captions of people, or of a system", "SOURCE", "")]
     references: Annotated[Sequence[str], Option("human captions, by id", "SOURCE", "-r")] = ()
     choose: Annotated[str, Option("which rows to show", choices=CHOICES)] = "random"
     rows: Annotated[int, Option("how many rows", least=1)] = 12

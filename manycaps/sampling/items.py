@@ -110,7 +110,7 @@ def _image_paths(source: str) -> list[pathlib.Path]:
 
 
 def _layout(files: Sequence[TableFile], columns: Mapping[str, str], images: str | None) -> tuple[Layout, str | None]:
-    """The columns of id and image, and that of prompts."""
+    """The columns of id and image, and the column of prompts."""
     file, records = first_records(files)
     names = list(dict.fromkeys(name for record in records for name in record.values))
     for role, name in columns.items():

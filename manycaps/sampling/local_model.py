@@ -166,7 +166,7 @@ class LocalModel:
                 yield [(item.id, sampled[item.id]) for item in batch if item.id not in finished]
 
     def _read(self, items: Sequence[Item], wanted: int) -> tuple[list[ModelBatch], dict[str, RowError]]:
-        """Decode images and make tensors of rows, those of one kind together; return the errors of others by id."""
+        """Decode images and make tensors of rows, each of one kind; return the errors of others by id."""
         kinds: dict[Any, list[tuple[Item, PIL.Image.Image | None]]] = {}
         errors: dict[str, RowError] = {}
         for item in items:
@@ -331,7 +331,7 @@ def _chats(
 
 
 def _lengths(inputs: Mapping[str, torch.Tensor], n_rows: int) -> list[int]:
-    """Tokens of the prompt of every row; 1, that of the start, where there is none."""
+    """Tokens of the prompt of every row; 1, for the start, where there is none."""
     if "input_ids" not in inputs:
         return [1] * n_rows
     return inputs.get("attention_mask", torch.ones_like(inputs["input_ids"])).sum(dim=1).tolist()

@@ -53,7 +53,7 @@ class SameMeaning:
         retries: int = SampleOptions.retries,
         timeout: float = SampleOptions.timeout,
     ):
-        """Check the options; the key of the server is that of the environment, as for `manycaps sample`.
+        """Check the options; the key of the server comes from the environment, as for `manycaps sample`.
 
         Args:
             url: address of the server, such as http://localhost:8000/v1.

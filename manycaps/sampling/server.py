@@ -123,7 +123,7 @@ class Server:
     def samples(
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
     ) -> Iterator[list[SampledRow]]:
-        """Sample for all items, several at a time; the arguments and results are those of `LocalModel.samples`."""
+        """Sample for all items, several at a time; arguments and results as for `LocalModel.samples`."""
         waiting = (item for item in items if item.id not in finished)
         ask = functools.partial(self._row, setting=setting, n=n, seed=seed)
         return ([row] for row in self._requests.answers(ask, waiting, self.options.concurrency))
@@ -164,7 +164,7 @@ class Server:
         return texts
 
     def _body(self, item: Item, setting: Setting) -> dict[str, Any]:
-        """Fields of a request for one sample, but for those of a dialect and the seed."""
+        """Fields of a request for one sample, but for a dialect's and the seed."""
         self.check(item)
         content: Any = item.prompt
         if item.image is not None:

@@ -1,8 +1,8 @@
 """The next token of every sequence, by random numbers of its own: batch, shard and order change nothing.
 
-transformers draws the tokens of a batch from one generator, so that a row's samples depend on its neighbours. Here one
-score is made the largest: that of the token chosen by inverting the cumulative probabilities at a random number that
-belongs to the row, the sample and the step; the loop of `generate` takes the largest, which costs less than a draw.
+transformers draws the tokens of a batch from one generator, so that a row's samples depend on its neighbours. Here the
+token chosen by inverting the cumulative probabilities at a random number that belongs to the row, the sample and the
+step is given the largest score; the loop of `generate` takes the largest, which costs less than a draw.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class SampledTokens(TokenChoice):
     """Sampling at a temperature, from all tokens or the likeliest ones.
 
     The options are applied by the classes of transformers, in its order: temperature, top-k, top-p, min-p. The random
-    numbers are those of `random_numbers`, shape (n_sequences, n_steps).
+    numbers come from `random_numbers`, shape (n_sequences, n_steps).
     """
 
     def __init__(self, setting: Setting, numbers: Floats, device: torch.device):
@@ -77,7 +77,7 @@ class SampledTokens(TokenChoice):
 
     @property
     def has_overflowed(self) -> bool:
-        """Whether the last probabilities were not numbers; once they are not, those of later steps are not either."""
+        """Whether the last probabilities were not numbers; once they are not, later ones are not either."""
         return self._total is not None and not bool(torch.isfinite(self._total).all())
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Rows whose distances are read at once.
 BATCH_ROWS = 1 << 14
 
-# Rows of which wording is measured by their own references: those of 50,000 take 2 GB while it is.
+# Rows of which wording is measured by their own references: 50,000 rows' take 2 GB while it is.
 MOST_ROWS_OF_WORDING = 100_000
 
 

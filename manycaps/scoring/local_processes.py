@@ -100,7 +100,7 @@ class LocalEngine:
             running = {self._pool.submit(do_part, step, settings, part): part for part in first}
             while running:
                 done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
-                # Of several errors that of the first part is shown.
+                # Of several errors the first part's is shown.
                 for future in sorted(done, key=lambda one: running[one].number):
                     part = running.pop(future)
                     yield part, future.result()

@@ -75,7 +75,7 @@ def gathers(reduction: str, options: Mapping[str, Any]) -> bool:
 
 
 class StatisticSums:
-    """Sums of the statistics of candidates, by the name of what they give; and lists of those of all rows."""
+    """Sums of the statistics of candidates, by the name of what they give, and lists of all rows' statistics."""
 
     def __init__(
         self,

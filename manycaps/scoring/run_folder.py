@@ -13,7 +13,7 @@ from typing import Any
 from manycaps.kit.base import InputError, InputOSError, file_sha256, quote_path, quote_value, read_json
 from manycaps.saved_files import lock_output, replace_when_whole
 
-# Beginning of a file's name until it is complete; a run removes those of killed processes.
+# Beginning of a file's name until it is complete; a run removes what killed processes left.
 INCOMPLETE = ".incomplete-"
 
 # Errors of a full disk or a read-only folder.

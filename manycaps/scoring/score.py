@@ -60,7 +60,7 @@ def score(options: ScoreOptions) -> ScoreResult:
     from manycaps.installed_modules import progress_bars
     from manycaps.scoring.run import run_score
 
-    with progress_bars(shown=False):  # of modules, beside those of the run
+    with progress_bars(shown=False):  # of modules, beside the run's
         return ScoreResult(*run_score(options))
 
 

@@ -66,7 +66,7 @@ class _PartScores:
         self.scorers = settings.scorers()
         for scorer in self.scorers:
             scorer.prepare()
-        # Ids that the survey has not seen; those of rows without ids of their own are numbers of rows.
+        # Ids that the survey has not seen; rows without ids of their own have row numbers.
         was_surveyed = settings.run_folder().report("survey", part.number) is not None
         self.keeps_ids = settings.source.main.layout.id is not None and not was_surveyed
         self.ids: list[bytes] = []

@@ -147,7 +147,7 @@ def test_rejected_rows_are_named_and_leave_the_values_of_the_others(score, summa
     rejected = [json.loads(line) for line in (tmp_path / "o" / "rejected.jsonl").read_text().splitlines()]
     named = [(line["row"], line["id"], line["metric"]) for line in rejected]
     assert named == [(3, None, None), (10, rows[10]["id"], None), (20, rows[2]["id"], None)]
-    assert rejected[2]["reason"] == ("id[20]: expected a unique id, got that of row 2. Leave one of them out.")
+    assert rejected[2]["reason"] == ("id[20]: expected a unique id, got the id of row 2. Leave one of them out.")
     assert found["n_rejected"] == 3
 
 
@@ -155,7 +155,7 @@ def test_duplicate_ids_stop_a_run_before_it_scores(score, tmp_path, rows):
     lines = write_lines(tmp_path / "a.jsonl", [*rows, rows[0]])
     _, error = score("trm_meteor", lines, "--part-size", 0.002, code=1)
     assert error == (
-        f"{lines}, id '{rows[0]['id']}': id[60]: expected a unique id, got that of row 0. Leave one of them out."
+        f"{lines}, id '{rows[0]['id']}': id[60]: expected a unique id, got the id of row 0. Leave one of them out."
     )
     assert not (tmp_path / "o" / "rows").exists()
 
@@ -384,7 +384,7 @@ def test_ids_that_two_tars_share_are_found_without_a_survey(score, summary, tmp_
     for _ in range(2):  # found again, not passed over, when the command is given again
         _, error = score(*arguments, code=1)
         assert error == (
-            f"{tars[1]}, id 'b': id[1]: expected a unique id, got that of row 1 of {tars[0]}. Leave one of them out."
+            f"{tars[1]}, id 'b': id[1]: expected a unique id, got the id of row 1 of {tars[0]}. Leave one of them out."
         )
     assert not list((tmp_path / "o" / "parts").glob("survey-*"))
     found = summary(*arguments, "--on-error", "reject")

@@ -411,7 +411,7 @@ def test_an_id_of_two_rows_of_lists_is_refused_by_its_places(line, ending, folde
     write[ending](f"lists.{ending}")
     assert main(line.format(f"lists.{ending}", f"lists.{ending}").split()) != 0
     said = capsys.readouterr().err
-    assert f"lists.{ending}, id '{NAMES[4]}': id[8]: expected a unique id, got that of row 4. Leave" in said
+    assert f"lists.{ending}, id '{NAMES[4]}': id[8]: expected a unique id, got the id of row 4. Leave" in said
 
 
 @pytest.mark.parametrize("line", ["compare system.jsonl -r right.json", "rows system.jsonl", "diversity right.json"])

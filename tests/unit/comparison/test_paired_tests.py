@@ -127,7 +127,7 @@ def test_rows_needed_for_a_difference():
     ("call", "error", "message"),
     [
         (lambda: paired_test([[1.0]], [[1.0]]), ValueError, "first: expected an array of shape (n_rows,), got (1, 1)."),
-        (lambda: paired_test([1.0], [1.0, 2.0]), ValueError, "second: expected shape (1,), that of first, got (2,)."),
+        (lambda: paired_test([1.0], [1.0, 2.0]), ValueError, "second: expected shape (1,), like first, got (2,)."),
         (lambda: paired_test([1.0, np.nan], [1, 2]), ValueError, "first[1]: expected a finite number, got NaN or"),
         (lambda: paired_test([1.0], [1.0], []), ValueError, "clusters: expected as many labels as rows (1), got 0."),
         (lambda: paired_test([1.0], [1.0], confidence_level=95), ValueError, "confidence_level: expected a number bet"),

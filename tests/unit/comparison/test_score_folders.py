@@ -87,7 +87,7 @@ def test_messages_of_a_folder_alone(tmp_path, folders, capsys):
     assert str(found.value).startswith(f"{twice}, id 'row 0': expected every id once, got it twice.")
     with pytest.raises(ValueError) as found:
         read_score_folders(folders, ["trm_cider"])
-    assert str(found.value).startswith(f"{folders['a']}: expected scores of trm_cider, got those of trm_meteor.")
+    assert str(found.value).startswith(f"{folders['a']}: expected scores of trm_cider, got scores of trm_meteor.")
     (tmp_path / "b" / "summary.json").unlink()
     mixed = f"systems: expected captions or folders of scores, got x.jsonl and {folders['a']}."
     with_references = "--references: expected none with folders of scores, got ['x.jsonl']."

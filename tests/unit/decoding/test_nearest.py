@@ -110,7 +110,7 @@ def test_halves_that_choose_different_settings_are_named_with_a_p_value_each():
     results = [{**half.result, "human_parity_p_value": p} for half, p in zip(nearest.halves, (0.4, 1e-5), strict=True)]
     halves = [Half(name, 30, result) for name, result in zip(rows, results, strict=True)]
     text = " ".join(decoding_sentences(ComparedSettings(nearest._replace(halves=halves), {}, {}, "cider", "", "")))
-    assert "The halves choose different settings, 1#0 and 1#1: each p is that of its own alone." in text
+    assert "The halves choose different settings, 1#0 and 1#1: each p is for its own alone." in text
     # 30 rows: the closed form does not hold so far down.
     assert "On 30 others it has p = 0.4, " in text and "On 30 others it has p < 0.001, " in text  # noqa: PT018
     assert "Both ways round" not in text

@@ -52,7 +52,7 @@ def scenes(*given):
         (scenes(GOOD, {"scene": "beach", "systems": {}}), ', scenes[1] (beach): expected the key "references", got a'),
         (
             scenes(GOOD, scene(scene="beach", systems={"mine": ["a puppy"], "theirs": ["a cat"]})),
-            ", scenes[1] (beach), systems: expected those of the first scene, mine, other, got mine, theirs. Give",
+            ", scenes[1] (beach), systems: expected the systems of the first scene, mine, other, got mine, theirs.",
         ),
     ],
 )

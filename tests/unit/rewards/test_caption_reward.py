@@ -332,7 +332,7 @@ MESSAGES = [
         lambda: CiderReward(CORPUS)([["a"], ["b", "c"]], REFERENCES),
     ),
     ("references: expected one row for each of the 2 rows o", lambda: CiderReward(CORPUS)(CANDIDATES, REFERENCES[:1])),
-    ("document_frequency: expected those of the training corpus, got none. Give the lists", lambda: CiderReward()),
+    ("document_frequency: expected frequencies of the training corpus, got none. Give the list", lambda: CiderReward()),
     ("images: expected a column of images, got none.", lambda: PacReward(CHECKPOINT, device="cpu")(CANDIDATES)),
     ("sigma: expected a positive number, got 0.", lambda: EnergyReward(letters, "gaussian", sigma=0)),
     ("model: expected one of the options encoder,", lambda: EnergyReward("bert", encoder_options={"model": "a"})),
