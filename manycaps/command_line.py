@@ -255,8 +255,8 @@ def _missing_package(error: ImportError, command: str) -> str | None:
     top = (name or "").split(".")[0]
     if top == "manycaps":
         return None
-    of_quoted = next((extra for package, extra in EXTRAS.items() if f"'{package}'" in str(error)), None)
-    extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or of_quoted
+    quoted_extra = next((extra for package, extra in EXTRAS.items() if f"'{package}'" in str(error)), None)
+    extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or quoted_extra
     if not extra and isinstance(error, InputError):  # whoever raised it knows the remedy
         return str(error)
     package = f"'manycaps[{extra}]'" if extra else "manycaps"

@@ -98,7 +98,7 @@ def module_files(name: str) -> list[pathlib.Path]:
         raise InputImportError(script, *NO_LINKS)
     # The main script names all, for evaluate's loader.
     names = re.findall(r"^from \.(\w+) import ", script.read_text(encoding="utf-8"), re.MULTILINE)
-    return sorted({*own, script, *(kit / f"{of_kit}.py" for of_kit in names)})
+    return sorted({*own, script, *(kit / f"{chapter}.py" for chapter in names)})
 
 
 def module_folder(name: str) -> pathlib.Path:

@@ -194,9 +194,9 @@ def as_columns(columns: ColumnNames | str | None) -> ColumnNames | None:
     """Return names of columns by role, given so or as --columns says them; None where there are none."""
     if columns is None or isinstance(columns, str):
         return parse_columns(columns) if columns else None
-    of_files = [name for value in columns.values() if isinstance(value, Mapping) for name in value]
+    file_roles = [name for value in columns.values() if isinstance(value, Mapping) for name in value]
     roles = [name for name, value in columns.items() if isinstance(value, str)]
-    unknown = next((role for role in (*roles, *of_files) if role not in ROLES), None)
+    unknown = next((role for role in (*roles, *file_roles) if role not in ROLES), None)
     if unknown is not None:
         raise InputError("columns", f"roles out of {', '.join(ROLES)}", f"{unknown!r}", "Check the spelling.")
     return columns
@@ -209,7 +209,7 @@ def parse_columns(text: str) -> dict[str, str | Mapping[str, str]]:
     {'predictions': 'samples', 'data/refs.csv': {'references': 'human', 'id': 'clip'}}
     """
     chosen: dict[str, str] = {}
-    of_files: dict[str, dict[str, str]] = {}
+    by_file: dict[str, dict[str, str]] = {}
     for item in text.split(","):
         before, separator, name = item.partition("=")
         file, _, role = before.rpartition(":")
@@ -220,8 +220,8 @@ def parse_columns(text: str) -> dict[str, str | Mapping[str, str]]:
                 f"{item[:40]!r}",
                 "Write ROLE=NAME, or FILE:ROLE=NAME, separated by commas.",
             )
-        (of_files.setdefault(file, {}) if file else chosen)[role] = name
-    return {**chosen, **of_files}
+        (by_file.setdefault(file, {}) if file else chosen)[role] = name
+    return {**chosen, **by_file}
 
 
 def columns_of(columns: ColumnNames | None, files: Sequence[str]) -> dict[str, str]:
@@ -376,8 +376,8 @@ def read_list(cell: str, where: str) -> list[str]:
     >>> read_list("['a dog' \"a cat's tail\"]", "captions[0]"), read_list('["a dog", "a cat"]', "captions[0]")
     (['a dog', "a cat's tail"], ['a dog', 'a cat'])
     """
-    items = _of_json(cell)
-    items = _of_python(cell.strip()) if items is None else items
+    items = _json_items(cell)
+    items = _python_items(cell.strip()) if items is None else items
     if items is None or not all(isinstance(item, str) for item in items):
         raise InputError(
             where,
@@ -388,7 +388,7 @@ def read_list(cell: str, where: str) -> list[str]:
     return items
 
 
-def _of_json(cell: str) -> list[str] | None:
+def _json_items(cell: str) -> list[str] | None:
     try:
         items = json.loads(cell)
     except (ValueError, RecursionError):
@@ -396,7 +396,7 @@ def _of_json(cell: str) -> list[str] | None:
     return items if isinstance(items, list) else None
 
 
-def _of_python(cell: str) -> list[str] | None:
+def _python_items(cell: str) -> list[str] | None:
     """Items of a list of Python or NumPy, or a tuple; `ast.literal_eval` would join strings without commas."""
     items, start = [], 1
     while match := ITEM.match(cell, start):

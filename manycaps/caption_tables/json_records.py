@@ -88,7 +88,7 @@ def _as_rows(content: Any, file: TableFile) -> list[Any]:
         content = _annotations(content, *COCO, file.path)
     if not isinstance(content, dict):
         rows = content if isinstance(content, list) else [content]
-        return rows if file.split is None else _of_split(rows, file.path, file.split)
+        return rows if file.split is None else _split_rows(rows, file.path, file.split)
     if _is_row(content):
         return [_as_row(content, file)]
     return _rows_by_name(content, file)
@@ -97,10 +97,10 @@ def _as_rows(content: Any, file: TableFile) -> list[Any]:
 def rows_with_splits(content: Any, path: str, split: str | None) -> list[Any] | None:
     """Return the rows of a split of Karpathy's or MSR-VTT's file, as `trimmer` parsed it; None for another layout."""
     if isinstance(content, dict) and _is_table(content.get("sentences")):
-        return _of_split(_annotations(content, *MSR_VTT, path), path, split)
+        return _split_rows(_annotations(content, *MSR_VTT, path), path, split)
     items = content.get("images") if isinstance(content, dict) else content
     if isinstance(items, list) and items and all(isinstance(item, dict) and "sentids" in item for item in items):
-        return _of_split([_karpathy_row(item) for item in items], path, split)
+        return _split_rows([_karpathy_row(item) for item in items], path, split)
     return None
 
 
@@ -141,7 +141,7 @@ def _annotations(
     return rows
 
 
-def _of_split(rows: list[Any], path: str, split: str | None) -> list[Any]:
+def _split_rows(rows: list[Any], path: str, split: str | None) -> list[Any]:
     """Rows of the split that was asked for; all of a file without several."""
     splits = collections.Counter(str(row["split"]) for row in rows if isinstance(row, dict) and "split" in row)
     if not splits or (split is None and len(splits) == 1):

@@ -341,7 +341,7 @@ def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
     names = list(dict.fromkeys(name for record in records for name in record.values))
     wide = wide_columns(names)
     records = [record._replace(values=with_wide(record.values, wide)) for record in records]
-    side = _understood(files, file, records, find([*names, *wide], where=file.path))
+    side = _file_side(files, file, records, find([*names, *wide], where=file.path))
     return side._replace(wide=wide, has_splits=are_splits(file, names))
 
 
@@ -366,7 +366,7 @@ def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
     raise InputError(files[0].path, "at least one row", "none", "Give a file with captions.")
 
 
-def _understood(files: list[TableFile], file: TableFile, records: list[Record], layout: Layout) -> FileSide:
+def _file_side(files: list[TableFile], file: TableFile, records: list[Record], layout: Layout) -> FileSide:
     media = [record.values.get(name) for record in records for name in (layout.image, layout.video) if name is not None]
     holds_media = file.kind == ".tar" or any(
         isinstance(value, bytes) or (isinstance(value, dict) and value.get("bytes")) for value in media

@@ -49,7 +49,7 @@ class _Opcodes(dict[int, Any]):
         raise pickle.UnpicklingError("more than dicts, tuples, strings and numbers")
 
 
-def _of_strings(load: Any) -> Any:
+def _check_strings(load: Any) -> Any:
     """Make a tuple as `load`, and raise unless it holds strings, or the class of numbers that a defaultdict makes."""
 
     def check(reader: Any) -> None:
@@ -69,7 +69,7 @@ class _Reader(pickle._Unpickler):
 
     dispatch = _Opcodes(
         {code[0]: pickle._Unpickler.dispatch[code[0]] for code in OPCODES}
-        | {code[0]: _of_strings(pickle._Unpickler.dispatch[code[0]]) for code in TUPLES}
+        | {code[0]: _check_strings(pickle._Unpickler.dispatch[code[0]]) for code in TUPLES}
     )
 
     def find_class(self, module: str, name: str) -> Any:
@@ -100,7 +100,7 @@ def load_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> Frequenc
     if isinstance(df, Mapping):
         return _from_table(df)
     path = _file_of(os.fspath(df))
-    return _of_file(path, path_state(path))
+    return _load_file(path, path_state(path))
 
 
 def _from_table(table: str | os.PathLike[str] | Mapping[str, Any]) -> Frequencies:
@@ -122,7 +122,7 @@ def _file_of(name: str) -> pathlib.Path:
 
 
 @functools.lru_cache(2)
-def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
+def _load_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
     """Frequencies of a file, cached in this process until it changes."""
     if path.suffix == ".json":
         return _from_table(path)

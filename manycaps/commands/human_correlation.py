@@ -114,8 +114,8 @@ def run(arguments: argparse.Namespace) -> None:
     given = vars(arguments)
     kinds = {"ratings": RatingOptions, "benchmark": CorrelationOptions}
     used, other = ("benchmark", "ratings") if arguments.ratings is None else ("ratings", "benchmark")
-    of_other = [field.name for field in dataclasses.fields(kinds[other]) if field.name not in SHARED]
-    for name in (*of_other, *(["format"] if used == "benchmark" else [])):
+    other_options = [field.name for field in dataclasses.fields(kinds[other]) if field.name not in SHARED]
+    for name in (*other_options, *(["format"] if used == "benchmark" else [])):
         if given[name] not in (None, False, [], "{}", "text"):
             shown = "systems" if name == "systems" else f"--{name.replace('_', '-')}"
             raise InputError(shown, f"none with --{used}", f"{given[name]!r}", f"It belongs to --{other}.")

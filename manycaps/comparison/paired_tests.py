@@ -114,10 +114,10 @@ def _noncentrality(n_clusters: int, level: float) -> float:
     critical = -scipy.special.stdtrit(degrees, level / 2)
 
     # The chance of a finding on the wrong side is below 1e-5 here, and left out.
-    def lacking(distance: float) -> float:
+    def shortfall(distance: float) -> float:
         return float(stats.nct.sf(critical, degrees, distance)) - POWER
 
-    return float(scipy.optimize.brentq(lacking, 0.01, 2 * critical + 5))
+    return float(scipy.optimize.brentq(shortfall, 0.01, 2 * critical + 5))
 
 
 # Confidence level of the intervals, and random sign patterns of the tests, as in the distribution modules.

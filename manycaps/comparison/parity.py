@@ -192,8 +192,8 @@ def _moves(system: "SystemParity", wrong: WrongCaptions, share: str | None) -> I
     yield np.stack([part * steps[0], pair_sizes * steps[1], part * unlike], axis=-1), binomial
     whole = np.zeros((2, len(m), 3))
     # m captions of one other row differ less from row to row than one of them does.
-    of_rows = [gaps[:size].mean() for gaps, size in zip(wrong.several, m.tolist(), strict=True)]
-    whole[1, :, 0], whole[1, :, 2] = steps[0] + (np.array(of_rows) - wrong.gaps), unlike
+    mean_gaps = [gaps[:size].mean() for gaps, size in zip(wrong.several, m.tolist(), strict=True)]
+    whole[1, :, 0], whole[1, :, 2] = steps[0] + (np.array(mean_gaps) - wrong.gaps), unlike
     yield whole, lambda chance: np.array([[1 - chance], [chance]])
 
 
@@ -374,8 +374,8 @@ def compare_pairs(
         for pair in untested
     ]
     p_values = [
-        _joint_p_value(gap, [test.p_value for test in of_shares], wording)
-        for gap, of_shares, wording in zip(gap_p_values, tests, wording_p_values, strict=True)
+        _joint_p_value(gap, [test.p_value for test in share_tests], wording)
+        for gap, share_tests, wording in zip(gap_p_values, tests, wording_p_values, strict=True)
     ]
     adjusted = holm_p_values(np.array(p_values)).tolist()
     # The shares of the pairs that differ, by Holm's rule over all of them.
@@ -547,8 +547,8 @@ def _gaps_within(
 
 def _joint_p_value(gaps: float, shares: Sequence[float], wording: float) -> float:
     """The p-value of a pair; NaN stands for gaps or a wording that are not tested. Bonferroni over the shares."""
-    of_shares = min(1.0, len(shares) * min(shares)) if shares else math.nan
-    return min(1.0, 2 * min(of_shares, wording)) if math.isnan(gaps) else joint_p_value(gaps, of_shares, wording)
+    bonferroni = min(1.0, len(shares) * min(shares)) if shares else math.nan
+    return min(1.0, 2 * min(bonferroni, wording)) if math.isnan(gaps) else joint_p_value(gaps, bonferroni, wording)
 
 
 def _withhold_credit(tests: Sequence[ShareTest], names: Sequence[str]) -> list[ShareTest]:
@@ -722,7 +722,7 @@ def compare_parity(
     to the tests of pairs, and `wrong` is as for `compare_pairs`.
     """
     numbers = {system.name: system.numbers(clusters, margin) for system in systems}
-    within = {name: of_system["near_duplicate_share"] for name, of_system in numbers.items()} | {PEOPLE: TAIL}
+    within = {name: result["near_duplicate_share"] for name, result in numbers.items()} | {PEOPLE: TAIL}
     options: dict[str, Any] = {"margin": margin, "wrong": wrong, "n_resamples": n_resamples, "seed": seed}
     return ComparedParity(
         distance=distance,

@@ -296,9 +296,9 @@ class WrongCaptions(NamedTuple):
         """Take the distances of each row's wrong captions, which are the first texts, and its references."""
         kept, several = KeptDistances(len(rows)), []
         for i, (matrix, k) in enumerate(zip(distances, n_wrong, strict=True)):
-            of_each = [matrix[np.ix_([j, *range(k, len(matrix))], [j, *range(k, len(matrix))])] for j in range(k)]
-            several.append(row_gaps(np.stack(of_each), 1).fidelity)
-            kept.add(of_each[0][None], 1, [i])
+            by_caption = [matrix[np.ix_([j, *range(k, len(matrix))], [j, *range(k, len(matrix))])] for j in range(k)]
+            several.append(row_gaps(np.stack(by_caption), 1).fidelity)
+            kept.add(by_caption[0][None], 1, [i])
         return cls(rows, np.array([gaps[0] for gaps in several]), kept, several)
 
 
@@ -695,7 +695,7 @@ def score_further(read: ReadScores, options: CompareOptions) -> SystemScores:
             for system in systems
             if system.distances
         }
-        has_meaning = not any(isinstance(of_system.distances, NoDistances) for of_system in parity.values())
+        has_meaning = not any(isinstance(parity_rows.distances, NoDistances) for parity_rows in parity.values())
         if has_captions and options.full and len(systems) > 1 and has_meaning:
             distances_of = row_distances(load(MODULE, **given[MODULE]), [row.references or [] for row in rows])
             shared = count_shared_answers(rows, distances_of, clusters)

@@ -249,20 +249,20 @@ def pair_line(pair: ParityPair) -> str:
         for name in (pair.first, pair.second)
         if (shares := [share for share in pair.shares if share.key in pair.more_like_people[name]])
     )
-    of_faults = next((share for share in pair.shares if share.key in FAULTS), None)
-    if of_faults is not None and pair.fewer_faults:
+    fault_share = next((share for share in pair.shares if share.key in FAULTS), None)
+    if fault_share is not None and pair.fewer_faults:
         better = pair.fewer_faults
         worse = pair.second if better == pair.first else pair.first
-        values = _values(of_faults, better, pair)
-        fewer = f"{better} has fewer faults than {worse} ({values}, {format_p_value(of_faults.p_value)})"
+        values = _values(fault_share, better, pair)
+        fewer = f"{better} has fewer faults than {worse} ({values}, {format_p_value(fault_share.p_value)})"
         return f"{fewer}; {likeness}." if likeness else f"{fewer}."
-    if of_faults is not None:
-        values = _values(of_faults, pair.first, pair)
-        return f"{names} differ ({p_value}): {likeness or _of_gaps(pair)}; faults: no difference detected ({values})."
-    return f"{names} differ ({p_value}): {likeness or _of_gaps(pair)}.{_margin(pair)}"
+    if fault_share is not None:
+        values = _values(fault_share, pair.first, pair)
+        return f"{names} differ ({p_value}): {likeness or _gaps_text(pair)}; faults: no difference detected ({values})."
+    return f"{names} differ ({p_value}): {likeness or _gaps_text(pair)}.{_margin(pair)}"
 
 
-def _of_gaps(pair: ParityPair) -> str:
+def _gaps_text(pair: ParityPair) -> str:
     """The direction in which two systems differ: by the gaps whose intervals exclude 0, else by all together."""
     words = {
         "fidelity_gap": "{} is nearer to the references",

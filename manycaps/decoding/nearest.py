@@ -149,16 +149,16 @@ def part_of(rows: ParityRows, chosen: Sequence[int]) -> ParityRows:
     for block in rows.distances.blocks():
         inside = [i for i, row in enumerate(block.rows.tolist()) if row in numbers]
         if inside:
-            of_rows = [numbers[int(block.rows[i])] for i in inside]
-            kept.add(block.distances[inside], block.n_candidates, of_rows)
+            part_rows = [numbers[int(block.rows[i])] for i in inside]
+            kept.add(block.distances[inside], block.n_candidates, part_rows)
     columns = {name: np.asarray(values)[list(chosen)] for name, values in rows.columns.items()}
     return ParityRows(columns, kept, None if rows.wording is None else rows.wording.part(chosen))
 
 
 def check_two_captions(rows: Mapping[str, ParityRows]) -> None:
     """Raise unless every row has two captions of every setting."""
-    for name, of_setting in rows.items():
-        is_single = np.isnan(of_setting.columns[ENERGY])
+    for name, setting_rows in rows.items():
+        is_single = np.isnan(setting_rows.columns[ENERGY])
         if is_single.any():
             raise InputError(
                 name,
@@ -184,7 +184,7 @@ def choose_and_test(
     """Choose the best setting on some rows, and test it on all others."""
     testing = sorted(set(range(next(iter(rows.values())).distances.n_rows)) - set(choosing))
     labels = [None if clusters is None else [clusters[i] for i in chosen] for chosen in (choosing, testing)]
-    parts = {name: part_of(of_setting, choosing) for name, of_setting in rows.items()}
+    parts = {name: part_of(setting_rows, choosing) for name, setting_rows in rows.items()}
     # A p-value, which takes most of the time, is needed for ties alone.
     options = {"p_value": "none", "confidence_level": None, "clusters": labels[0]}
     needed = {}

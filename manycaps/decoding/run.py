@@ -93,8 +93,8 @@ class Judge:
     def parity(self, rows: RowsOf) -> dict[str, ParityRows]:
         """Compare the rows of every setting with people."""
         rows_of_setting = {}
-        for name, of_setting in rows.items():
-            scores = parity_of_captions(of_setting, self._loaded)
+        for name, setting_rows in rows.items():
+            scores = parity_of_captions(setting_rows, self._loaded)
             rows_of_setting[name], self.signature = scores.rows[name], str(scores.results[name]["signature"])
         return rows_of_setting
 
@@ -119,19 +119,19 @@ def decoding(options: DecodingOptions) -> ComparedSettings:
         # How each file was decoded, where that is beside it.
         beside = {name: sampling_settings(file) for name, file in zip(rows, options.files, strict=True)}
         settings = {name: None if given is None else _setting_beside(name, given) for name, given in beside.items()}
-        nearest = _of_all_rows(rows, judge)
+        nearest = _nearest_of_all_rows(rows, judge)
     else:
         samples, settings = Samples(options), {setting.name: setting for setting in options.settings}
         if options.budget is None:
             rows = samples.rows(settings, range(len(samples.items)), "")
-            nearest = _of_all_rows(rows, judge)
+            nearest = _nearest_of_all_rows(rows, judge)
         else:
             nearest, rows = within_budget(samples, options.budget, judge)
     plain = plain_means(rows)
     return ComparedSettings(nearest, settings, plain, judge.distance, judge.note, judge.signature)
 
 
-def _of_all_rows(rows: RowsOf, judge: Judge) -> NearestSetting:
+def _nearest_of_all_rows(rows: RowsOf, judge: Judge) -> NearestSetting:
     return nearest_setting(judge.parity(rows), clusters_of(next(iter(rows.values())), None), **judge.tests)
 
 
@@ -208,10 +208,10 @@ class Samples:
             write_samples(self._sampler, items, self._sample, self.settings[name], path)
             with path.open(encoding="utf-8", newline="\n") as lines:
                 captions[name] = {row["id"]: row["captions"] for row in map(json.loads, lines)}
-        common = [item.id for item in items if all(item.id in of_setting for of_setting in captions.values())]
+        common = [item.id for item in items if all(item.id in by_id for by_id in captions.values())]
         return {
-            name: [SystemRow(row, {name: of_setting[row]}, self._references(row)) for row in common]
-            for name, of_setting in captions.items()
+            name: [SystemRow(row, {name: by_id[row]}, self._references(row)) for row in common]
+            for name, by_id in captions.items()
         }
 
     def _references(self, name: str) -> list[str]:
@@ -266,10 +266,10 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
             rows[name] += more
         parity, clusters = judge.parity({name: rows[name] for name in left}), clusters_of(rows[left[0]], None)
         check_two_captions(parity)
-        of_round = systems_beside_people(parity, clusters, seed)
-        systems |= {system.name: system for system in of_round}
-        p_values = p_values_against_best(of_round, compare_pairs(of_round, clusters, margin=None, **tests))
-        own = {system.name: system.result["human_parity_p_value"] for system in of_round}
+        round_systems = systems_beside_people(parity, clusters, seed)
+        systems |= {system.name: system for system in round_systems}
+        p_values = p_values_against_best(round_systems, compare_pairs(round_systems, clusters, margin=None, **tests))
+        own = {system.name: system.result["human_parity_p_value"] for system in round_systems}
         if k + 1 < plan.n_rounds:
             level = LEVEL / plan.n_rounds
             left = [name for name in left if p_values[name] > level or not own[name] <= level]
@@ -282,10 +282,10 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
 def plain_means(rows: RowsOf) -> dict[str, dict[str, float]]:
     """Return the mean of each plain metric, by setting and of people: every caption against the (other) human ones."""
     means: dict[str, dict[str, float]] = {}
-    for name, of_setting in rows.items():
-        table = [CaptionRow("", 0, row.id, None, list(row.references or []), None, None) for row in of_setting]
-        n_people = [len(row.references or []) for row in of_setting]
-        tokens = tokenize_rows([[*(row.references or []), *row.captions[name]] for row in of_setting], "ptb")
+    for name, setting_rows in rows.items():
+        table = [CaptionRow("", 0, row.id, None, list(row.references or []), None, None) for row in setting_rows]
+        n_people = [len(row.references or []) for row in setting_rows]
+        tokens = tokenize_rows([[*(row.references or []), *row.captions[name]] for row in setting_rows], "ptb")
         means[name] = {}
         for metric in PLAIN:
             scores = token_metric(metric, table)(tokens, n_people)

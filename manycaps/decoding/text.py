@@ -63,7 +63,7 @@ def decoding_sentences(compared: SettingsBesidePeople) -> list[str]:
         for name, system in nearest.systems.items()
         if system.copies
     ]
-    sentences += [_of_half(half) for half in nearest.halves]
+    sentences += [_half_sentence(half) for half in nearest.halves]
     if len(nearest.halves) > 1:
         chosen = list(dict.fromkeys(half.setting for half in nearest.halves))
         p_value = format_p_value(nearest.p_value, min(int(half.result["n_rows"]) for half in nearest.halves))
@@ -77,7 +77,7 @@ def decoding_sentences(compared: SettingsBesidePeople) -> list[str]:
     return sentences
 
 
-def _of_half(half: Half) -> str:
+def _half_sentence(half: Half) -> str:
     result = half.result
     return (
         f"Chosen on {half.n_chosen:,} rows: {half.setting}. On {result['n_rows']:,} others it has "

@@ -177,10 +177,10 @@ def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:
     if n_values == 1:
         return dict.fromkeys(("tau_b", "tau_c"), _nan_coefficient(len(x)))
     tau_b = mean / math.sqrt(shares[0] * shares[1])
-    of_ties = sum((values - share) / share for values, share in zip(both, shares, strict=True))
+    tie_influence = sum((values - share) / share for values, share in zip(both, shares, strict=True))
     factor = n_values / (n_values - 1)
     return {
-        "tau_b": Coefficient(tau_b, 2 * (agreeing - mean) / math.sqrt(shares[0] * shares[1]) - tau_b * of_ties),
+        "tau_b": Coefficient(tau_b, 2 * (agreeing - mean) / math.sqrt(shares[0] * shares[1]) - tau_b * tie_influence),
         "tau_c": Coefficient(factor * mean, 2 * factor * (agreeing - mean)),
     }
 

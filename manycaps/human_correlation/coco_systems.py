@@ -48,15 +48,15 @@ def system_rows(folder: pathlib.Path) -> dict[str, list[dict[str, Any]]]:
 
 def _rows_by_image(path: pathlib.Path, annotations: pathlib.Path) -> dict[str, dict[str, Any]]:
     """Rows of a system by the ids of their images; images that it does not caption are left out."""
-    of_image: dict[str, dict[str, Any]] = {}
+    by_image: dict[str, dict[str, Any]] = {}
     read = open_source([str(path)], [str(annotations)], optional=["image"]).rows()
     captioned = (row for row in read if not (isinstance(row, BadRow) and row.is_incomplete and row.file != str(path)))
     for row in good_rows(captioned):
         if len(row.predictions or []) != 1:
             raise InputError(quote_path(path), "one caption of each image", f"several of the image {row.id}", ADVICE)
-        of_image[row.id] = {
+        by_image[row.id] = {
             "img": str(path.parent / IMAGES_NAME / str(row.image or f"{row.id}.jpg")),
             "cand": (row.predictions or [""])[0],
             "refs": row.references,
         }
-    return of_image
+    return by_image

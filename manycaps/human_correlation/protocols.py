@@ -85,8 +85,8 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
     if "details" in getattr(module, "load_options", {}):
         result = module.compute(**given, **DETAILS)
         rows = {name.removesuffix(PER_ROW): values for name, values in result.items() if name.endswith(PER_ROW)}
-        of_candidates = [name.removesuffix(PER_CANDIDATE) for name in result if name.endswith(PER_CANDIDATE)]
-        for name in of_candidates:
+        candidate_keys = [name.removesuffix(PER_CANDIDATE) for name in result if name.endswith(PER_CANDIDATE)]
+        for name in candidate_keys:
             rows.setdefault(name, [value for (value,) in result[f"{name}{PER_CANDIDATE}"]])
         if (key or module.name) not in rows:
             raise InputError("--key", f"one of {', '.join(rows)}", quote_value(key), "Check the spelling.")
@@ -105,7 +105,7 @@ def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agree
     """Kendall's tau_b and tau_c, in percent, between scores and human judgements: single ones, or means of captions."""
     kept = [row for row in rows if not is_a_reference(row) or not benchmark.drops_references_as_candidates]
     given = [row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]] for row in kept]
-    judgements = [[float(value) for value in of_row if value is not None and not math.isnan(value)] for of_row in given]
+    judgements = [[float(value) for value in values if value is not None and not math.isnan(value)] for values in given]
     n_judgements = sum(map(len, judgements))
     if not n_judgements:
         raise InputError(
@@ -320,13 +320,13 @@ def correlate(options: CorrelationOptions) -> Correlation:
                 "Leave it out.",
             )
         systems = {system: rows[: options.limit] for system, rows in system_rows(_folder(options.data)).items()}
-        for of_system in systems.values():
-            check_references(of_system, options.references)
+        for image_rows in systems.values():
+            check_references(image_rows, options.references)
         scores = system_scores(systems, first.score)
-        of_references = "" if options.references is None else f", by {options.references} of the references"
+        by_references = "" if options.references is None else f", by {options.references} of the references"
         published = PUBLISHED_SYSTEMS if options.references is None else {}
         table = ranking_table(scores, first.name, published)
-        return Correlation(scores, f"{first.title} of {len(systems)} systems{of_references}\n{table}")
+        return Correlation(scores, f"{first.title} of {len(systems)} systems{by_references}\n{table}")
     rows = _benchmark_rows(options, benchmark, take_references)
     agreements = [_agreement(options, benchmark, rows, metric.score) for metric in metrics]
     lines = [

@@ -159,9 +159,9 @@ def read_ratings(path: pathlib.Path, scales: Sequence[str] | None = None) -> Rat
     rated: dict[tuple[str, str], list[list[float]]] = {}
     first: dict[tuple[str, str], int] = {}
     for i, record in enumerate(records):
-        of_row = "" if row is None else _name(record, row, i)
+        row_id = "" if row is None else _name(record, row, i)
         values = [_rating(record.get(scale), scale, i) for scale in chosen]
-        key = _name(record, system, i), of_row
+        key = _name(record, system, i), row_id
         rated.setdefault(key, []).append(values)
         first.setdefault(key, i)
     means = {key: _means(np.array(values).T) for key, values in rated.items()}
@@ -247,8 +247,8 @@ def _with_scores(source: str, numbers: SystemNumbers) -> SystemNumbers:
     if not summary.is_file():
         return numbers
     results = read_json(summary, "systems", "Score the captions again.")["metrics"]
-    of_corpus = {key: value for result in results.values() for key, value in result_numbers(result).items()}
-    return numbers._replace(values={**of_corpus, **numbers.values})
+    corpus_values = {key: value for result in results.values() for key, value in result_numbers(result).items()}
+    return numbers._replace(values={**corpus_values, **numbers.values})
 
 
 def numbers_of(report: Mapping[str, Any]) -> tuple[list[str], dict[str, SystemNumbers]]:
@@ -259,13 +259,13 @@ def numbers_of(report: Mapping[str, Any]) -> tuple[list[str], dict[str, SystemNu
     parity, metrics = report.get("human_parity") or {"systems": {}}, report["metrics"]
     numbers = {}
     for name in report["systems"]:
-        of_people = parity["systems"].get(name, {})
-        values = result_numbers(of_people)
-        rows = {key: _array(column) for key, column in of_people.get("per_row", {}).items()}
+        beside_people = parity["systems"].get(name, {})
+        values = result_numbers(beside_people)
+        rows = {key: _array(column) for key, column in beside_people.get("per_row", {}).items()}
         for key, metric in metrics.items():
-            of_metric = metric["systems"][name]
-            values |= {key: float(of_metric["corpus"])} if "corpus" in of_metric else {}
-            values[mean_keys.get(key, key)] = float(of_metric["mean"])
+            metric_values = metric["systems"][name]
+            values |= {key: float(metric_values["corpus"])} if "corpus" in metric_values else {}
+            values[mean_keys.get(key, key)] = float(metric_values["mean"])
             rows[mean_keys.get(key, key)] = _array(metric["per_row"][name])
         numbers[name] = SystemNumbers(values, rows)
     return list(report["ids"]), numbers
@@ -327,12 +327,12 @@ def compare_with_ratings(
     figures: list[RatedNumber] = []
     left_out: dict[str, None] = {}
     if len(rated) >= LEAST_SYSTEMS:
-        of_systems = np.array(
+        system_ratings = np.array(
             [_means(np.array([m for key, m in ratings.means.items() if key[0] == name]).T) for name in rated]
         )
         keys = dict.fromkeys(key for name in rated for key in numbers[name].values)
         points = {key: np.array([numbers[name].values.get(key, math.nan) for name in rated]) for key in keys}
-        figures += _figures("systems", points, ratings.scales, of_systems, rated, left_out)
+        figures += _figures("systems", points, ratings.scales, system_ratings, rated, left_out)
     else:
         notes.append(f"Over systems: {LEAST_SYSTEMS} are needed, {len(rated)} are rated.")
     if ratings.has_rows:
@@ -343,8 +343,8 @@ def compare_with_ratings(
             for key in numbers[rated[0]].rows
             if all(key in numbers[name].rows for name in rated)
         }
-        of_rows = [clusters[places[row]] for _, row in captions]
-        figures += _figures("captions", points, ratings.scales, np.array([*ratings.means.values()]), of_rows, left_out)
+        labels = [clusters[places[row]] for _, row in captions]
+        figures += _figures("captions", points, ratings.scales, np.array([*ratings.means.values()]), labels, left_out)
     if left_out:
         notes.append(f"Left out, as they are missing for some or equal for all: {', '.join(left_out)}.")
     return RatedSystems(figures, notes)
@@ -416,8 +416,8 @@ def _table(figures: Sequence[RatedNumber]) -> "Table":
     with_ratings = f"Spearman's rho and Kendall's tau_b with the ratings, with {CONFIDENCE:.0%} intervals"
     if first.over == "systems":
         limits = noise_limits(first.n)
-        of_noise = "rho of {:.2f} and tau_b of {:.2f}, which unrelated numbers reach in 5% of cases; less is noise"
-        caption = f"Over {first.n} systems: {with_ratings}; marked: {of_noise.format(*limits)}."
+        noise_note = "rho of {:.2f} and tau_b of {:.2f}, which unrelated numbers reach in 5% of cases; less is noise"
+        caption = f"Over {first.n} systems: {with_ratings}; marked: {noise_note.format(*limits)}."
     else:
         clusters = f"in {first.n_clusters:,} independent clusters"
         caption = f"Over {first.n:,} captions {clusters}: {with_ratings}; marked: intervals without 0."

@@ -80,7 +80,7 @@ def new_figure(
     *,
     grid: str = "both",
     figsize: tuple[float, float] | None = None,
-    **of_subplots: Any,
+    **subplot_options: Any,
 ) -> Iterator[tuple[matplotlib.figure.Figure, Any]]:
     """Draw in the style of the reports: a figure as wide as the page, and its axes as `subplots` of matplotlib does.
 
@@ -89,7 +89,7 @@ def new_figure(
     """
     with matplotlib.rc_context(SETTINGS | {"axes.grid.axis": grid}):
         figure = matplotlib.figure.Figure(figsize=figsize or (11, 1.1 * height), layout="constrained")
-        yield figure, figure.subplots(n_rows, n_columns, **of_subplots)
+        yield figure, figure.subplots(n_rows, n_columns, **subplot_options)
 
 
 def line_of(series: int) -> dict[str, Any]:

@@ -87,18 +87,18 @@ class HumanParityCallback(transformers.TrainerCallback):
         self._best, self._n_worse = WORST, 0
         self.last: dict[str, float] = {}
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **of_trainer: Any) -> Any:  # noqa: ARG002
+    def on_train_begin(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> Any:  # noqa: ARG002
         """Compare before the first step."""
         self._best, self._n_worse = WORST, 0
-        return self._compare(state, control, of_trainer) if state.global_step == 0 else control
+        return self._compare(state, control, trainer_parts) if state.global_step == 0 else control
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **of_trainer: Any) -> Any:  # noqa: ARG002
+    def on_step_end(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> Any:  # noqa: ARG002
         """Compare after every few steps."""
-        return control if state.global_step % self._every else self._compare(state, control, of_trainer)
+        return control if state.global_step % self._every else self._compare(state, control, trainer_parts)
 
-    def _compare(self, state: Any, control: Any, of_trainer: Mapping[str, Any]) -> Any:
+    def _compare(self, state: Any, control: Any, trainer_parts: Mapping[str, Any]) -> Any:
         """Caption, compare, log, and stop if asked to."""
-        captions = self._captions(of_trainer["model"], of_trainer.get("processing_class"))
+        captions = self._captions(trainer_parts["model"], trainer_parts.get("processing_class"))
         result = self._module.compute(predictions=captions, references=self._references)
         values = drop_undefined({name: result[name] for name in LOGGED})
         self.last = {f"human_parity/{name.removeprefix('human_parity_')}": value for name, value in values.items()}

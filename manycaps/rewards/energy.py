@@ -98,16 +98,16 @@ class EnergyReward(CaptionReward):
         sizes = [(len(mine), len(theirs)) for mine, theirs in zip(rows.candidates, rows.references, strict=True)]
         distances = self._distances(texts)
         rewards: list[Floats] = [np.zeros(0)] * len(sizes)
-        of_size = {size: [i for i, own in enumerate(sizes) if own == size] for size in dict.fromkeys(sizes)}
-        for (m, _), numbers in of_size.items():
+        by_size = {size: [i for i, own in enumerate(sizes) if own == size] for size in dict.fromkeys(sizes)}
+        for (m, _), numbers in by_size.items():
             stacked = np.stack([distances[i] for i in numbers])
             if self._kernel is None:
-                of_rows = energy_rewards(stacked, m, self._quality)
+                row_rewards = energy_rewards(stacked, m, self._quality)
             else:
-                of_rows = kernel_rewards(kernel_of_distances(stacked, self._kernel, self._sigma), m, self._quality)
-            for i, values in zip(numbers, of_rows, strict=True):
+                row_rewards = kernel_rewards(kernel_of_distances(stacked, self._kernel, self._sigma), m, self._quality)
+            for i, values in zip(numbers, row_rewards, strict=True):
                 rewards[i] = values
-        self.last = monitor({size: np.stack([distances[i] for i in numbers]) for size, numbers in of_size.items()})
+        self.last = monitor({size: np.stack([distances[i] for i in numbers]) for size, numbers in by_size.items()})
         return rewards
 
 

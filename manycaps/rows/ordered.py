@@ -116,8 +116,8 @@ def order_rows(
 
 def count_captions(row: CaptionRow) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     """Return the distinct captions of people and of the system, none without one, and how often each occurs."""
-    of_system = (row.predictions or []) if row.references is not None else []
-    return list(collections.Counter(row.people).items()), list(collections.Counter(of_system).items())
+    system_captions = (row.predictions or []) if row.references is not None else []
+    return list(collections.Counter(row.people).items()), list(collections.Counter(system_captions).items())
 
 
 def mean_distances(vectors: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -182,8 +182,8 @@ def _cider_d(rows: TokenRows, n_people: Sequence[int], counts: Mapping[str, int]
     scores = cider_d_scores(rows, counts, n_documents)
     means = []
     for own, n in zip(scores, n_people, strict=True):
-        of_people = own[:n, :n][~np.eye(n, dtype=bool)].reshape(n, n - 1)
-        means.append(np.concatenate([of_people.mean(axis=1), own[n:, :n].mean(axis=1)]))
+        people_scores = own[:n, :n][~np.eye(n, dtype=bool)].reshape(n, n - 1)
+        means.append(np.concatenate([people_scores.mean(axis=1), own[n:, :n].mean(axis=1)]))
     return means
 
 

@@ -209,7 +209,7 @@ class LocalModel:
         if len(set(n_tokens)) == 1:
             return [(items, inputs, n_tokens[0])]
         by_room = {n: [row for row, own in zip(rows, n_tokens, strict=True) if own == n] for n in n_tokens}
-        return [part for of_room in by_room.values() for part in self._parts(of_room, wanted, errors)]
+        return [part for group in by_room.values() for part in self._parts(group, wanted, errors)]
 
     def _inputs(self, prompts: Sequence[str | None], pictures: Sequence[PIL.Image.Image]) -> dict[str, torch.Tensor]:
         """Make tensors of rows, all with pictures or none, and all with prompts or none."""

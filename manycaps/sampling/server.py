@@ -92,8 +92,8 @@ class Server:
             for item in items[: MOST_FAILURES if self.options.on_error == "skip" else 1]:
                 try:
                     error = self._refusal(item, settings)
-                except RowError as of_row:
-                    error = of_row
+                except RowError as row_error:
+                    error = row_error
                 if error is None:
                     return
                 if time.monotonic() > end:
