@@ -259,9 +259,7 @@ def paired_test(
     if mine.ndim != 1 or not mine.size:
         raise InputError("first", "an array of shape (n_rows,)", mine.shape, "Give one value per row.")
     if theirs.shape != mine.shape:
-        raise InputError(
-            "second", f"shape {mine.shape}, like first", theirs.shape, "Give both systems the same rows."
-        )
+        raise InputError("second", f"shape {mine.shape}, like first", theirs.shape, "Give both systems the same rows.")
     if clusters is not None:
         check_clusters(clusters, len(mine))
     if confidence_level is None:

@@ -112,4 +112,4 @@ def test_messages(run, capsys, arguments, message):
 def test_two_rows_of_one_image_are_refused(run, capsys):
     rows = [{"id": "1", "image": "a.jpg", "captions": ["x"]}, {"id": "2", "image": "a.jpg", "captions": ["y"]}]
     run(rows, "--by", "length", code=1)
-    assert capsys.readouterr().err.startswith("image[1]: expected a unique value, got the value of row 0 ('a.jpg'). Put")
+    assert capsys.readouterr().err.startswith("image[1]: expected a unique value, got the value of row 0 ('a.jpg').")
