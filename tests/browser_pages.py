@@ -48,7 +48,7 @@ def assert_opens_alone(browser, page):
 
 
 def contrasts(browser, names):
-    """WCAG contrast of each colour variable of the page with that of its panels."""
+    """WCAG contrast of each colour variable of the page against the colour of its panels."""
     colors = browser.execute_script(
         """const probe = document.body.appendChild(document.createElement('span'));
            return arguments[0].map(name => {

@@ -71,7 +71,7 @@ def lora_shapes(weights, rank=4):
 
 def seeded_weights(seed, lora=False):
     """Weights of the shape `SEEDED`: the same bits on every machine, so that golden values need no stored file."""
-    bits = np.random.PCG64(seed)  # its raw numbers never change; those of NumPy's and torch's distributions may
+    bits = np.random.PCG64(seed)  # its raw numbers never change; NumPy's and torch's distributions may
 
     def draw(shape):
         numbers = bits.random_raw(math.prod(shape)) >> np.uint64(40)
@@ -93,7 +93,7 @@ def seeded_weights(seed, lora=False):
 def save_golden_checkpoint(path, golden_weights):
     """Write the weights that a golden file's `meta` describes, if they are still those, and return the path."""
     weights = seeded_weights(golden_weights["seed"], golden_weights["lora"])
-    assert weights_sha256(weights) == golden_weights["sha256"], "the weights are not those of the golden values"
+    assert weights_sha256(weights) == golden_weights["sha256"], "the golden values are of other weights"
     return save_checkpoint(path, weights)
 
 

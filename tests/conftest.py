@@ -66,7 +66,7 @@ def data_folder():
 
 @pytest.fixture(scope="session", params=GOLDEN_FOLDERS)
 def golden_folder(request):
-    """Golden values: those of this project, and those on real captions where their folder is there."""
+    """Golden values: this project's, and values on real captions where their folder is there."""
     return request.param
 
 

@@ -25,7 +25,7 @@ def blocks(path, language):
 
 
 def commands(path):
-    """Command lines of a document as words: those of its bash blocks, and indented ones."""
+    """Command lines of a document as words: from its bash blocks, and indented ones."""
     text = path.read_text(encoding="utf-8")
     indented = [line.strip() for line in re.findall(r"^ {4}(?:manycaps|python -m) .*$", text, re.MULTILINE)]
     lines = [line for block in blocks(path, "bash") for line in block.splitlines() if line] + indented

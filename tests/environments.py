@@ -32,5 +32,5 @@ def make_environment(folder):
 
 
 def outer_variables():
-    """Environment variables without those of this process."""
+    """Environment variables without this process's own."""
     return {name: value for name, value in os.environ.items() if not name.startswith(OWN_VARIABLES)}

@@ -1,4 +1,4 @@
-"""Where golden values lie: those of this project, and those on real captions where their folder is there."""
+"""Where golden values lie: this project's, and values on real captions where their folder is there."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 """Captions in other languages than English: varied sentences put together by chance, always the same ones.
 
-Five languages are those of METEOR 1.5, with forms of words that stemmers join, quotation marks, apostrophes,
+Five languages are METEOR 1.5's, with forms of words that stemmers join, quotation marks, apostrophes,
 abbreviations and numbers; the others are for tokenizers.
 """
 

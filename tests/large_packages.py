@@ -10,7 +10,7 @@ class OnFirstUse:
         name: of the module, as `import` takes it.
     """
 
-    # No `__dict__`: monkeypatch would take its entries for those of the module.
+    # No `__dict__`: monkeypatch would take its entries for the module's.
     __slots__ = ("name_of_module",)
 
     def __init__(self, name):

@@ -11,7 +11,7 @@ def distances_of(texts):
 
 
 def drawn_distances(rng, n_rows, m, n, damage=None):
-    """Distances of m candidates, those of people or damaged ones, and n references."""
+    """Distances of m candidates, people's or damaged ones, and n references."""
     texts = rng.normal(size=(n_rows, m + n, 4))
     if damage:
         texts[:, :m] = damage(rng, texts[:, :m])

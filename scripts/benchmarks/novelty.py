@@ -1,7 +1,7 @@
 """novelty beside a loop over sets of n-grams of all training captions, which holds them in memory.
 
-Captions are random words of Zipf's frequencies, 10 each; the loop is the one of the tests. Speed is per training
-caption. Ten million more are read from a file, in a process of its own whose memory counts.
+Captions are random words of Zipf's frequencies, 10 each; the loop is the tests' own. Speed is per training caption.
+Ten million more are read from a file, in a process of its own whose memory counts.
 """
 
 import pathlib

@@ -3,8 +3,8 @@
 python -m scripts.repository.parity_map            write the picture
 python -m scripts.repository.parity_map --check    change nothing, say whether it shows the numbers of the table
 
-The numbers are those of docs/studies/COCO/real_systems.csv, in percent, which `python -m scripts.studies.real_systems`
-prints: values, and the ends of their 95% intervals.
+The numbers come from docs/studies/COCO/real_systems.csv, in percent, as `python -m scripts.studies.real_systems`
+prints them: values, and the ends of their 95% intervals.
 """
 
 import argparse

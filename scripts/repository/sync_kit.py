@@ -7,7 +7,7 @@ A module folder works alone once its links are files: as a Space, in a wheel, or
 its main script imports, and those that these import. evaluate's loader copies only the files that the main script
 names: what it does not import itself is named in a block of imports that this tool writes. In the kit every main script
 has a link, so that `manycaps.load` finds it beside the files that it imports. The table of docs/metrics.md is written
-out of the records of manycaps/catalog.py, the tables of a card out of those of its module's class.
+out of the records of manycaps/catalog.py, a card's tables out of the tables of its module's class.
 """
 
 import argparse

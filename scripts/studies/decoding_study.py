@@ -162,8 +162,8 @@ def set_scores(measures: CaptionMeasures, predictions: Captions, references: Cap
     """Yield the values of `COLUMNS` for every module and plain score.
 
     "shown" is the excess of a set metric, the value minus its mean over random splits of the same captions, so that it
-    is about 0 where candidates have the human distribution; and the value of a plain score. The interval is that
-    of "shown", a percentile bootstrap over rows.
+    is about 0 where candidates have the human distribution; and the value of a plain score. The interval belongs
+    to "shown", a percentile bootstrap over rows.
     """
     options = {**DISTRIBUTION_DEFAULTS, "statistic": "per_side", "p_value": "permutation", "n_resamples": N_SPLITS}
     for module in MODULES:

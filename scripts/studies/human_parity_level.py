@@ -48,7 +48,7 @@ KEY = ("corpus", "distance", "kind", "n_candidates", "n_references", "n_rows", "
 SHARES = ("joint", "gaps", "tails", "wording")
 COLUMNS = (*SHARES, "sd_z", "sd_z_low", "sd_z_high", "covered", "named")
 
-# Cells by wording alone, and the part of the trials that those of many rows have.
+# Cells by wording alone, and the part of the trials that cells of many rows have.
 WORDING = (
     *(("MSVD", "", "none", *size, 10) for size in ((5, 5), (10, 3), (10, 2), (1, 1))),
     *(("MSVD", "", "none", 20, 3, n) for n in (20, 60)),
@@ -117,7 +117,7 @@ def draw_rows(
 
 
 class Corpus:
-    """Captions of images as tokens, and the distances of those of each image."""
+    """Captions of images as tokens, and the distances within each image."""
 
     def __init__(self, images: Sequence[Sequence[str]]):
         self._images = images

@@ -181,7 +181,7 @@ def power_lines(
 
 
 def gaps_and_tails(distances: np.ndarray, m: int, trials: np.ndarray) -> Iterator[tuple[float, float]]:
-    """Yield the p-values of gaps and tails of every trial; that of tails is 1 where the gaps alone are enough."""
+    """Yield the p-values of gaps and tails of every trial; tails have 1 where the gaps alone are enough."""
     gaps = row_gaps(distances, m)
     both = np.stack([gaps.fidelity, gaps.diversity], axis=1)
     for of in trials:
@@ -255,7 +255,7 @@ def cells(options: Options) -> Iterator[tuple[str, int, int, int, str, str]]:
 
 
 def below(lines: Sequence[Line]) -> Iterator[list[str]]:
-    """Yield the cells, and the tests that find more than T2 by over 0.05, or less than those of distances by over 0.02.
+    """Yield the cells, and the tests that find over 0.05 more than T2, or over 0.02 less than the tests of distances.
 
     f, v and energy are parts of T2.
     """

@@ -4,16 +4,16 @@ python -m scripts.studies.inference [--simulations 2000] [--output FOLDER]
 
 Four kinds of cells count what is as stated, beside the range in which 99.9% of such counts lie if it is:
 
-"mean": the 95% interval of the mean of 5 to 200 rows (`interval_of_rows`) holds the true mean; `beside` the one of the
-percentile bootstrap. Values are normal, scores from 0 to 1 (beta), exponential, and scores that are 0 in half the rows.
+"mean": the 95% interval of the mean of 5 to 200 rows (`interval_of_rows`) holds the true mean; `beside` counts the
+percentile bootstrap's. Values are normal, scores from 0 to 1 (beta), exponential, and scores that are 0 in half the rows.
 "difference": the same for differences of two systems (`paired_test`); `beside` counts where interval and p-value
 contradict each other.
 "clusters": twenty clusters of four rows that share references, 3 + 3 texts a row, all from one distribution (points in
 four dimensions, ranked by Euclidean distance): the test of `trm` against people at 5% does not reject, and the
 interval of the excess holds 0, with `clusters`; `beside` the same without.
 "detectable": one of 2, 3, 5 or 8 systems differs from the baseline by the least difference that 80% of comparisons are
-stated to find after Holm's correction, and is found; all others equal the baseline but for noise. `beside` counts those
-of the baseline's pairs that are found where nothing differs.
+stated to find after Holm's correction, and is found; all others equal the baseline but for noise. `beside` counts the
+baseline's pairs that are found where nothing differs.
 
 Written: inference.csv, and the picture.
 """

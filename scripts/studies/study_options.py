@@ -18,7 +18,7 @@ OUTPUT = pathlib.Path("studies-output")
 
 MODULES = ("trm_meteor", "trm_cider", "trm_bert", "mmd_bert", "fid_bert")
 
-# Those of triangle ranks: they have two statistics, and also test rows with a single candidate.
+# Modules of triangle ranks: they have two statistics, and also test rows with a single candidate.
 TRIANGLE_RANK_MODULES = MODULES[:3]
 
 # How the candidates of an image are made: human captions of the image itself, each of them replaced by one of another

@@ -366,7 +366,7 @@ def assert_shows_the_numbers(page, name, cells, fields):
 
 
 def assert_shows_the_modules_numbers(page, name, cells, fields):
-    # Rows of the table of results; those of single candidates have no key of the result in front.
+    # Rows of the table of results; a row of a single candidate has no key of the result in front.
     expected = module_of(name).compute(**columns_of(name, fields), **CASES[name].options)
     shown = {key: value for key, value, *_ in cells if key in expected}
     whole = [key for key in expected if key.startswith("rows_needed") and math.isfinite(expected[key])]

@@ -172,7 +172,7 @@ def test_vlmevalkit_gives_raw_strings(golden, dataset):
 
 @contextlib.contextmanager
 def outside():
-    """Within the block, the names are those of the installed package."""
+    """Within the block, the names belong to the installed package."""
 
     def taken():
         return {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("pycocoevalcap")}

@@ -82,7 +82,7 @@ def test_numbers_are_those_of_the_modules(compared):
 
 
 def test_exchange_puts_a_system_in_place_of_people(compared):
-    """The documents of CIDEr-D stay those of people."""
+    """CIDEr-D still counts people's captions as its documents."""
     rows = caption_rows()
     columns = {"predictions": rows["other"], "references": rows["base"]}
     plain, counted_elsewhere = (

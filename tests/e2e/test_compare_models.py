@@ -28,7 +28,7 @@ def numbers_of(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    """A folder with pictures and clips of made scenes, and files of captions: right ones, and those of other scenes."""
+    """A folder with pictures and clips of made scenes, and files of captions, right ones and of other scenes."""
     folder = tmp_path_factory.mktemp("scenes")
     drawn = [draw_toy_scene(3_000_000, i) for i in range(N_SCENES)]
     (folder / "photos").mkdir()

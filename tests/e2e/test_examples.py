@@ -1,4 +1,4 @@
-"""The programs of scripts/examples: their numbers are those of the modules, also in two processes."""
+"""The programs of scripts/examples: their numbers equal the modules', also in two processes."""
 
 import collections
 import functools

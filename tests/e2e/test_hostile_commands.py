@@ -7,7 +7,7 @@ import pytest
 from tests.hostile_inputs import commands, killed_tools, surroundings
 from tests.hostile_inputs.bounded_process import BoundedProcess
 
-# Seconds of computing within which a command line must be answered, and those of a tool that is killed often.
+# Seconds of computing within which a command line must be answered, and a tool that is killed often must be done.
 TIME_LIMIT, KILLS_LIMIT = 20, 300
 
 # Kills, and full disks, of each tool; MANYCAPS_KILLS=20 makes more.

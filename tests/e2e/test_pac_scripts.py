@@ -58,7 +58,7 @@ def made_benchmarks(tmp_path_factory):
     return folder
 
 
-# Benchmarks that are tables of images; those of videos and systems have a test of their own.
+# Benchmarks that are tables of images; benchmarks of videos and of systems have a test of their own.
 OF_IMAGES = [name for name, benchmark in BENCHMARKS.items() if benchmark.kind in ("correlation", "choice")]
 
 

@@ -18,7 +18,7 @@ from tests.tools import ROOT
 
 pytestmark = pytest.mark.slow
 
-# Kills of a run, besides that of one of its processes and ctrl-C; a longer trial sets more.
+# Kills of a run, besides the kill of one of its processes and ctrl-C; a longer trial sets more.
 N_KILLS = int(os.environ.get("MANYCAPS_KILLS", "1"))
 
 # Seconds in which a run must be done on a busy machine.

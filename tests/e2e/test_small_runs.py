@@ -47,7 +47,7 @@ PROGRAMS = {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A folder with the files of public captions that studies read, filled with those of the quickstart."""
+    """A folder with the files of public captions that studies read, filled with the quickstart's captions."""
     folder = tmp_path_factory.mktemp("data")
     scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
     texts = [text for scene in scenes for text in scene["references"] + scene["systems"]["diverse"]]

@@ -60,7 +60,7 @@ TOOLS: dict[str, tuple[str, str]] = {
 # Tools that resume where they were stopped. The first output of them is missing until it is whole.
 RESUMED = {"sample", "make-positives", "train-pac"}
 
-# Outputs that are not there before: those of tools that go on, in folders and by themselves.
+# Outputs that are not there before, of tools that go on: in folders and by themselves.
 MADE_FOLDERS = ("positives/", "trained/", "sampled.")
 
 # Captions of two systems, as many rows as `decoding` needs.
@@ -102,7 +102,7 @@ def made_inputs() -> dict[str, str]:
 
 
 def content_of(path: pathlib.Path) -> Any:
-    """Return what lies at a path: bytes, those of each file of a folder, or None."""
+    """Return what lies at a path: a file's bytes, the bytes of each file of a folder, or None."""
     if path.is_dir():
         return {child.name: child.read_bytes() for child in sorted(path.iterdir())}
     return path.read_bytes() if path.exists() else None
@@ -121,7 +121,7 @@ def run_in_fork(arguments: list[str], folder: pathlib.Path, delay: float | None,
     process = os.fork()
     if not process:
         status = 99
-        # That of the bars is shared by all forks: one that was killed would hold it for ever.
+        # The lock of the bars is shared by all forks: one that was killed would hold it for ever.
         tqdm.tqdm.set_lock(threading.RLock())
         try:
             if most_bytes is not None:

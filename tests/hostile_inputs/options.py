@@ -99,7 +99,7 @@ NUMBERS = tuple(ODD_VALUES)[:9]
 # What is not tried: a minute of compiling, and a download where there is a network.
 LEFT_OUT = {("compile", "true"), ("compile", "numpy_true"), ("semantic", "true"), ("semantic", "numpy_true")}
 
-# Odd values of which the answer is that of a plain one, or a refusal.
+# Odd values that are answered like a plain one, or refused.
 PLAIN: dict[str, Any] = {
     "numpy_int": 3,
     "numpy_float": 0.5,

@@ -85,7 +85,7 @@ class Case(NamedTuple):
 def cases(
     modules: Iterable[str], name: str, table: Mapping[str, Any], make: Callable[[str, Any], Case]
 ) -> dict[str, Case]:
-    """Return a case of each module and each entry of a table; `{}` in the name stands for that of the entry."""
+    """Return a case of each module and each entry of a table; `{}` in the name stands for the entry's key."""
     return {f"{module}/{name.format(key)}": make(module, value) for module in modules for key, value in table.items()}
 
 

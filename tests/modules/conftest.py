@@ -21,7 +21,7 @@ DISTRIBUTION_FOLDERS = [
     for folder in FOLDERS
     if " SET_OPTIONS" in (folder / f"{folder.name}.py").read_text("utf-8") and folder.name != "human_parity"
 ]
-# Folders that become Spaces: those of the modules, and the pages of commands.
+# Folders that become Spaces: the modules', and the pages of commands.
 SPACES = [*FOLDERS, *sorted(path.parent for path in ROOT.glob("spaces/*/README.md"))]
 
 

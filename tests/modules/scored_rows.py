@@ -33,7 +33,7 @@ def write_lines(path, rows):
 
 
 def given(**options):
-    """Options of modules as those of the command."""
+    """Options of modules as the command takes them."""
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
     return [part for name, text in texts.items() for part in ("--option", f"{name}={text}")]
 

@@ -1,4 +1,4 @@
-"""A file that has changed on the disk is read again: the values of a loaded module are those of a fresh one."""
+"""A file that has changed on the disk is read again: a loaded module has the values of a fresh one."""
 
 import json
 import os

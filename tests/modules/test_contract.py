@@ -246,7 +246,7 @@ OTHER_VALUES = {
 # Options that change no number by intention: how fast, how much at once, and how large a test may be.
 NEUTRAL = {"device", "dtype", "batch_size", "n_workers", "max_partitions", "details"}
 
-# Options that four rows leave without effect: tests of tails take ten, and that of the gap of CHAIR takes fifty.
+# Options that four rows leave without effect: tests of tails take ten, and the test of CHAIR's gap takes fifty.
 OF_MORE_ROWS = {("human_parity", "seed"), ("chair", "clusters")}
 
 # Options beside which others have no effect, by module; beside the defaults some have none either.

@@ -244,7 +244,7 @@ def test_the_hub_takes_the_folder_as_a_space(space):
 def test_no_file_is_named_like_a_library(space):
     for path in space.glob("*.py"):
         assert path.stem not in sys.stdlib_module_names
-        # Evaluate's name of the file with cases; that of this repository's tests, too.
+        # Evaluate's name of the file with cases, and the name of this repository's tests.
         assert path.stem in (space.name, "tests") or PathFinder.find_spec(path.stem) is None, path
 
 
@@ -286,7 +286,7 @@ def test_a_value_per_candidate_is_that_of_the_candidate_alone(folder):
     module, predictions = load_module(folder, **options), columns.get("predictions", [])
     whole = module.compute(**columns)
     keys = [key for key in whole if key.endswith("_per_candidate")]
-    if not keys or folder.name == "human_parity":  # whose candidates are compared with those of other rows
+    if not keys or folder.name == "human_parity":  # which compares candidates with other rows' candidates
         return
     for place in range(max(map(len, predictions))):
         alone = module.compute(**columns | {"predictions": [row[place % len(row)] for row in predictions]})

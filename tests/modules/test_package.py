@@ -72,7 +72,7 @@ def test_what_a_public_function_returns_is_public_as_well(entry):
             assert name in module.__all__
 
 
-# Examples whose module stands in the template of a new module. Those of module folders, to which the kit has links,
+# Examples whose module stands in the template of a new module. Examples in module folders, to which the kit has links,
 # run in the copy that evaluate loads.
 TEMPLATES = ROOT / "scripts" / "repository" / "module_template"
 

@@ -22,7 +22,7 @@ from tests.modules.conftest import DISTRIBUTION_FOLDERS, FOLDERS, ROOT, SPACES, 
 from tests.modules.sample_inputs import CLIP_MODULES, loaded, small_checkpoint, small_meteor15_data
 from tests.modules.test_every_module import load_module
 
-# Their pages are their own; those of all other modules are links to one file.
+# Their pages are their own; the pages of all other modules are links to one file.
 OWN_PAGES = ("human_parity", "compare")
 
 # For the label of an example what the page must say of its candidates.
@@ -60,7 +60,7 @@ def test_every_module_has_the_same_page_or_one_of_its_own():
 
 def test_without_the_package_a_page_says_in_one_line_what_to_install():
     for space in SPACES:
-        if space.name in ("trm", *OWN_PAGES):  # the text of the other pages is that of the first
+        if space.name in ("trm", *OWN_PAGES):  # the other pages have the text of the first
             # No packages at all: neither the package nor gradio is found.
             command = [sys.executable, "-S", "-E", "app.py"]
             done = subprocess.run(command, cwd=space, capture_output=True, text=True, timeout=60, check=False)
@@ -137,7 +137,7 @@ def test_every_number_of_a_result_has_a_meaning_of_its_own(name):
     assert "not defined" not in answer
     for row in first + rest:
         assert len(row) == 3, row
-        assert "_per_row" not in row[2], row  # where the meaning of one key runs into that of another
+        assert "_per_row" not in row[2], row  # where the meaning of one key runs into another's
         if re.search("_ci_|_low`|_high`", row[0]) and "wrong_share" not in row[0]:
             assert "interval" in row[2], row
 

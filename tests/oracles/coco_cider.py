@@ -9,7 +9,7 @@ class CorpusScorer(CiderScorer):
 
     @property
     def ref_len(self):
-        """Logarithm of the number of documents, which the class would set to that of the scored rows."""
+        """Logarithm of the number of documents, which the class would set to the number of scored rows."""
         return np.log(float(self.n_documents))
 
     @ref_len.setter

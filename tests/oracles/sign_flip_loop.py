@@ -12,7 +12,7 @@ def clustered(differences, clusters):
 
 
 def sign_flip_p_value(differences, clusters):
-    """Share of all sign patterns, those of clusters without a difference included, that reach the observed sum."""
+    """Share of all sign patterns, also of clusters without a difference, that reach the observed sum."""
     sums = clustered(differences, clusters)
     tolerance = 1e-9 * sum(map(abs, sums))
     n_reached = 0

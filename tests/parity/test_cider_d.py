@@ -73,7 +73,7 @@ def test_golden_corpus(golden_folder, caption_samples):
 
 
 def assert_numbers_of_the_package(candidates, references):
-    """Tokens of this project: those of the package's Java program are compared in test_ptb_tokens.py."""
+    """Tokens are this project's: test_ptb_tokens.py compares them with the package's Java program."""
     result = manycaps.load("cider_d", details=True).compute(predictions=candidates, references=references)
     own, theirs = (
         {i: [" ".join(tokens) for tokens in functional.ptb_tokenize(row)] for i, row in enumerate(column)}

@@ -38,7 +38,7 @@ CAPTIONS = st.lists(st.tuples(TEXT, st.lists(TEXT, min_size=1, max_size=5)), min
 
 
 def sides(rows):
-    """gts and res, under keys whose order is not that of numbers."""
+    """gts and res, under keys whose order is not numerical."""
     keys = [f"{len(rows) - i}" for i in range(len(rows))]
     references = {key: row[1] for key, row in zip(keys, rows, strict=True)}
     return references, {key: [row[0]] for key, row in zip(keys, rows, strict=True)}

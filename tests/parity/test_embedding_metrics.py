@@ -1,7 +1,7 @@
 """MMD and Fréchet distance against golden values made with the authors' code, in float64 and in 50 digits.
 
 Golden values: golden/mmd_fid.json on golden/minilm_embeddings.npz; its `meta` has formulas and versions. The
-tolerances are those of float64 sums in another order.
+tolerances allow for float64 sums in another order.
 """
 
 import json

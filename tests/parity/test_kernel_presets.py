@@ -1,6 +1,6 @@
 """KID beside torchmetrics and torch-fidelity, and CMMD beside the formula of its authors, all on the same features.
 
-torchmetrics runs live; torch-fidelity's values are those of golden/kid.json, made with 0.4.0. The peers' draws of
+torchmetrics runs live; torch-fidelity's values come from golden/kid.json, made with 0.4.0. The peers' draws of
 subsets are their own, so each is compared on subsets that both sides take: those that this project drew, and subsets as
 large as the sets, which have no choice. Tolerance 1e-10 relative: the same float64 numbers are summed in another order.
 """

@@ -156,7 +156,7 @@ def statistics_of(pairs, lexicon):
 
 
 def check_scores(found, expected, settings=LANGUAGES["en"]):
-    """Compare scores with those of the segments and, last, that of the corpus."""
+    """Compare scores with the expected ones of the segments and, last, of the corpus."""
     *of_segments, of_corpus = map(float, expected)
     assert scores(found, settings) == pytest.approx(of_segments, abs=SCORE_TOLERANCE, rel=0)
     assert corpus_score(found, settings) == pytest.approx(of_corpus, abs=SCORE_TOLERANCE, rel=0)

@@ -46,7 +46,7 @@ def test_exact_p_value_of_clusters_is_that_of_scipy_on_their_sums():
 
 
 def within_monte_carlo_error(p_value, other):
-    """Five standard deviations: ours is a share of draws, that of scipy twice a share of one side."""
+    """Five standard deviations: ours is a share of draws, scipy's twice a share of one side."""
     own = p_value * (1 - p_value)
     doubled = 4 * p_value / 2 * (1 - p_value / 2)
     return abs(p_value - other) <= 5 * math.sqrt((own + doubled) / N_DRAWS) + 1 / N_DRAWS

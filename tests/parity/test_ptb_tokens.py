@@ -38,7 +38,7 @@ def test_golden_tokens(golden_folder):
     assert [row["id"] for row, _ in different] == KNOWN_DIFFERENCES
 
 
-# Texts made at random, and those of them that may differ at most: lower it when the tokenizer comes nearer.
+# Texts made at random, and how many of them may differ at most: lower it when the tokenizer comes nearer.
 N_HARD, N_DIFFERENT = 20_000, 126
 
 # Where they may, and nowhere else; in a text with one of these nine in ten are equal, too.

@@ -57,7 +57,7 @@ def test_the_order_of_rows_and_captions_and_chunks_are_irrelevant(rows, random):
     random.shuffle(shuffled)
     found = measured(rows)
     same(measured(shuffled), found)
-    same(measured(rows[::-1]), found, rel=0, abs=0)  # that of rows changes no digit
+    same(measured(rows[::-1]), found, rel=0, abs=0)  # the order of rows changes no digit
     same(measured(rows, random.randint(1, 5)), found)
 
 

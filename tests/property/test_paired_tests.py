@@ -65,7 +65,7 @@ def test_the_unit_changes_nothing(drawn, unit, shift):
 
 @given(systems(most_rows=40))
 def test_a_pair_does_not_depend_on_the_others(drawn):
-    """One draw serves all pairs; the results are those of each alone."""
+    """One draw serves all pairs; each has the result that it has alone."""
     first, second, clusters = drawn
     columns = np.stack([first, second, np.zeros_like(first)], axis=1)
     several = paired_tests(columns, columns[:, [1, 2, 0]], clusters, n_resamples=99)

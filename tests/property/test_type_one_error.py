@@ -104,7 +104,7 @@ def corpus_of_captions(name, rng, size, seed):
     ("name", "size"),
     [
         *itertools.product(("trm_bert", "mmd_bert", "fid_bert"), [(2, 3), (3, 3), (10, 5)]),
-        # Slower, and the test is that of trm_bert; CIDEr-D weighs n-grams by the references alone.
+        # Slower, and the same test as in trm_bert; CIDEr-D weighs n-grams by the references alone.
         ("trm_meteor", (3, 3)),
         ("trm_cider", (3, 3)),
     ],

@@ -125,7 +125,7 @@ def test_page_shows_chosen_ids_with_marks_and_pictures(tmp_path, metric):
     assert shown_ids(page) == ["row 1", "row 0"]
     assert text.count('src="data:image/jpeg;base64,') == 2
     assert "a &lt;b&gt;dog&lt;/b&gt; &amp; co" in text
-    # Those of the beach and of the sand are equally near; the distances of the other row differ.
+    # The captions of the beach and of the sand are equally near; the distances of the other row differ.
     assert text.count('<tr class="nearest-row">') == 3
     assert "chosen by their ids" in text
     # Marks say something.

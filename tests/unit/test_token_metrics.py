@@ -35,7 +35,7 @@ def test_rows_are_means_over_candidates():
         assert result[f"{key}_per_row"] == pytest.approx([sum(row) / len(row) for row in each], abs=1e-15)
 
 
-# The seven numbers as a module: those of pycocoevalcap, several candidates, the oracle, and document frequencies.
+# The seven numbers as a module: pycocoevalcap's, several candidates, the oracle, and document frequencies.
 
 KEYS = ["Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr"]
 

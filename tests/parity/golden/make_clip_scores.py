@@ -38,7 +38,7 @@ SIDES = ("EMScore(X,V)", "EMScore(X,X*)", "EMScore(X,V,X*)")
 
 
 def with_lora_added(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Add the updates of the convolution and of the attention, not those of the layers `mlp`, as the authors do."""
+    """Add the updates of the convolution and of the attention, not of the layers `mlp`, as the authors do."""
     merged = {name: tensor.double() for name, tensor in weights.items() if "lora_" not in name}
     for name, a in weights.items():
         if name.endswith("lora_A") and ".mlp." not in name:
@@ -70,7 +70,7 @@ def draw_pictures() -> dict[str, tuple[PIL.Image.Image, list[str]]]:
 
 
 def caption_table(pictures: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return rows of an image, a caption and references: right captions, those of others, and nasty ones."""
+    """Return rows of an image, a caption and references: right captions, captions of others, and nasty ones."""
     nasty = {row["_id"].removeprefix("nasty/"): row for row in caption_rows() if row["_id"].startswith("nasty/")}
     captions = list(pictures.values())
     rows = []
@@ -128,7 +128,7 @@ def fields(coarse: float, precision: float, recall: float, f: float) -> dict[str
 
 
 def emscore_cases(encoders: Encoders, videos: dict[str, list[str]], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the values of all rows, without weights of tokens and with those of the references."""
+    """Return the values of all rows, without weights of tokens and with the references' weights."""
     features = {
         name: encoders.image(PIL.Image.open(PICTURES / name)) for name in {n for v in videos.values() for n in v}
     }

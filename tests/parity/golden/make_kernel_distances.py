@@ -58,7 +58,7 @@ def exact_frechet(candidates: np.ndarray, references: np.ndarray) -> float:
     """|mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1^1/2 C2 C1^1/2)^1/2), covariances with n - 1.
 
     The points are turned into the space that they span (QR), which changes no distance: the matrices are as small as
-    there are texts, and the roots are those of the definition.
+    there are texts, and the roots are as in the definition.
     """
     mpmath.mp.dps = DIGITS
     points = mpmath.matrix(np.concatenate([candidates, references]).T.tolist())  # (d, n + m)

@@ -1,7 +1,7 @@
 """Write meteor15.json and meteor15_languages.json: statistics and scores of the Java program METEOR 1.5.
 
 Needs Java and tests/requirements.txt: the program comes with pycocoevalcap, and is called as that calls it. The English
-captions are those of captions.json. Those of other languages are the first of tests/language_captions.py, with three
+captions come from captions.json. Other languages have the first captions of tests/language_captions.py, with three
 references each; pycocoevalcap has no tables of paraphrases but the English one, so that these languages match by form
 and stem (Czech by form).
 """
@@ -95,7 +95,7 @@ def main() -> None:
     for language in PARTS:
         segments = segments_of_language(language, N_SEGMENTS)
         statistics, scores, corpus_score = answers(segments, language, modules(language))
-        # The columns between are those of kinds that are not asked for.
+        # The columns between belong to kinds that are not asked for.
         lines = [[*row[:12], *row[20:], float(score)] for row, score in zip(statistics, scores, strict=True)]
         languages[language] = [*(" ".join(map(str, line)) for line in lines), corpus_score]
     write_json("meteor15_languages.json", {"meta": about, **languages})

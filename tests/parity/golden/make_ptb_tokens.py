@@ -1,6 +1,6 @@
 """Write ptb_tokens.json: captions with the tokens of the COCO caption code's PTB tokenizer.
 
-They are those of captions.json, and those of ptb_captions.json, each written for one rule of the tokenizer.
+They come from captions.json and ptb_captions.json, whose captions are each written for one rule of the tokenizer.
 
 Needs Java and tests/requirements.txt: pycocoevalcap runs Stanford CoreNLP 3.4.1.
 """

@@ -47,7 +47,7 @@ def ngram_kernel(captions: list[list[str]]) -> np.ndarray:
 
 
 def coco_bleu(candidates: list[list[str]], references: list[list[list[str]]]) -> tuple[float, list[float]]:
-    """Return the corpus BLEU-4 and those of each candidate."""
+    """Return the BLEU-4 of the corpus and of each candidate."""
     scorer = BleuScorer(n=4)
     for candidate, others in zip(candidates, references, strict=True):
         scorer += (" ".join(candidate), [" ".join(other) for other in others])

@@ -93,7 +93,7 @@ def test_the_interval_never_contradicts_the_p_value(n_rows):
 def test_one_huge_value_hides_nothing_of_the_others():
     result = paired_test([1e12, 3.0, 2.0, 5.0], [1e12, 2.0, 1.5, 3.0])
     assert (result.difference, result.n_equal, result.p_value) == (3.5 / 4, 1, 0.25)
-    # It keeps its sign in those of the 64 patterns that reach the observed sum.
+    # It keeps its sign in all of the 64 patterns that reach the observed sum.
     assert paired_test([1e9, 1.0, 2.0, 4.0, 8.0, 16.0], np.zeros(6)).p_value == 2 / 64
 
 

@@ -204,7 +204,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(line):
-    """Compare files with those of people.jsonl, if the line names no others, by METEOR."""
+    """Compare files with people.jsonl, if the line names no other references, by METEOR."""
     people = "" if "-r " in line else " -r people.jsonl"
     return main(["compare", *f"{line}{people} -o report --distance meteor --overwrite".split()])
 
@@ -410,7 +410,7 @@ def test_each_warning_is_one_line_and_said_once(monkeypatch, capsys):
             logging.getLogger("manycaps.kit").warning("model %d", number)
 
     monkeypatch.setattr(list_command, "run", warn)
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # those of pytest
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest's
     assert main(["list"]) == 0
     expected = ["manycaps list: warning 1", "model 1", "manycaps list: warning 2", "model 2"]
     assert capsys.readouterr().err.splitlines() == expected

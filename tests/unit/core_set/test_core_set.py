@@ -109,7 +109,7 @@ def test_messages(files, tmp_path, monkeypatch, capsys, arguments, message):
     assert capsys.readouterr().err.startswith(message)
 
 
-# CIDEr-D of each candidate with each row is that of the plain function; the lazy greedy cover is exhaustive.
+# CIDEr-D of each candidate with each row equals the plain function's; the lazy greedy cover is exhaustive.
 
 TEXTS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=9)
 ROWS = st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=2, max_size=5)

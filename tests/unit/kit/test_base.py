@@ -122,7 +122,7 @@ def test_a_list_that_became_text_is_named_with_the_way_back(name):
 def test_the_way_back_gives_the_list(name):
     text, way = WRITTEN[name]
     back = {"json.loads(text)": json.loads, "ast.literal_eval(text)": ast.literal_eval}[way](text)
-    if isinstance(back, set):  # their order is that of the hashes of this process
+    if isinstance(back, set):  # in the order of this process's hashes
         back, text = sorted(back), str(sorted(ast.literal_eval(text)))
     assert str(back) == text or json.dumps(back) == text or json.dumps(back, indent=1) == text
 

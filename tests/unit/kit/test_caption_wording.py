@@ -134,7 +134,7 @@ def test_influences_are_those_of_adding_and_removing_a_text():
 
 
 def test_a_fault_of_all_captions_is_certain_with_many_rows():
-    """Candidates that are odd in one way would be predictable as references: the variance is that of splits."""
+    """Candidates that are odd in one way would be predictable as references: the variance is over splits."""
     candidates, people = exchangeable(np.random.default_rng(7), 200, 1, 3)
     broken = [[["of", *text] for text in row] for row in candidates]
     assert wording_test(wording_rows(broken, people)).p_value < 1e-12

@@ -28,7 +28,7 @@ from tests.refusals import assert_refused
 
 
 def test_pac_s_by_hand():
-    assert (PAC_WEIGHT, PAC_PROMPT) == (2.0, "A photo depicts"), "those of the paper"
+    assert (PAC_WEIGHT, PAC_PROMPT) == (2.0, "A photo depicts"), "as in the paper"
     cosines, scores = [1.0, 0.25, 0.0, -0.3, 1 + 1e-12], [2.0, 0.5, 0.0, 0.0, 2.0]
     assert pac_s(np.array(cosines), 2.0).tolist() == scores  # clipped before any mean
 

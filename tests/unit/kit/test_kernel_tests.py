@@ -63,7 +63,7 @@ def test_an_error_ends_the_work():
     assert len(done) <= 4 * n_threads() + 2
 
 
-# The pooled value beside that of one large row: samples, brackets, and the number of cores.
+# The pooled value beside the value of one large row: samples, brackets, and the number of cores.
 
 N_VECTORS = 300
 
@@ -158,7 +158,7 @@ def test_the_p_value_takes_its_bandwidth_from_one_visit(monkeypatch):
     assert p_value == (1 + n_reached) / 21
 
 
-# Moments: those of fractions, in blocks of any size; small directions keep their digits.
+# Moments: equal to exact fractions, in blocks of any size; small directions keep their digits.
 
 
 def moments_of(vectors, counts=None, **options):

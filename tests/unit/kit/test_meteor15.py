@@ -34,7 +34,7 @@ from tests.refusals import assert_refused
 PREFIXES = Prefixes(frozenset({"Mr", "St"}), frozenset({"No", "pp"}))
 
 
-# The expected words are those of the Java program's Normalizer.
+# The expected words come from the Java program's Normalizer.
 @pytest.mark.parametrize(
     ("language", "text", "words"),
     [

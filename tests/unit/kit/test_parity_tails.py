@@ -200,7 +200,7 @@ def test_few_rows_are_not_tested():
 
 
 def test_clusters_of_equal_rows_are_no_more_than_one():
-    """Thirty rows three times over: the interval and the p-value are those of thirty."""
+    """Thirty rows three times over: interval and p-value are the same as for thirty."""
     distances = drawn_distances(np.random.default_rng(7), 30, 2, 4, wrong(0.2))
     once = human_tails(distances, 2, 0.95)
     thrice = human_tails(np.repeat(distances, 3, axis=0), 2, 0.95, np.repeat(np.arange(30), 3).tolist())
@@ -254,7 +254,7 @@ def test_distances_whose_squares_leave_the_range_are_refused(scale):
 PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spread": 0.05, "copied": 0.02}
 
 
-# Both gaps, each with its p-value: neither significant, and that of the candidates being nearer to the references.
+# Both gaps, each with its p-value: neither significant, and candidates significantly nearer to the references.
 UNCLEAR, IS_NEARER = (-0.03, 0.2, math.nan, math.nan), (-0.03, 0.01, 0.0, 0.4)
 
 

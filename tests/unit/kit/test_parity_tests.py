@@ -259,7 +259,7 @@ def test_single_captions_are_tested_by_fidelity_alone(human_parity):
 
 
 def test_rows_of_different_sizes_count_alike(human_parity):
-    """Means are over rows, those of what needs two candidates over rows that have them."""
+    """Means are over rows; of what needs two candidates, over rows that have them."""
     parts = [corpus(seed, 6, m, n) for seed, m, n in ((7, 2, 3), (8, 1, 4), (9, 5, 5))]
     both = {name: [row for part in parts for row in part[name]] for name in parts[0]}
     whole = human_parity.compute(**both, details=True, distance="bert")

@@ -131,7 +131,7 @@ def test_the_error_names_the_caption():
     assert_refused(TypeError, message, ptb_tokenize, "a dog")
 
 
-# Tokenizers by name: equal to those of the libraries, what is brought into one form, and every message.
+# Tokenizers by name: equal to the libraries' own, what is brought into one form, and every message.
 
 # What is no text, and dropped.
 NOT_TEXT = re.compile("[\0\ud800-\udfff]")

@@ -60,7 +60,7 @@ def test_files_of_another_kind(tmp_path, content, message):
     assert_refused(tmp_path / "a.json", content, message)
 
 
-# Changes of a scene that are refused, with the message from the key on; those of a caption are every module's.
+# Changes of a scene that are refused, with the message from the key on; messages about captions are every module's.
 WRONG = {
     TypeError: [
         ({"systems": ["a dog"]}, "systems: expected an object from names to captions, got list (['a dog']). Write {"),

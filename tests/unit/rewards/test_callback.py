@@ -147,7 +147,7 @@ def bland_distances(rng, share):
 
 
 def test_wrong_captions_of_a_bland_model_cancel_in_t2_and_not_in_what_stops_the_training():
-    """Medians of five draws: at 10 to 20% T2 is that of people, and rises again at 30%."""
+    """Medians of five draws: at 10 to 20% T2 is as for people, and rises again at 30%."""
     module, rows_needed, statistics = load("human_parity"), [], []
     for share in (0.0, 0.05, 0.1, 0.15, 0.2, 0.3):
         drawn = [bland_distances(np.random.default_rng([seed, int(100 * share)]), share) for seed in range(5)]

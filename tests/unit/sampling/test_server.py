@@ -29,7 +29,7 @@ KEY = "sk-secret-of-a-test"
 
 
 class FakeServer:
-    """A server whose answers are those of a function of the request and of its number among equal ones.
+    """A server that answers by a function of the request and of its number among equal ones.
 
     The function returns the status, the content type and the body, and headers if any; a generator of pieces in place
     of a body is sent as it comes, and None closes the connection in the middle of one.

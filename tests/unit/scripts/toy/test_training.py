@@ -228,7 +228,7 @@ def test_layers_are_as_wrong_as_one_question_after_the_other_says(sizes):
     assert all(weight.grad.isfinite().all() for weight in layer.parameters())
 
 
-# The small captioner: its encoder is that of tiny-pac, its words are those of people, and its likelihood is right.
+# The small captioner: its encoder is tiny-pac's, its words are people's, and its likelihood is right.
 
 
 WEIGHTS = CHECKPOINT / "open_clip_model.safetensors"
