@@ -44,7 +44,7 @@ def write_captions(folder, rows, ids=None):
     return {name: str(path) for name, path in paths.items()}
 
 
-def scored(n_rows=40, shifts=(0.0, 0.3, 0.0), names=NAMES, seed=0):
+def scored_systems(n_rows=40, shifts=(0.0, 0.3, 0.0), names=NAMES, seed=0):
     """Systems whose excess and METEOR are shifted by known amounts."""
     rng = np.random.default_rng(seed)
     row = rng.normal(0.5, 0.2, n_rows)
@@ -74,8 +74,8 @@ def compared_systems(systems, rows, clusters=None, exchanges=(), **options):
 
 
 def comparison(n_rows=40, clusters=None, **options):
-    """A comparison of `scored` systems, with captions."""
-    systems = scored(n_rows, **options)
+    """A comparison of `scored_systems`, with captions."""
+    systems = scored_systems(n_rows, **options)
     rng = np.random.default_rng(1)
     rows = [
         SystemRow(

@@ -41,7 +41,7 @@ class HubStandIn(http.server.ThreadingHTTPServer):
         history.append((sha, message, files))
         return sha
 
-    def asked(self, method, part):
+    def n_requests(self, method, part):
         return sum(m == method and part in path for m, path in self.requests)
 
 

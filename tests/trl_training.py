@@ -37,7 +37,7 @@ class Recorded:
         return rewards
 
 
-def trained(kind, program, rows, tokenizer, folder, n_steps):
+def train(kind, program, rows, tokenizer, folder, n_steps):
     """Train, and return the calls of the energy reward and the trainer's log."""
     calls = []
     corpus = list(rows["references"])
@@ -77,7 +77,7 @@ if __name__ == "__main__":
     program = example("grpo_captions")
     rows = program.scenes(0, 30)
     tokenizer = program.word_tokenizer(rows["prompt"])
-    seen = {kind: trained(kind, program, rows, tokenizer, folder, n_steps) for kind in ("grpo", "rloo")}
+    seen = {kind: train(kind, program, rows, tokenizer, folder, n_steps) for kind in ("grpo", "rloo")}
     (folder / f"rank{os.environ.get('RANK', '0')}.json").write_text(json.dumps(seen))
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()

@@ -19,7 +19,7 @@ def note_evaluations(seen):
     """Note the result of each evaluation, and the number of rows that arrived at `compute_metrics`."""
     evaluate = transformers.Seq2SeqTrainer.evaluate
 
-    def noted(trainer, *arguments, **options):
+    def evaluate_and_note(trainer, *arguments, **options):
         metrics = trainer.compute_metrics
         trainer.compute_metrics = lambda evaluated: (
             seen.update(n_rows=len(evaluated.predictions)),
@@ -29,7 +29,7 @@ def note_evaluations(seen):
         trainer.compute_metrics = metrics
         return seen["result"]
 
-    transformers.Seq2SeqTrainer.evaluate = noted
+    transformers.Seq2SeqTrainer.evaluate = evaluate_and_note
 
 
 if __name__ == "__main__":

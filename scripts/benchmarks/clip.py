@@ -167,17 +167,17 @@ def _compare(network: Any, pac: Any, ref: Any, paths: list[str]) -> Iterator[Com
         [value for value in values for _ in range(CAPTIONS_PER_IMAGE)] for values in (paths, references)
     )
 
-    def of_images() -> Any:
+    def score_pictures() -> Any:
         return from_scratch(pac, predictions=rows, images=paths)
 
-    def of_references() -> Any:
+    def score_with_references() -> Any:
         return from_scratch(ref, predictions=rows, images=paths, references=references)
 
     work = Work(
-        f"PAC-S, {N_IMAGES} images of 640 x 480 x {CAPTIONS_PER_IMAGE} captions", "pairs", len(texts), of_images
+        f"PAC-S, {N_IMAGES} images of 640 x 480 x {CAPTIONS_PER_IMAGE} captions", "pairs", len(texts), score_pictures
     )
     yield work.beside("the authors' loop", lambda: authors_pac_s(network, repeated, texts), claim=1.5, repeats=3)
-    yield Work("RefPAC-S, the same with 5 references per image", "pairs", len(texts), of_references).beside(
+    yield Work("RefPAC-S, the same with 5 references per image", "pairs", len(texts), score_with_references).beside(
         "the authors' loop",
         lambda: authors_ref_pac_s(network, repeated, texts, repeated_references),
         claim=1.5,

@@ -124,13 +124,13 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
     def authors_frechets() -> list[torch.Tensor]:
         return [authors_frechet(row[:N_CANDIDATES], row[N_CANDIDATES:]) for _ in range(n_frechet)]
 
-    of_mmd = Work("MMD, exact p-value, 10 + 5", "rows", 64, mmd)
-    of_frechet = Work("Fréchet distance, exact p-value, 10 + 5", "rows", 8, frechet)
-    yield of_mmd.beside(authors, authors_mmds, n_mmd / N_PARTITIONS, claim=1_000)
-    yield of_frechet.beside(authors, authors_frechets, n_frechet / N_PARTITIONS, claim=1_000, repeats=3)
-    yield of_mmd.within(milliseconds=5)
+    mmd_work = Work("MMD, exact p-value, 10 + 5", "rows", 64, mmd)
+    frechet_work = Work("Fréchet distance, exact p-value, 10 + 5", "rows", 8, frechet)
+    yield mmd_work.beside(authors, authors_mmds, n_mmd / N_PARTITIONS, claim=1_000)
+    yield frechet_work.beside(authors, authors_frechets, n_frechet / N_PARTITIONS, claim=1_000, repeats=3)
+    yield mmd_work.within(milliseconds=5)
     yield Work("trm_bert, exact p-value, 10 + 5, per_side", "rows", 64, ranks).within(milliseconds=5)
-    yield of_frechet.within(milliseconds=30)
+    yield frechet_work.within(milliseconds=30)
 
 
 def pooled_loop(vectors: np.ndarray, n: int) -> float:

@@ -46,13 +46,13 @@ def comparisons() -> Iterator[Comparison]:
     work = Work("CiderReward, a step of 64 images x 5 captions", "captions", n, lambda: cider(next(ours), references))
     yield work.beside("pycocoevalcap's CIDEr", by_pycocoevalcap, claim=15)
 
-    def watched() -> None:
+    def reward_and_log() -> None:
         energy(next(energies), references)
         assert energy.last
 
-    work = Work("EnergyReward('cider') with what it logs", "captions", n, watched)
+    work = Work("EnergyReward('cider') with what it logs", "captions", n, reward_and_log)
     yield work.beside("pycocoevalcap's CIDEr", by_pycocoevalcap, claim=8)
-    of_embeddings, encoder = EnergyReward("bert"), SentenceEncoder()
+    bert_energy, encoder = EnergyReward("bert"), SentenceEncoder()
     new = (f"{text} {i}" for i in itertools.count() for text in next(bert)[0])
 
     def fresh() -> list[list[str]]:
@@ -60,9 +60,7 @@ def comparisons() -> Iterator[Comparison]:
         return [[next(new) for _ in range(N_CANDIDATES)] for _ in range(N_IMAGES)]
 
     encoder.embed([text for row in references for text in row], ENCODER_DEFAULTS, tqdm)
-    work = Work(
-        "EnergyReward('bert'), captions that are new", "captions", n, lambda: of_embeddings(fresh(), references)
-    )
+    work = Work("EnergyReward('bert'), captions that are new", "captions", n, lambda: bert_energy(fresh(), references))
     yield work.beside(
         "the bare encoder",
         lambda: encoder.embed([text for row in fresh() for text in row], ENCODER_DEFAULTS, tqdm),

@@ -88,10 +88,10 @@ def comparisons() -> Iterator[Comparison]:
         for kind, source in (("captioner", folder), ("language model", folder / "prompts.jsonl")):
             (folder / kind).mkdir()
             save_model(kind, folder / kind)
-            yield of_model(kind, folder / kind, str(source))
+            yield model_comparison(kind, folder / kind, str(source))
 
 
-def of_model(kind: str, folder: pathlib.Path, source: str) -> Comparison:
+def model_comparison(kind: str, folder: pathlib.Path, source: str) -> Comparison:
     """Compare both loops with a model."""
     options = SampleOptions(
         str(folder),

@@ -135,17 +135,17 @@ def _compare(module: Any, checkpoint: str, paths: list[str]) -> Iterator[Compari
     if difference > 1e-4:
         raise AssertionError(f"expected the same score, got a difference of {difference}")
 
-    def of_files() -> Any:
+    def score_clips() -> Any:
         return from_scratch(module, predictions=rows, videos=paths)
 
     n = len(texts)
-    yield Work(f"EMScore, {n} rows over {N_CLIPS} clips of {FRAMES_PER_CLIP} frames", "rows", n, of_files).beside(
+    yield Work(f"EMScore, {n} rows over {N_CLIPS} clips of {FRAMES_PER_CLIP} frames", "rows", n, score_clips).beside(
         "the authors' scorer, a call a system",
         lambda: [authors_scores(checkpoint, system, paths) for system in systems],
         claim=TARGET,
         repeats=1,
     )
-    yield Work(f"the same {n} rows at once", "rows", n, of_files).beside(
+    yield Work(f"the same {n} rows at once", "rows", n, score_clips).beside(
         "the authors' scorer, one call", lambda: authors_scores(checkpoint, texts, repeated), repeats=1
     )
     # Ten frames a clip, as the authors publish them.

@@ -76,8 +76,8 @@ class Captioner:
     def log_probabilities(self, pixels: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """Return log p of captions, shape (n,), with the picture of each."""
         log_p = self.model(pixels, decoder_input_ids=tokens[:, :-1]).logits.log_softmax(dim=2)
-        of_tokens = log_p.gather(2, tokens[:, 1:, None])[..., 0]
-        return of_tokens.masked_fill(tokens[:, 1:] == self.tokenizer.pad_token_id, 0.0).sum(dim=1)
+        token_log_p = log_p.gather(2, tokens[:, 1:, None])[..., 0]
+        return token_log_p.masked_fill(tokens[:, 1:] == self.tokenizer.pad_token_id, 0.0).sum(dim=1)
 
 
 def draw_scenes(captioner: Captioner, seed: int, n: int) -> tuple[torch.Tensor, list[list[str]]]:

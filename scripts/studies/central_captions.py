@@ -22,7 +22,7 @@ import numpy as np
 from manycaps.kit.tokenization import ptb_tokenize
 from scripts.studies.caption_rows import CaptionMeasures, Captions, bootstrap_interval, read_captions
 from scripts.studies.split_tests import PLAIN_SCORES
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings
 from scripts.studies.study_options import Options, add_caption_options, study_parser
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, label_axes, new_picture
 
@@ -75,7 +75,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     with new_picture(output, NAME, 11, 3.6) as figure:
         for axes, detail in zip(figure.subplots(1, len(shown)), shown, strict=True):
             for place, (distance, (_, color)) in enumerate(DISTANCES.items()):
-                mine = matching(lines, distance=distance, detail=detail)
+                mine = matching_lines(lines, distance=distance, detail=detail)
                 middle, low, high = (numbers(mine, column)[0] for column in ("difference", "ci_low", "ci_high"))
                 axes.errorbar(place, middle, [[middle - low], [high - middle]], fmt="o", color=color, capsize=4)
             axes.axhline(0, color="#888888", lw=0.8)

@@ -36,7 +36,7 @@ import scipy.stats
 from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, RowTester, combined_p_value
 from scripts.studies.caption_rows import CaptionMeasures, compare_with_nulls, draw_rows, read_images
 from scripts.studies.split_tests import LEVEL, Nulls
-from scripts.studies.study_frame import Line, StudyTable, matching, print_table
+from scripts.studies.study_frame import Line, StudyTable, matching_lines, print_table
 from scripts.studies.study_options import DAMAGES, MODULES, TRIANGLE_RANK_MODULES, Options, add_output, tool_parser
 
 parser = tool_parser(__doc__)
@@ -171,7 +171,7 @@ def print_tables(lines: Sequence[Line], module: str) -> None:
 
     def cell(size: tuple[int, int], data: str, column: str, damage: str) -> str:
         key = {"module": module, "data": data, "n_candidates": size[0], "n_references": size[1], "captions": damage}
-        return "".join(as_shown(column, line[column]) for line in matching(lines, **key))
+        return "".join(as_shown(column, line[column]) for line in matching_lines(lines, **key))
 
     rows = []
     for (n, m), data in SIZES.items():

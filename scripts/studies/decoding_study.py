@@ -22,7 +22,7 @@ from scripts.studies.caption_rows import (
     bootstrap_interval,
     read_captions,
 )
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings, write_lines
 from scripts.studies.study_options import MODULES, Options
 from scripts.studies.study_pictures import label_axes, new_picture
 
@@ -111,8 +111,8 @@ def draw_sides(
         wrong = [images[k][rng.integers(len(images[k]))] for k in others]
         weights = zipf(len(right))
         references.append([right[k] for k in rng.choice(len(right), size[1], p=weights)])
-        of_all = np.concatenate(((1 - mistakes) * weights, np.full(N_OTHERS, mistakes / N_OTHERS)))
-        candidates.append([[*right, *wrong][k] for k in decode(of_all, setting, size[0], rng)])
+        probabilities = np.concatenate(((1 - mistakes) * weights, np.full(N_OTHERS, mistakes / N_OTHERS)))
+        candidates.append([[*right, *wrong][k] for k in decode(probabilities, setting, size[0], rng)])
     return candidates, references
 
 
@@ -153,9 +153,9 @@ def parity_scores(predictions: Captions, references: Captions) -> Iterator[list[
     """Yield the values of `COLUMNS` for the numbers of human_parity."""
     module = manycaps.load("human_parity", distance="meteor", confidence_level=CONFIDENCE_LEVEL)
     result = module.compute(predictions=predictions, references=references)
-    for measure, of_people in PEOPLE.items():
+    for measure, human_value in PEOPLE.items():
         value, low, high = (result[f"{measure}{end}"] for end in ("", "_ci_low", "_ci_high"))
-        yield [measure, len(predictions), value, value - of_people, value, low, high]
+        yield [measure, len(predictions), value, value - human_value, value, low, high]
 
 
 def set_scores(measures: CaptionMeasures, predictions: Captions, references: Captions) -> Iterator[list[Any]]:
@@ -193,14 +193,14 @@ def loss(measure: str, value: float) -> float:
 def best_settings(lines: Sequence[Line]) -> Iterator[list[Any]]:
     """Yield, for each speaker and measure, the best setting by the median trial, and by every trial."""
     for speaker, measure in itertools.product(distinct(lines, "speaker"), TITLES):
-        mine = matching(lines, speaker=speaker, measure=measure)
+        mine = matching_lines(lines, speaker=speaker, measure=measure)
         if mine:
             names = distinct(mine, "setting")
             losses = np.array(
                 [[loss(measure, value) for value in numbers(mine, "shown", setting=name)] for name in names]
             )
-            of_trials = dict.fromkeys(names[i] for i in losses.argmin(axis=0))
-            yield [speaker, measure, names[int(np.median(losses, axis=1).argmin())], " ".join(of_trials)]
+            trial_bests = dict.fromkeys(names[i] for i in losses.argmin(axis=0))
+            yield [speaker, measure, names[int(np.median(losses, axis=1).argmin())], " ".join(trial_bests)]
 
 
 def draw_curves(
@@ -215,14 +215,14 @@ def draw_curves(
         grid = figure.subplots(2, n_columns)
         for axes, measure in zip(grid.flat, panels, strict=True):
             for label, speaker, settings, color, style in curves:
-                mine = [matching(lines, speaker=speaker, measure=measure, setting=each.name) for each in settings]
-                middle = [np.median(numbers(of_setting, "shown")) for of_setting in mine]
+                mine = [matching_lines(lines, speaker=speaker, measure=measure, setting=each.name) for each in settings]
+                middle = [np.median(numbers(setting_lines, "shown")) for setting_lines in mine]
                 if len(settings) == 1 and "o" not in style:
                     axes.axhline(middle[0], color=color, ls=style, lw=1.2, label=label)
                     continue
                 temperatures = [setting.temperature for setting in settings]
-                low = [min(numbers(of_setting, "ci_low")) for of_setting in mine]
-                high = [max(numbers(of_setting, "ci_high")) for of_setting in mine]
+                low = [min(numbers(setting_lines, "ci_low")) for setting_lines in mine]
+                high = [max(numbers(setting_lines, "ci_high")) for setting_lines in mine]
                 axes.plot(temperatures, middle, style, color=color, ms=4, label=label)
                 axes.fill_between(temperatures, low, high, color=color, alpha=0.12, lw=0)
             better = f"people: {PEOPLE.get(measure, 0.0):g}"

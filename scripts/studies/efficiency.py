@@ -180,7 +180,7 @@ def time_work(work: Work, repeats: int) -> list[list[Any]]:
 def main(options: Options) -> None:
     """Time what the table does not have yet, then draw it."""
     evaluate.utils.logging.disable_progress_bar()
-    work = {(OURS, what): of_module for what, of_module in module_work(options)} | dict(peer_work(options))
+    work = {(OURS, what): our_work for what, our_work in module_work(options)} | dict(peer_work(options))
     table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
     lines = table.fill(work, lambda *key: time_work(work[key], options.repeats))
     lines = sorted(lines, key=lambda line: float(line["rows_per_second"]))

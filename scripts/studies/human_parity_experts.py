@@ -33,7 +33,7 @@ from manycaps.kit.caption_sets import interval_of_rows
 from manycaps.kit.parity_tails import TAIL
 from scripts.studies.caption_rows import bundled_images
 from scripts.studies.parity_pools import KINDS, embed_texts, make_pool, symmetric, vector_distances
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings
 from scripts.studies.study_options import EMBEDDINGS, Options, add_parity_options, data_folder, study_parser
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
 
@@ -106,7 +106,7 @@ def farthest_shares(texts: Sequence[Sequence[str]], distance: str) -> np.ndarray
         rows = vector_distances(embed_texts(texts, distance))
     else:
         module = manycaps.load("human_parity", distance=NAMES[distance])
-        compare, _ = module.text_distances([of_row[1:] for of_row in texts], module.load_options)
+        compare, _ = module.text_distances([row[1:] for row in texts], module.load_options)
         starts = range(0, len(texts), BATCH)
         rows = symmetric(np.concatenate([np.stack(compare(texts[start : start + BATCH])) for start in starts]))
     sums = rows.sum(axis=2)
@@ -128,7 +128,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     with new_picture(output, NAME, 6.5, 4) as figure:
         axes = figure.subplots()
         for distance in distinct(lines, "distance"):
-            mine = matching(lines, distance=distance, measure="tail")
+            mine = matching_lines(lines, distance=distance, measure="tail")
             values = np.array(numbers(mine, "value"))
             ends = np.abs(np.array([numbers(mine, "low"), numbers(mine, "high")]) - values)
             axes.errorbar(range(len(mine)), values, ends, fmt="o-", color=COLORS[distance], label=distance)

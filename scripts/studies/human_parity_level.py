@@ -130,7 +130,7 @@ class Corpus:
             vector_distances(embed_texts(people, name)) if name == "MiniLM" else text_distances(people, N_PEOPLE, name)
         )
 
-    def p_values(self, rows: Rows, distance: str, of_wording: float, seed: int) -> tuple[float, float, float]:
+    def p_values(self, rows: Rows, distance: str, wording_p: float, seed: int) -> tuple[float, float, float]:
         """Return the p-values of all tests, of the gaps and of the tails; NaN without a distance."""
         if not distance:
             return (math.nan,) * 3
@@ -144,8 +144,8 @@ class Corpus:
             order += chosen
         labels = None if rows.clusters is None else [rows.clusters[i] for i in order]
         tails = corpus_tails(kept, None, rows.clusters, seed=seed)
-        of_all, of_gaps, _ = parity_p_values(gaps_test(gaps, labels).p_value, tails, rows.clusters, of_wording)
-        return of_all, of_gaps, tails.p_value
+        joint_p, gaps_p, _ = parity_p_values(gaps_test(gaps, labels).p_value, tails, rows.clusters, wording_p)
+        return joint_p, gaps_p, tails.p_value
 
 
 def is_within(line: Line) -> bool:

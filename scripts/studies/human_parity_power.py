@@ -50,7 +50,7 @@ from scripts.studies.parity_pools import (
 )
 from scripts.studies.parity_speakers import draw_points
 from scripts.studies.split_tests import LEVEL, two_sided
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings, write_lines
 from scripts.studies.study_options import EMBEDDINGS, Options, add_parity_options, study_parser
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
 
@@ -185,18 +185,18 @@ def gaps_and_tails(distances: np.ndarray, m: int, trials: np.ndarray) -> Iterato
     gaps = row_gaps(distances, m)
     both = np.stack([gaps.fidelity, gaps.diversity], axis=1)
     for of in trials:
-        of_gaps = gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)).p_value
-        is_clear = joint_p_value(of_gaps, 1.0, 1.0) <= LEVEL
-        yield of_gaps, 1.0 if is_clear else corpus_tails(keep_distances(distances[of], m), None, None).p_value
+        gaps_p = gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)).p_value
+        is_clear = joint_p_value(gaps_p, 1.0, 1.0) <= LEVEL
+        yield gaps_p, 1.0 if is_clear else corpus_tails(keep_distances(distances[of], m), None, None).p_value
 
 
 def joint_lines(corpus: ParityCorpus, rows: PoolRows, m: int, trials: np.ndarray) -> Iterator[list[Any]]:
     """Yield what gaps and tails find, the wording, and all together."""
     found = Counter[str]()
-    for of, (of_gaps, of_tails) in zip(trials, gaps_and_tails(rows.distances, m, trials), strict=True):
-        of_wording = wording_test(corpus.wording(rows.images[of], rows.places[of], m)).p_value
-        distances, joint = joint_p_value(of_gaps, of_tails), joint_p_value(of_gaps, of_tails, of_wording)
-        found.update({"distances": distances <= LEVEL, "joint": joint <= LEVEL, "wording": of_wording <= LEVEL})
+    for of, (gaps_p, tails_p) in zip(trials, gaps_and_tails(rows.distances, m, trials), strict=True):
+        wording_p = wording_test(corpus.wording(rows.images[of], rows.places[of], m)).p_value
+        distances, joint = joint_p_value(gaps_p, tails_p), joint_p_value(gaps_p, tails_p, wording_p)
+        found.update({"distances": distances <= LEVEL, "joint": joint <= LEVEL, "wording": wording_p <= LEVEL})
     for name, count in found.items():
         yield [name, len(trials), count / len(trials), *range_of(LEVEL, len(trials)), np.nan]
 
@@ -259,9 +259,9 @@ def below(lines: Sequence[Line]) -> Iterator[list[str]]:
 
     f, v and energy are parts of T2.
     """
-    for line in (*matching(lines, kind="power"), *matching(lines, kind="joint", measure="joint")):
+    for line in (*matching_lines(lines, kind="power"), *matching_lines(lines, kind="joint", measure="joint")):
         other = "distances" if line["kind"] == "joint" else "T2"
-        own = matching(lines, **{column: line[column] for column in KEY}, measure=other)[0]
+        own = matching_lines(lines, **{column: line[column] for column in KEY}, measure=other)[0]
         more = round(float(line["share"]) - float(own["share"]), 6)
         if more < -0.02 if line["kind"] == "joint" else line["measure"] not in PARTS and more > 0.05:
             yield [*(line[column] for column in KEY[1:]), line["measure"], line["share"], own["share"]]
@@ -269,19 +269,19 @@ def below(lines: Sequence[Line]) -> Iterator[list[str]]:
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     """Draw what each test finds, a panel for each size and distance."""
-    power = matching(lines, kind="power")
+    power = matching_lines(lines, kind="power")
     sizes, distances = distinct(power, "n_candidates", "n_references", "n_rows"), distinct(power, "distance")
     with new_picture(output, NAME, 2.4 * len(distances) + 2.6, 2.6 * len(sizes) + 1) as figure:
         panels = figure.subplots(len(sizes), len(distances), sharex=True, sharey=True, squeeze=False)
         for (row, column), axes in np.ndenumerate(panels):
             m, n, n_rows = sizes[row]
-            mine = matching(lines, n_candidates=m, n_references=n, n_rows=n_rows, distance=distances[column])
+            mine = matching_lines(lines, n_candidates=m, n_references=n, n_rows=n_rows, distance=distances[column])
             mine = [line for line in mine if line["kind"] in ("power", "joint") and line["damage"] in DAMAGES]
             for name, color in COLORS.items():
-                of_test = matching(mine, measure=name)
-                places = [list(DAMAGES).index(line["damage"]) for line in of_test]
+                test_lines = matching_lines(mine, measure=name)
+                places = [list(DAMAGES).index(line["damage"]) for line in test_lines]
                 style = {"s": 60, "marker": "D"} if name == "T2" else {"s": 22, "marker": "o"}
-                axes.scatter(numbers(of_test, "share"), places, color=color, alpha=0.8, label=name, **style)
+                axes.scatter(numbers(test_lines, "share"), places, color=color, alpha=0.8, label=name, **style)
             axes.axvline(LEVEL, color="#888888", lw=0.8)
             axes.set_yticks(range(len(DAMAGES)), DAMAGES)
             axes.set_xlim(-0.04, 1.04)
@@ -304,12 +304,12 @@ def main(options: Options) -> None:
             n_trials = max(1, round(n_trials * REWORDED_ROWS[options.corpus][n_rows]))
         if distance == "points":
             return coverage_lines(points(damage), m, n_rows, n_trials, seed)
-        of_damage = (DAMAGES | REWORDED)[damage]
+        change = (DAMAGES | REWORDED)[damage]
         if kind in ("power", "joint") and damage == "human":  # no row comes twice, so that trials are independent
-            rows = corpus().corpora(distance, (m, n), of_damage, n_trials, n_rows)
+            rows = corpus().corpora(distance, (m, n), change, n_trials, n_rows)
             trials = np.arange(len(rows.images)).reshape(n_trials, -1)
         else:
-            rows = corpus().rows(distance, (m, n), of_damage)
+            rows = corpus().rows(distance, (m, n), change)
             trials = corpus().trials(n_trials, n_rows, len(rows.images), seed)
         if kind == "joint":
             return joint_lines(corpus(), rows, m, trials)

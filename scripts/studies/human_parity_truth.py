@@ -35,7 +35,7 @@ from manycaps.kit.parity_tests import row_columns
 from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, Damage, ParityCorpus, parity_of, read_pool, tails_of
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings, write_lines
 from scripts.studies.study_options import Options, add_parity_options, study_parser
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
 from scripts.toy.scenes import draw_scene
@@ -171,8 +171,8 @@ def damage_lines(
     damage, counts = (DAMAGES | COMPENSATED)[setting], Counter[str]()
     distances = corpus.corpora(distance, size, damage, n_corpora, n_rows).distances
     true_share = tails_of(distances, size[0]).shares["unlike_people_share"].value
-    for of_corpus in np.split(distances, n_corpora):
-        result = parity_of(of_corpus, size[0])
+    for corpus_distances in np.split(distances, n_corpora):
+        result = parity_of(corpus_distances, size[0])
         said = words_about(result, damage.share)
         counts.update(said)
         counts["bound"] += "alike" in said and result["unlike_people_share_ci_high"] < true_share
@@ -184,8 +184,8 @@ def damage_lines(
 
 def deserved_words(speaker: KnownSpeaker) -> set[str]:
     """Words that are true of a speaker: a bland one also says what references say, and the like of itself."""
-    of_wrong = ({"unlike"} if speaker.whole else OF_WRONG) if speaker.wrong else set()
-    return of_wrong | (OF_BLAND if speaker.is_bland else set())
+    words = ({"unlike"} if speaker.whole else OF_WRONG) if speaker.wrong else set()
+    return words | (OF_BLAND if speaker.is_bland else set())
 
 
 def speaker_lines(
@@ -252,7 +252,7 @@ def cells(options: Options) -> Iterator[tuple[str, int, int, int, str, str]]:
 
 def moves(lines: Sequence[Line]) -> Iterator[list[Any]]:
     """Yield for each share how it follows its own fault, and how far it moves with the other."""
-    truth = matching(lines, kind="truth")
+    truth = matching_lines(lines, kind="truth")
     for distance, (name, fault) in itertools.product(distinct(truth, "distance"), FOLLOWS.items()):
         grid = grid_of(truth, distance, name)
         own = grid if fault == "wrong" else grid.T  # (own shares, the other's)
@@ -261,13 +261,13 @@ def moves(lines: Sequence[Line]) -> Iterator[list[Any]]:
 
 def grid_of(lines: Sequence[Line], distance: str, name: str) -> np.ndarray:
     """Return a share by the shares of wrong and of repeated captions: (n_wrong, n_repeated)."""
-    mine = {line["setting"]: float(line["value"]) for line in matching(lines, distance=distance, measure=name)}
+    mine = {line["setting"]: float(line["value"]) for line in matching_lines(lines, distance=distance, measure=name)}
     return np.array([[mine[setting_of(wrong, repeated)] for repeated in SHARES] for wrong in WRONG])
 
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     """Draw each share against its own fault, a line for each share of the other."""
-    truth = matching(lines, kind="truth")
+    truth = matching_lines(lines, kind="truth")
     distances = distinct(truth, "distance")
     with new_picture(output, NAME, 9.5, 3.7 * len(distances)) as figure:
         panels = figure.subplots(len(distances), 2, squeeze=False)
@@ -288,13 +288,13 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
 
 def draw_speakers(lines: Sequence[Line], title: str, output: Any) -> None:
     """Draw what is found of bland speakers by the share of their captions that is wrong."""
-    bland = [line for line in matching(lines, kind="speakers") if line["setting"].startswith("bland")]
+    bland = [line for line in matching_lines(lines, kind="speakers") if line["setting"].startswith("bland")]
     sizes, rows = distinct(bland, "n_candidates", "n_references"), distinct(bland, "n_rows")
     with new_picture(output, f"{NAME}_bland", 3.2 * len(rows), 2.6 * len(sizes)) as figure:
         panels = figure.subplots(len(sizes), len(rows), sharex=True, sharey=True, squeeze=False)
         for (row, column), axes in np.ndenumerate(panels):
             m, n = sizes[row]
-            mine = matching(bland, n_candidates=m, n_references=n, n_rows=rows[column])
+            mine = matching_lines(bland, n_candidates=m, n_references=n, n_rows=rows[column])
             for (measure, label), color in zip(DRAWN.items(), COLORS, strict=False):
                 axes.plot(list(BLAND), numbers(mine, "value", measure=measure), "o-", ms=3, color=color, label=label)
             axes.axhline(LEVEL, color="#888888", lw=0.8)
@@ -322,7 +322,7 @@ def main(options: Options) -> None:
     write_lines(options.output / f"{NAME}_moves.csv", columns, moves(lines))
     draw_picture(lines, options.corpus or "made world", options.output)
     draw_speakers(lines, options.corpus or "made points", options.output)
-    for line in matching(lines, is_false="yes"):
+    for line in matching_lines(lines, is_false="yes"):
         if float(line["value"]) > LEVEL:
             print("  ".join(line.values()))
 

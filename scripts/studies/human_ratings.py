@@ -33,7 +33,7 @@ from manycaps.human_correlation.ratings import (
     result_numbers,
 )
 from scripts.studies.caption_rows import bundled_images
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, print_table, study_settings
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, print_table, study_settings
 from scripts.studies.study_options import Options, data_folder, study_parser
 from scripts.studies.study_pictures import BLUE, ORANGE, new_picture
 
@@ -98,15 +98,15 @@ def lines_of(rated: RatedCaptions, measure: str) -> Iterator[list[Any]]:
     """Yield how each number of a measure agrees with each scale."""
     is_parity = measure in DISTANCES
     module = manycaps.load("human_parity", distance=DISTANCES[measure]) if is_parity else manycaps.load(METRICS)
-    of_system: dict[str, SystemNumbers] = {}
+    system_numbers: dict[str, SystemNumbers] = {}
     for name, captions in rated.systems.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             result = module.compute(predictions=[[text] for text in captions], references=rated.references)
         values = {key: value for key, value in result_numbers(result).items() if is_parity or key in REPORTED}
-        of_system[name] = SystemNumbers(values, {})
+        system_numbers[name] = SystemNumbers(values, {})
     means = {(name, ""): np.array([rated.ratings[scale][name] for scale in SCALES]) for name in rated.systems}
-    found = compare_with_ratings(Ratings(SCALES, means, False, {}), of_system, [], [])
+    found = compare_with_ratings(Ratings(SCALES, means, False, {}), system_numbers, [], [])
     for figure in found.figures:
         yield [figure.number, figure.scale, figure.n, *figure[5:]]
 
@@ -119,7 +119,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
         limit = noise_limits(int(lines[0]["n_systems"]))[0]
         axes.axvspan(-limit, limit, color="#e8e8e8", lw=0, zorder=0)
         for side, (scale, color) in enumerate(zip(SCALES, COLORS, strict=True)):
-            mine = [matching(lines, measure=m, number=n, scale=scale) for m, n in names]
+            mine = [matching_lines(lines, measure=m, number=n, scale=scale) for m, n in names]
             places = np.arange(len(names)) + 0.3 * side - 0.15
             values = np.array([numbers(of, "rho")[0] for of in mine])
             ends = np.array([[numbers(of, f"rho_{end}")[0] for of in mine] for end in ("low", "high")])
@@ -145,7 +145,7 @@ def main(options: Options) -> None:
         (
             [f"{number} ({measure})", *(f"{float(of[name]):.2f}" for of in pair for name in shown)]
             for measure, number in distinct(lines, "measure", "number")
-            for pair in [matching(lines, measure=measure, number=number)]
+            for pair in [matching_lines(lines, measure=measure, number=number)]
         ),
     )
 

@@ -5,7 +5,7 @@ python -m scripts.studies.inference [--simulations 2000] [--output FOLDER]
 Four kinds of cells count what is as stated, beside the range in which 99.9% of such counts lie if it is:
 
 "mean": the 95% interval of the mean of 5 to 200 rows (`interval_of_rows`) holds the true mean; `beside` counts the
-percentile bootstrap's. Values are normal, scores from 0 to 1 (beta), exponential, and scores that are 0 in half the rows.
+percentile bootstrap. Values are normal, scores from 0 to 1 (beta), exponential, and scores that are 0 in half the rows.
 "difference": the same for differences of two systems (`paired_test`); `beside` counts where interval and p-value
 contradict each other.
 "clusters": twenty clusters of four rows that share references, 3 + 3 texts a row, all from one distribution (points in
@@ -37,7 +37,7 @@ from manycaps.comparison.paired_tests import (
 )
 from manycaps.kit.caption_sets import interval_of_rows
 from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
-from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings
+from scripts.studies.study_frame import Line, StudyTable, matching_lines, numbers, study_settings
 from scripts.studies.study_options import Options, study_parser
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
 
@@ -149,7 +149,7 @@ def draw_picture(lines: Sequence[Line], output: Any) -> None:
     with new_picture(output, NAME, 11, 3.8) as figure:
         for (title, kind, column), axes in zip(PANELS, figure.subplots(1, 3, sharey=True), strict=True):
             for setting, (_, _, color) in DRAWS.items():
-                mine = matching(lines, kind=kind, setting=setting)
+                mine = matching_lines(lines, kind=kind, setting=setting)
                 axes.plot(numbers(mine, "n_rows"), numbers(mine, column), "o-", color=color, label=setting)
             axes.axhline(CONFIDENCE_LEVEL, color="#888888", lw=0.8)
             axes.set_xscale("log")

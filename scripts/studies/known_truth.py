@@ -24,7 +24,7 @@ import numpy as np
 
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world, say
-from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings, write_lines
+from scripts.studies.study_frame import Line, StudyTable, matching_lines, numbers, study_settings, write_lines
 from scripts.studies.study_options import Options, add_world_options, study_parser
 from scripts.studies.study_pictures import label_axes, new_picture
 from scripts.toy.speakers import Speaker
@@ -60,18 +60,18 @@ def best(lines: Sequence[Line], temperatures: Sequence[float]) -> Iterator[list[
 
 def curves_by_seed(lines: Sequence[Line], measure: str, column: str, temperatures: Sequence[float]) -> np.ndarray:
     """Return a column of the largest number of candidates, shape (n_seeds, n_temperatures)."""
-    mine = matching(lines, speaker="temperature", measure=measure)
-    mine = matching(mine, n_candidates=max(int(line["n_candidates"]) for line in mine))
+    mine = matching_lines(lines, speaker="temperature", measure=measure)
+    mine = matching_lines(mine, n_candidates=max(int(line["n_candidates"]) for line in mine))
     by_setting = [numbers(mine, column, setting=f"{temperature:g}") for temperature in temperatures]
     return np.array(by_setting).T
 
 
 def list_needed(lines: Sequence[Line]) -> Iterator[list[Any]]:
     """Yield for every measure and number of candidates the scenes that tell a near temperature from people."""
-    near = matching(lines, speaker="temperature", setting=NEAR)
+    near = matching_lines(lines, speaker="temperature", setting=NEAR)
     counts = sorted({int(line["n_candidates"]) for line in near})
     for name, n in itertools.product(MEASURES, counts):
-        mine = matching(near, measure=name, n_candidates=n)
+        mine = matching_lines(near, measure=name, n_candidates=n)
         effects = [float(line["value"]) - float(line["people"]) for line in mine]
         scenes = scenes_needed(effects, numbers(mine, "difference_deviation"))
         yield [name, n, *interval(effects), "-" if math.isnan(scenes) else math.ceil(scenes)]

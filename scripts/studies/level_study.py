@@ -70,11 +70,11 @@ def main(options: Options) -> int:
     measures = functools.cache(lambda: CaptionMeasures(*images().values()))
 
     def study(module: str, n: int, m: int, n_rows: int, n_corpora: int) -> list[list[int]]:
-        counts, of_data = [0] * len(LEVELS), images()[sizes[n, m]]
+        counts, captions = [0] * len(LEVELS), images()[sizes[n, m]]
         for corpus in range(n_corpora):
             rng = np.random.default_rng((MODULES.index(module), n, m, n_rows, corpus))
-            chosen = rng.integers(len(of_data), size=n_rows)
-            rows = measures().rows(module, *draw_rows(of_data, chosen, (n, m), "human", rng))
+            chosen = rng.integers(len(captions), size=n_rows)
+            rows = measures().rows(module, *draw_rows(captions, chosen, (n, m), "human", rng))
             compared = compare_rows(rows, {**OPTIONS, "seed": corpus}, lambda batches, **_: batches)
             p_value = compared.tests.corpus_p_value
             counts = [count + (p_value <= level) for count, level in zip(counts, LEVELS, strict=True)]

@@ -151,7 +151,7 @@ class Study:
             )
             t_tests = scipy.stats.ttest_rel(first, second).pvalue
             counts += np.stack([clustered, single, t_tests], axis=1) <= LEVEL
-        return [[metric, *of_metric] for metric, of_metric in zip(METRICS, counts.tolist(), strict=True)]
+        return [[metric, *metric_counts] for metric, metric_counts in zip(METRICS, counts.tolist(), strict=True)]
 
 
 def is_level(line: Line) -> bool:

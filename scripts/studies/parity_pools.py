@@ -90,7 +90,7 @@ Pool = list[list[str]]
 
 def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int, rewordings: Sequence[str] = ()) -> Pool:
     """Damage human captions in every way."""
-    rng, of_words = np.random.default_rng(seed), np.random.default_rng((seed, 1))
+    rng, word_rng = np.random.default_rng(seed), np.random.default_rng((seed, 1))
     people = [[captions[k] for k in rng.permutation(len(captions))[:n_people]] for captions in images]
     others = (np.arange(len(people))[:, None] + rng.integers(1, len(people), (len(people), n_people))) % len(people)
     texts = []
@@ -102,7 +102,7 @@ def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int, rewordi
         replaced = [one_word_replaced(caption, words, rng) for caption in mine]
         cut = [" ".join(caption.split()[:N_KEPT_WORDS]) for caption in mine]
         texts.append([*mine, *wrong, *replaced, *cut, *(object_replaced(caption, objects, rng) for caption in mine)])
-        texts[-1] += [reword(caption, kind, of_words) for kind in rewordings for caption in mine]
+        texts[-1] += [reword(caption, kind, word_rng) for kind in rewordings for caption in mine]
     return texts
 
 
@@ -167,7 +167,7 @@ def text_distances(pool: Pool, n_people: int, distance: str) -> np.ndarray:
 
 def embed_texts(texts: Sequence[Sequence[str]], name: str) -> np.ndarray:
     """Return the vectors of all texts of each image, by MiniLM or by the text encoder of tiny-pac: (n, n_texts, d)."""
-    distinct = sorted({text for of_image in texts for text in of_image})
+    distinct = sorted({text for image_texts in texts for text in image_texts})
     if name == "MiniLM":
         vectors = SentenceEncoder().embed(distinct, ENCODER_DEFAULTS, tqdm)
     else:
@@ -175,7 +175,7 @@ def embed_texts(texts: Sequence[Sequence[str]], name: str) -> np.ndarray:
         features = encoder.encode_texts(distinct, 64)
         vectors = features.distinct[features.rows]
     places = {text: i for i, text in enumerate(distinct)}
-    return np.stack([vectors[[places[text] for text in of_image]] for of_image in texts]).astype(np.float64)
+    return np.stack([vectors[[places[text] for text in image_texts]] for image_texts in texts]).astype(np.float64)
 
 
 def vector_distances(vectors: np.ndarray) -> np.ndarray:

@@ -111,13 +111,13 @@ def draw_corpus(
     if has_bland:
         shuffled = _ordinary_first(pool, images, shuffled, m, rng)
     references, others = shuffled[:, m : m + n], np.delete(shuffled, np.s_[m : m + n], axis=1)
-    of_people = others[:, m if has_bland and others.shape[1] >= 2 * m else 0 :]
+    human_places = others[:, m if has_bland and others.shape[1] >= 2 * m else 0 :]
     rows, turn = [], 0
     for speaker in speakers:
         if speaker.is_bland:
             own = others[:, :m]
         else:
-            own = np.take(of_people, range(turn, turn + m), axis=1, mode="wrap")
+            own = np.take(human_places, range(turn, turn + m), axis=1, mode="wrap")
             turn += m
         texts = np.concatenate([own, references], axis=1)
         rows.append(_distances_with_wrong_ones(pool, images, texts, m, speaker, rng))
@@ -145,10 +145,10 @@ def _distances_with_wrong_ones(
     is_wrong = np.broadcast_to(rng.random((n_rows, columns)) < speaker.wrong, (n_rows, m))
     steps = np.broadcast_to(rng.integers(1, n_images, (n_rows, columns)), (n_rows, m))
     places = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, :m]
-    of_images, said = np.broadcast_to(images[:, None], texts.shape).copy(), texts.copy()
-    of_images[:, :m] = np.where(is_wrong, (of_images[:, :m] + steps) % n_images, of_images[:, :m])
+    text_images, said = np.broadcast_to(images[:, None], texts.shape).copy(), texts.copy()
+    text_images[:, :m] = np.where(is_wrong, (text_images[:, :m] + steps) % n_images, text_images[:, :m])
     said[:, :m] = np.where(is_wrong, places, said[:, :m])
-    return pool.distances(of_images, said)
+    return pool.distances(text_images, said)
 
 
 def corpora(

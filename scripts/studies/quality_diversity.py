@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scripts.studies.caption_rows import PLAIN, CaptionMeasures, bootstrap_interval, draw_systems, read_captions
-from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings
+from scripts.studies.study_frame import Line, StudyTable, matching_lines, numbers, study_settings
 from scripts.studies.study_options import MODULES, Options, add_caption_options, study_parser
 from scripts.studies.study_pictures import new_picture
 
@@ -54,7 +54,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     unique, correct = (sorted({int(line[column]) for line in lines}) for column in KEY)
     with new_picture(output, NAME, 12, 6.6) as figure:
         for axes, (measure, label) in zip(figure.subplots(2, 3).flat, PANELS.items(), strict=True):
-            mine = matching(lines, measure=measure)
+            mine = matching_lines(lines, measure=measure)
             values = np.array([[numbers(mine, "value", unique=k, correct=m)[0] for m in correct] for k in unique])
             larger = measure in PLAIN.values()
             image = axes.imshow(values, origin="lower", aspect="auto", cmap="viridis" if larger else "viridis_r")

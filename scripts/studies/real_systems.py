@@ -30,7 +30,7 @@ from manycaps.kit.parity_tails import TAIL
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import write_text_atomically
 from scripts.studies.caption_rows import BUNDLED
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, print_table, study_settings
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, print_table, study_settings
 from scripts.studies.study_options import Options, data_folder, study_parser
 from scripts.studies.study_pictures import BLUE, ORANGE, new_picture
 
@@ -136,7 +136,7 @@ def draw_picture(lines: Sequence[Line], output: Any) -> None:
             if share != DRAWN[0]:
                 axes.axvline(100 * TAIL, color="#888888", lw=0.8)
             for i, (group, _, system) in enumerate(groups):
-                if mine := matching(lines, images=group, system=system, number=share):
+                if mine := matching_lines(lines, images=group, system=system, number=share):
                     value, low, high = (100 * numbers(mine, column)[0] for column in ("value", "low", "high"))
                     color = BLUE if system == HELD_OUT else ORANGE
                     axes.errorbar(value, i, xerr=[[value - low], [high - value]], fmt="o", ms=4, lw=1, color=color)

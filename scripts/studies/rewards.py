@@ -26,7 +26,7 @@ from tqdm import tqdm
 import manycaps
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import CiderReward, EnergyReward, MeteorReward, PacReward
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings, write_lines
 from scripts.studies.study_options import Options, study_parser
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
 from scripts.toy.caption_probabilities import caption_probability
@@ -195,7 +195,7 @@ def ends(lines: Sequence[Line]) -> Iterator[list[Any]]:
     steps = sorted({int(line["step"]) for line in lines})
     for start, reward in distinct(lines, "start", "reward"):
         for step in (steps[0], steps[-1]):
-            mine = matching(lines, start=start, reward=reward, step=step)
+            mine = matching_lines(lines, start=start, reward=reward, step=step)
             for measure in distinct(mine, "measure"):
                 values = numbers(mine, "value", measure=measure)
                 yield [start, reward, step, measure, len(values), np.mean(values), min(values), max(values)]
@@ -208,7 +208,7 @@ def draw_picture(lines: Sequence[Line], output: pathlib.Path) -> None:
         grid = figure.subplots(len(starts), len(PANELS), sharex=True, squeeze=False)
         for (i, j), axes in np.ndenumerate(grid):
             measure, (title, scale, better) = list(PANELS.items())[j]
-            mine = matching(lines, start=starts[i], measure=measure)
+            mine = matching_lines(lines, start=starts[i], measure=measure)
             for reward in distinct(mine, "reward"):
                 curve = [np.mean(numbers(mine, "value", reward=reward, step=step)) for step in steps]
                 axes.plot(steps, curve, ".-", color=COLOURS[reward], label=reward)

@@ -27,7 +27,7 @@ from scripts.studies.split_tests import (
     draw_trials,
     trial_cells,
 )
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching, study_settings, write_lines
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, study_settings, write_lines
 from scripts.studies.study_options import DAMAGES, MODULES, Options, add_caption_options, study_parser
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE
 
@@ -62,10 +62,10 @@ def list_needed(lines: Sequence[Line], n_trials: int) -> Iterator[list[Any]]:
     """Yield, for every system, measure and combination, from how many candidates on a test rejects; "-": never."""
     systems, measures = distinct(lines, "system"), distinct(lines, "measure")
     for system, measure, combination in itertools.product(systems, measures, COMBINATIONS):
-        of_trials = [matching(lines, system=system, measure=measure, trial=trial) for trial in range(n_trials)]
+        trials = [matching_lines(lines, system=system, measure=measure, trial=trial) for trial in range(n_trials)]
         ranked = sorted(
-            first_rejecting({int(line["n_candidates"]): float(line[combination]) for line in of_trial})
-            for of_trial in of_trials
+            first_rejecting({int(line["n_candidates"]): float(line[combination]) for line in trial_lines})
+            for trial_lines in trials
         )
         shown = ranked[len(ranked) // 2], ranked[0], ranked[-1]
         yield [system, measure, combination, *("-" if n == math.inf else int(n) for n in shown)]

@@ -131,9 +131,9 @@ class LoadedModules:
         kernels = {"kernels": ("embedding",), "vendi_orders": (1,), "encoder": self._embed}
         options = {"ref_pac_score": toy, "emscore_pac": toy, "set_diversity": kernels}
         names = ("ref_pac_score", "emscore_pac", "bleu_rouge", "meteor15", "vdtk_diversity", "set_diversity")
-        self.of_rows = {name: manycaps.load(name, details=True, **options.get(name, {})) for name in names}
+        self.row_modules = {name: manycaps.load(name, details=True, **options.get(name, {})) for name in names}
         with_encoder = {"trm_bert", "mmd_bert", "fid_bert"}
-        self.of_sets = {
+        self.set_modules = {
             name: manycaps.load(name, **({"encoder": self._embed} if name in with_encoder else {})) for name in MODULES
         }
 
@@ -163,9 +163,9 @@ class SpokenWorld:
 
     def __init__(self, world: World, n_splits: int, captions: Iterable[str]):
         self.world, self._n_splits, self._loaded = world, n_splits, load_modules()
-        of_people = [world.references, say(world, Speaker(), world.draws)]
-        of_people.append(say(world, Speaker(), world.other_draws)[:N_OTHER])
-        self._loaded.know(itertools.chain(captions, *(row for rows in of_people for row in rows)))
+        human_captions = [world.references, say(world, Speaker(), world.draws)]
+        human_captions.append(say(world, Speaker(), world.other_draws)[:N_OTHER])
+        self._loaded.know(itertools.chain(captions, *(row for rows in human_captions for row in rows)))
         self.people = functools.cache(self._people)
 
     def values(self, candidates: Captions, n_rows: int | None = None) -> dict[str, np.ndarray]:
@@ -189,12 +189,12 @@ class SpokenWorld:
 
     def _results(self, module: str, **columns: Any) -> dict[str, np.ndarray]:
         """Return the lists of a module's result as arrays."""
-        result = self._loaded.of_rows[module].compute(**columns)
+        result = self._loaded.row_modules[module].compute(**columns)
         return {key: np.array(value, dtype=float) for key, value in result.items() if key.endswith("_per_row")}
 
     def _set_values(self, name: str, candidates: Captions, n_rows: int) -> dict[str, np.ndarray]:
         """Statistic, excess and plain score of a distribution module."""
-        module = self._loaded.of_sets[name]
+        module = self._loaded.set_modules[name]
         rows = module.rows_of(candidates, self.world.references, module.load_options)
         splits = random_splits(*rows.sizes[0], self._n_splits, 0)
         parts: dict[str, list[np.ndarray]] = {}
@@ -210,8 +210,8 @@ class SpokenWorld:
         """Scores of the candidates of the first scenes against their pictures."""
         clips = self.world.clips[: len(predictions)]
         images = [clip[0] for clip in clips]
-        of_pictures = self._results("ref_pac_score", images=images, predictions=predictions, references=references)
-        return of_pictures | self._results("emscore_pac", videos=clips, predictions=predictions)
+        image_scores = self._results("ref_pac_score", images=images, predictions=predictions, references=references)
+        return image_scores | self._results("emscore_pac", videos=clips, predictions=predictions)
 
     def _people(self, n: int) -> list[dict[str, np.ndarray]]:
         """Return the values of n human captions, and of other people for the first `N_OTHER` scenes."""

@@ -21,7 +21,7 @@ from manycaps.kit.caption_sets import (
     harmonic_mean_p,
 )
 from scripts.studies.caption_rows import DrawnRows, StudyCaptions, compare_with_nulls, draw_systems
-from scripts.studies.study_frame import Line, distinct, matching, numbers
+from scripts.studies.study_frame import Line, distinct, matching_lines, numbers
 from scripts.studies.study_options import Options
 from scripts.studies.study_pictures import label_axes, new_picture
 
@@ -191,7 +191,7 @@ def draw_p_values(
         for (row, column), axes in np.ndenumerate(panels):
             combination, described = list(COMBINATIONS.items())[row]
             for value, (label, color, style) in styles.items():
-                mine = matching(lines, system=systems[column], **{by: value})
+                mine = matching_lines(lines, system=systems[column], **{by: value})
                 counts = sorted({int(line["n_candidates"]) for line in mine})
                 by_n = [numbers(mine, combination, n_candidates=n) for n in counts]
                 if by_n:  # a single candidate has no pair for MMD

@@ -127,10 +127,10 @@ def numbers(lines: Iterable[Line], column: str, **where: Any) -> list[float]:
     >>> numbers([{"system": "a", "z": "1.5"}, {"system": "b", "z": "2"}], "z", system="a")
     [1.5]
     """
-    return [float(line[column]) for line in matching(lines, **where)]
+    return [float(line[column]) for line in matching_lines(lines, **where)]
 
 
-def matching(lines: Iterable[Line], **where: Any) -> list[Line]:
+def matching_lines(lines: Iterable[Line], **where: Any) -> list[Line]:
     """Return the lines that have the values of `where`."""
     wanted = {column: str(value) for column, value in where.items()}
     return [line for line in lines if wanted.items() <= line.items()]

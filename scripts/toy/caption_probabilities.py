@@ -53,10 +53,10 @@ def _sentences(speaker: Speaker, scene: Scene) -> Iterator[tuple[float, list[Par
     if len(scene.groups) == 1:
         named = [(1.0, scene)]
     elif two < 1:
-        of_one = preferences(2, 0.0, speaker.temperature)
+        group_shares = preferences(2, 0.0, speaker.temperature)
         named += [
             ((1 - two) * share, Scene((group,), None, scene.background))
-            for share, group in zip(of_one, scene.groups, strict=True)
+            for share, group in zip(group_shares, scene.groups, strict=True)
         ]
     for probability, seen in named:
         texts = _texts(speaker, seen)
@@ -98,9 +98,9 @@ def _texts(speaker: Speaker, seen: Scene) -> dict[str, PartProbabilities]:
         "second": {text: share for (text, _), share in phrases[-1].items()},
         "there_first": {f"{there} {text}": share for (text, there), share in phrases[0].items()},
         "ground": _merge(
-            ("" if value is None else ground.format(word), share * of_ground)
+            ("" if value is None else ground.format(word), share * ground_share)
             for value, word, share in _wordings(speaker, "background", seen.background)
-            for ground, of_ground in zip(
+            for ground, ground_share in zip(
                 GROUNDS, preferences(len(GROUNDS), speaker.exponent, speaker.temperature), strict=True
             )
         ),

@@ -77,12 +77,12 @@ def cell_answers(scene: Scene, covered: np.ndarray) -> np.ndarray:
     `covered` is the number of the group that covers each cell, -1 for none. Integers, shape (n_cells, len(CELL_ANSWERS)
     + len(PART_ANSWERS)).
     """
-    of_group = [
+    group_answers = [
         [1, *_group_answers(group), *part_answers({side: group})]
         for side, group in zip(sides_of(scene), scene.groups, strict=True)
     ]
     empty = [0, *[NOT_ASKED] * len(GROUP_FIELDS), *part_answers({})]
-    return np.array([empty, *of_group])[covered.ravel() + 1]
+    return np.array([empty, *group_answers])[covered.ravel() + 1]
 
 
 def word_answers(claim: Scene, wording: np.ndarray, habits: Habits) -> list[tuple[str, list[int]]]:
@@ -150,13 +150,13 @@ class Questions(torch.nn.Module):
 
     def __init__(self, clip: SmallClip) -> None:
         super().__init__()
-        of_parts = range(GROUP_FIELDS.index("count"), len(PART_ANSWERS), len(GROUP_FIELDS))
-        of_all = [len(ANSWERS) - len(PART_ANSWERS) + question for question in of_parts]
-        self.image = Answers(VISION_WIDTH, ANSWERS, of_all)
-        self.text = Answers(TEXT_WIDTH, ANSWERS, of_all)
+        part_counts = range(GROUP_FIELDS.index("count"), len(PART_ANSWERS), len(GROUP_FIELDS))
+        counts = [len(ANSWERS) - len(PART_ANSWERS) + question for question in part_counts]
+        self.image = Answers(VISION_WIDTH, ANSWERS, counts)
+        self.text = Answers(TEXT_WIDTH, ANSWERS, counts)
         self.cell = Answers(VISION_WIDTH, CELL_ANSWERS, [1 + GROUP_FIELDS.index("count")])
-        self.cell_place = Answers(VISION_WIDTH, PART_ANSWERS, of_parts)
-        self.word = Answers(TEXT_WIDTH, PART_ANSWERS, of_parts)
+        self.cell_place = Answers(VISION_WIDTH, PART_ANSWERS, part_counts)
+        self.word = Answers(TEXT_WIDTH, PART_ANSWERS, part_counts)
         self._states: dict[str, torch.Tensor] = {}
         # Before the last layer, which gathers what the cells and the words know.
         for name, transformer in (("cell", clip.network.visual.transformer), ("word", clip.network.transformer)):

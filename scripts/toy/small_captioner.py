@@ -241,8 +241,8 @@ class HeldOut(NamedTuple):
     def nats(self, temperature: float) -> float:
         """Return the mean of -log p of a caption, sampled at a temperature; the human captions are given."""
         log_p = torch.log_softmax(self.logits.double() / temperature, dim=2)
-        of_words = log_p.gather(2, self.said[..., None])[..., 0]
-        return -float(of_words.masked_fill(self.said == NUMBERS[PADDING], 0.0).sum(dim=1).mean())
+        word_log_p = log_p.gather(2, self.said[..., None])[..., 0]
+        return -float(word_log_p.masked_fill(self.said == NUMBERS[PADDING], 0.0).sum(dim=1).mean())
 
 
 @torch.no_grad()

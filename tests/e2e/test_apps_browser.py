@@ -188,15 +188,15 @@ class Server:
         """Until the page is served."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            assert self.process.poll() is None, self.said()
+            assert self.process.poll() is None, self.logs()
             try:
                 with urllib.request.urlopen(self.url, timeout=PATIENCE):
                     return
             except OSError:
                 time.sleep(0.1)
-        raise AssertionError(self.said())
+        raise AssertionError(self.logs())
 
-    def said(self):
+    def logs(self):
         return self.log.read_text()
 
     def call(self, function, values):
@@ -271,7 +271,7 @@ class Page:
                 self.field(label).clear()
                 self.field(label).send_keys(value)
 
-    def uploaded(self, folder, n_files):
+    def fetch_uploads(self, folder, n_files):
         """Fetch the files that the form shows, as an example fills them in."""
         script = "return [...document.querySelectorAll(arguments[0])].map(e => e.currentSrc || e.src || e.href)"
 
@@ -279,13 +279,13 @@ class Page:
             return list(dict.fromkeys(self.run(script, ".image-frame img, video, .file-preview a")))[:n_files]
 
         self.until(lambda: len(urls()) == n_files)
-        return [upload(url.rsplit("/", 1)[-1], fetched(url))(folder) for url in urls()]
+        return [upload(url.rsplit("/", 1)[-1], fetch(url))(folder) for url in urls()]
 
     def is_wider_than(self, width):
         """Whether the page must be scrolled sideways in a window of this width; what scrolls by itself may be wider."""
-        return self.measured(width, "return document.documentElement.scrollWidth") > width
+        return self.measure(width, "return document.documentElement.scrollWidth") > width
 
-    def measured(self, width, script):
+    def measure(self, width, script):
         """What a script says of the page in a window of this width."""
         window = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
@@ -328,7 +328,7 @@ class Page:
         return console, [url for url in urls if not url.startswith((self.url, "data:", "blob:", "chrome:"))]
 
 
-def fetched(url):
+def fetch(url):
     with urllib.request.urlopen(url) as reply:
         return reply.read()
 
@@ -353,7 +353,7 @@ def assert_shows_the_numbers(page, name, cells, fields):
     show(page, name, cells, fields)
     page.until(lambda: len(page.drawings()) == CASES[name].n_drawings)
     for url, description, width in page.drawings():
-        assert PIL.Image.open(io.BytesIO(fetched(url))).width == 960
+        assert PIL.Image.open(io.BytesIO(fetch(url))).width == 960
         assert width > 600
         assert len(description) > 20
     parts = page.run(
@@ -385,12 +385,12 @@ def assert_shows_the_comparison(page, name, cells, files):
     rows = [row for table in expected.words.all_tables for row in table.rows]
     assert cells == [[f"{cell.text}{cell.letters} {cell.interval}".rstrip() for cell in row] for row in rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
-    report = fetched(link.get_attribute("href")).decode()
+    report = fetch(link.get_attribute("href")).decode()
     assert report.startswith("<!DOCTYPE html>")
     assert "differ most" in report
 
 
-def written(values, folder):
+def write_files(values, folder):
     """Values of a form, with files in place of the functions that write them."""
     return {label: value(folder) if callable(value) else value for label, value in values.items()}
 
@@ -406,13 +406,13 @@ def an_example_fills_the_form_above_the_card(page, name, folder):
         assert "Weights: small.pth , not the published ones; what the paper calls a good score does not hold" in body
     page.button(case.example).click()
     page.until(lambda: all(page.fields().values()))
-    files = page.uploaded(folder, len(case.files))
+    files = page.fetch_uploads(folder, len(case.files))
     texts = {label: text for label, text in page.fields().items() if label in COLUMNS}
     fields = texts | dict(zip(case.files, files, strict=True))
     assert_shows_the_numbers(page, name, page.compute(), fields)
     assert not page.is_wider_than(PHONE)
     for width in PHONES:  # a label beside the buttons would be some pixels wide on one of them
-        assert page.measured(width, WIDTH_OF_LABEL) > 120, width
+        assert page.measure(width, WIDTH_OF_LABEL) > 120, width
     if "p_value" in case.options:
         (link,) = page.find('.result a[href="#card"]')
         top = "return document.querySelector('#card').getBoundingClientRect().top / innerHeight"
@@ -428,7 +428,7 @@ def server(request, tmp_path_factory):
     with Server(tmp_path_factory.mktemp(request.param), request.param) as started:
         started.name = request.param
         yield started
-        assert started.said().count("Traceback") == started.said().count("InvalidPathError: Cannot move /etc/passwd")
+        assert started.logs().count("Traceback") == started.logs().count("InvalidPathError: Cannot move /etc/passwd")
 
 
 @pytest.fixture
@@ -450,17 +450,17 @@ def test_a_page(page, server, visit, tmp_path):
     if visit == EXAMPLE:
         an_example_fills_the_form_above_the_card(page, server.name, tmp_path)
     elif visit == OWN:
-        fields = written(case.own, tmp_path)
+        fields = write_files(case.own, tmp_path)
         page.fill(fields)
         assert_shows_the_numbers(page, server.name, page.compute(), fields)
         if server.name == "pac_score":
             assert_no_address_is_opened(server)
     else:
-        own = written(case.own, tmp_path)
+        own = write_files(case.own, tmp_path)
         if not any(isinstance(value, pathlib.Path) for value in own.values()):  # a file takes the place of no other
             page.fill(own)
             page.compute()
-        page.fill(written(case.refused[visit], tmp_path))
+        page.fill(write_files(case.refused[visit], tmp_path))
         page.button("Compute").click()
         # A player says of a file that is no video that it cannot play it.
         page.until(lambda: visit in page.message())
@@ -470,7 +470,7 @@ def test_a_page(page, server, visit, tmp_path):
 
 def assert_no_address_is_opened(server):
     """gradio would fetch an address that a caller of its interface names in place of an upload."""
-    inputs = json.loads(fetched(f"{server.url}gradio_api/info"))["named_endpoints"]["/compute"]["parameters"]
+    inputs = json.loads(fetch(f"{server.url}gradio_api/info"))["named_endpoints"]["/compute"]["parameters"]
     are_files = ["filepath" in str(each["python_type"]["type"]) for each in inputs]
     assert any(are_files)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -498,7 +498,7 @@ def test_a_space_runs_with_what_its_own_files_ask_for(browser, tmp_path):
         page.until(lambda: all(page.fields().values()))
         assert_shows_the_numbers(page, "trm_meteor", page.compute(), page.fields())
         assert page.errors() == ([], [])
-        assert "Traceback" not in server.said()
+        assert "Traceback" not in server.logs()
 
 
 def test_a_page_without_weights_says_what_can_be_done(browser, tmp_path):
@@ -506,11 +506,11 @@ def test_a_page_without_weights_says_what_can_be_done(browser, tmp_path):
     with Server(tmp_path, "pac_score", checkpoint="checkpoints/gone") as server:
         page = Page(browser, server.url)
         assert f"This page cannot compute. {expected}" in page.find("body")[0].text
-        page.fill(written(CASES["pac_score"].own, tmp_path))
+        page.fill(write_files(CASES["pac_score"].own, tmp_path))
         assert expected in page.compute()
         assert not page.find(".result td")
         for text in (page.find("body")[0].text, page.message()):
             assert "gone" not in text  # no path of the server
-        assert "got 'checkpoints/gone': no such folder or file, relative paths start at" in server.said()
-        assert "Traceback" not in server.said()
+        assert "got 'checkpoints/gone': no such folder or file, relative paths start at" in server.logs()
+        assert "Traceback" not in server.logs()
         assert page.errors() == ([], [])

@@ -174,14 +174,14 @@ def test_vlmevalkit_gives_raw_strings(golden, dataset):
 def outside():
     """Within the block, the names belong to the installed package."""
 
-    def taken():
+    def take_names():
         return {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("pycocoevalcap")}
 
-    stand_ins = taken()
+    stand_ins = take_names()
     sys.meta_path.remove(FINDER)
     yield
     sys.meta_path.insert(0, FINDER)
-    taken()
+    take_names()
     sys.modules.update(stand_ins)
 
 

@@ -30,7 +30,7 @@ def run(*arguments):
     return command_line.main(["compare", *map(str, arguments), *distance])
 
 
-def compared_in(folder, files, *more, names=("base", "other")):
+def compare_in(folder, files, *more, names=("base", "other")):
     """Compare systems by 99 sign flips, and return the numbers that are written into the folder."""
     arguments = [*(files[name] for name in names), "-r", files["references"], "-o", folder, "--overwrite"]
     assert run(*arguments, "--n-resamples", 99, *more) == 0
@@ -47,48 +47,48 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def compared(files, tmp_path_factory):
+def comparison(files, tmp_path_factory):
     """Numbers of a comparison of three systems by 999 sign flips."""
     folder = tmp_path_factory.mktemp("report")
-    numbers = compared_in(folder, files, "--n-resamples", 999, "--full", names=NAMES)
+    numbers = compare_in(folder, files, "--n-resamples", 999, "--full", names=NAMES)
     assert (folder / "index.html").is_file()
     return numbers
 
 
-def test_finds_what_the_systems_do(compared):
-    assert compared["systems"] == list(NAMES)
-    assert list(compared["metrics"]) == ["trm_meteor_excess", "meteor", "trm_cider_excess", "cider_d"]
-    pairs = {(pair["first"], pair["second"]): pair for pair in compared["metrics"]["trm_meteor_excess"]["pairs"]}
+def test_finds_what_the_systems_do(comparison):
+    assert comparison["systems"] == list(NAMES)
+    assert list(comparison["metrics"]) == ["trm_meteor_excess", "meteor", "trm_cider_excess", "cider_d"]
+    pairs = {(pair["first"], pair["second"]): pair for pair in comparison["metrics"]["trm_meteor_excess"]["pairs"]}
     assert pairs["repeating", "base"]["better"] == "base"
-    assert [found["system"] for found in compared["against_people"] if found["p_value"] > 0.05] == ["base"] * 2
-    assert len(compared["exchangeable"]) == 2 * 3
+    assert [found["system"] for found in comparison["against_people"] if found["p_value"] > 0.05] == ["base"] * 2
+    assert len(comparison["exchangeable"]) == 2 * 3
 
 
-def test_numbers_are_those_of_the_modules(compared):
+def test_numbers_are_those_of_the_modules(comparison):
     rows = caption_rows()
     options = {"p_value": "exact", "n_resamples": 999, "confidence_level": 0.95, "details": True}
     columns = {"predictions": rows["repeating"], "references": rows["references"]}
-    people = {(found["module"], found["system"]): found for found in compared["against_people"]}
+    people = {(found["module"], found["system"]): found for found in comparison["against_people"]}
     for module, score in (("trm_meteor", "meteor"), ("trm_cider", "cider_d")):
         result = load(module).compute(**columns, **options)
         for key in (f"{module}_excess", score):
-            metric = compared["metrics"][key]
+            metric = comparison["metrics"][key]
             assert metric["per_row"]["repeating"] == result[f"{key}_per_row"]
             assert metric["systems"]["repeating"]["mean"] == pytest.approx(result[key], abs=1e-12)
         found = people[module, "repeating"]
         expected = [result[f"{module}_{key}"] for key in ("corpus_p_value", "z", "excess_ci_low")]
         assert [found[key] for key in ("p_value", "z", "ci_low")] == expected
-        assert compared["signatures"]["repeating"][module] == result["signature"]
+        assert comparison["signatures"]["repeating"][module] == result["signature"]
 
 
-def test_exchange_puts_a_system_in_place_of_people(compared):
+def test_exchange_puts_a_system_in_place_of_people(comparison):
     """CIDEr-D still counts people's captions as its documents."""
     rows = caption_rows()
     columns = {"predictions": rows["other"], "references": rows["base"]}
     plain, counted_elsewhere = (
         load(module).compute(**columns, p_value="exact", n_resamples=999) for module in ("trm_meteor", "trm_cider")
     )
-    found = {(e["module"], e["first"], e["second"]): e for e in compared["exchangeable"]}
+    found = {(e["module"], e["first"], e["second"]): e for e in comparison["exchangeable"]}
     exchange = found["trm_meteor", "other", "base"]
     assert (exchange["p_value"], exchange["z"]) == (plain["trm_meteor_corpus_p_value"], plain["trm_meteor_z"])
     assert found["trm_cider", "other", "base"]["statistic"] != counted_elsewhere["trm_cider"]
@@ -101,7 +101,7 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
     order = rng.permutation(len(ids))
     shuffled = {"shuffled": [list(rng.permutation(rows["base"][i])) for i in order]}
     paths |= write_captions(tmp_path, shuffled, [ids[i] for i in order])
-    numbers = compared_in(tmp_path, paths, "--full", names=("mine", "shuffled"))
+    numbers = compare_in(tmp_path, paths, "--full", names=("mine", "shuffled"))
     for metric in numbers["metrics"].values():
         (pair,) = metric["pairs"]
         test = pair["test"]
@@ -113,16 +113,16 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
 
 def test_formats_go_to_standard_output(files, tmp_path, capsys):
     for more, beginning in (("-f md", "Systems beside people"), ("-f latex", "% \\usepa"), ("--full", "system ")):
-        compared_in(tmp_path, files, "-m", "trm_meteor", *more.split())
+        compare_in(tmp_path, files, "-m", "trm_meteor", *more.split())
         printed = capsys.readouterr().out
         assert printed.startswith(beginning)
         assert "TRM-METEOR" in printed
-    numbers = compared_in(tmp_path, files, "-m", "trm_meteor", "-f", "json")
+    numbers = compare_in(tmp_path, files, "-m", "trm_meteor", "-f", "json")
     assert json.loads(capsys.readouterr().out) == numbers
 
 
 def test_a_table_for_a_paper_is_one_with_values_intervals_marks_and_a_label(files, tmp_path, capsys):
-    compared_in(tmp_path, files, "-m", "trm_meteor", "-f", "latex")
+    compare_in(tmp_path, files, "-m", "trm_meteor", "-f", "latex")
     table = capsys.readouterr().out
     assert [table.count(text) for text in (r"\begin{table}", r"\caption{", r"\label{tab:systems}")] == [1] * 3
     header, _, values, intervals = table.partition("toprule\n")[2].splitlines()[:4]
@@ -135,7 +135,7 @@ def test_a_table_for_a_paper_is_one_with_values_intervals_marks_and_a_label(file
 
 def test_figures_are_complete_without_the_page(files, tmp_path, capsys, drawn_plots):
     folder = tmp_path / "figures"
-    compared_in(tmp_path / "report", files, "-m", "trm_meteor", "--figures", folder)
+    compare_in(tmp_path / "report", files, "-m", "trm_meteor", "--figures", folder)
     drawn = {path.stem for path in folder.iterdir()}
     assert {"histograms", "map", "means-meteor", "rows-meteor", "people-trm_meteor"} <= drawn
     assert {path.name for path in folder.iterdir()} == {f"{name}.{kind}" for name in drawn for kind in ("svg", "pdf")}
@@ -153,7 +153,7 @@ def test_figures_are_complete_without_the_page(files, tmp_path, capsys, drawn_pl
 def test_corpus_values_are_those_of_coco_eval(tmp_path):
     """BLEU-4 and METEOR of the corpus, and not the means of single captions, which have their own names."""
     rows = {name: each if name == "references" else [row[:1] for row in each] for name, each in caption_rows().items()}
-    numbers = compared_in(tmp_path, write_captions(tmp_path, rows), "-m", "coco_caption", names=NAMES)
+    numbers = compare_in(tmp_path, write_captions(tmp_path, rows), "-m", "coco_caption", names=NAMES)
     annotations = {
         "images": [{"id": i} for i in range(len(rows["references"]))],
         "annotations": [{"image_id": i, "caption": text} for i, row in enumerate(rows["references"]) for text in row],
@@ -164,20 +164,20 @@ def test_corpus_values_are_those_of_coco_eval(tmp_path):
         evaluated = COCOEvalCap(coco, results)
         evaluated.evaluate()
         for key in ("Bleu_4", "METEOR"):
-            of_system = numbers["metrics"][key]["systems"][name]
-            assert of_system["corpus"] == evaluated.eval[key]
-            assert of_system["mean"] == pytest.approx(np.mean(numbers["metrics"][key]["per_row"][name]))
-            assert of_system["mean"] != of_system["corpus"]
+            system_values = numbers["metrics"][key]["systems"][name]
+            assert system_values["corpus"] == evaluated.eval[key]
+            assert system_values["mean"] == pytest.approx(np.mean(numbers["metrics"][key]["per_row"][name]))
+            assert system_values["mean"] != system_values["corpus"]
         assert "corpus" not in numbers["metrics"]["CIDEr"]["systems"][name]
 
 
 def test_clusters_of_ids_and_single_captions(tmp_path):
     rows = caption_rows()
     paths = write_captions(tmp_path, rows, [f"{i // 2}#{i % 2}" for i in range(len(rows["base"]))])
-    numbers = compared_in(tmp_path, paths, "-m", "trm_meteor", "--clusters", "^[^#]+")
+    numbers = compare_in(tmp_path, paths, "-m", "trm_meteor", "--clusters", "^[^#]+")
     assert (numbers["n_rows"], numbers["n_clusters"]) == (12, 6)
     single = {name: [row[:1] for row in rows[name]] for name in ("base", "other")} | {"references": rows["references"]}
-    numbers = compared_in(tmp_path, write_captions(tmp_path, single), "-m", "trm_meteor")
+    numbers = compare_in(tmp_path, write_captions(tmp_path, single), "-m", "trm_meteor")
     assert numbers["exchangeable"] == []
     assert list(numbers["metrics"]) == ["trm_meteor_excess", "meteor"]
 
@@ -244,7 +244,7 @@ def score(files, name, folder, metrics, *options):
     return str(folder)
 
 
-def test_folders_of_scores_give_the_numbers_of_the_captions(files, compared, tmp_path):
+def test_folders_of_scores_give_the_numbers_of_the_captions(files, comparison, tmp_path):
     """What `manycaps score` wrote is compared as it stands."""
     options = ("p_value=exact", "confidence_level=0.95", "n_resamples=999")
     folders = [score(files, name, tmp_path / name, "trm_meteor,trm_cider", *options) for name in NAMES]
@@ -253,11 +253,11 @@ def test_folders_of_scores_give_the_numbers_of_the_captions(files, compared, tmp
     numbers = numbers_in(tmp_path / "report")
     assert numbers["exchangeable"] == []
     same = ("systems", "ids", "metrics", "against_people", "correlations")
-    assert {key: numbers[key] for key in same} == {key: compared[key] for key in same}
+    assert {key: numbers[key] for key in same} == {key: comparison[key] for key in same}
     assert run(*line, "--with-captions", "--overwrite", "--full") == 0
     numbers = numbers_in(tmp_path / "report")
     same = (*same, "exchangeable")
-    assert {key: numbers[key] for key in same} == {key: compared[key] for key in same}
+    assert {key: numbers[key] for key in same} == {key: comparison[key] for key in same}
     assert caption_rows()["base"][0][0] in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
 
 
@@ -281,7 +281,7 @@ def test_tokenizers_and_languages_by_name(tmp_path):
     captions = [[text] for text, _ in texts]
     rows = {"first": captions, "second": captions[1:] + captions[:1], "references": [others for _, others in texts]}
     options = ["-m", "meteor15,bleu_rouge", "--tokenizer", "intl", "--language", "de"]
-    found = compared_in(tmp_path, write_captions(tmp_path, rows), *options, names=("first", "second"))["metrics"]
+    found = compare_in(tmp_path, write_captions(tmp_path, rows), *options, names=("first", "second"))["metrics"]
     for module, key, options in (("meteor15", "meteor15", {"language": "de"}), ("bleu_rouge", "bleu_4", {})):
         expected = load(module, tokenizer="intl", details=True, **options).compute(
             predictions=captions, references=rows["references"]

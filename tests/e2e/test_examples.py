@@ -87,7 +87,7 @@ def test_combined_metrics_equal_single_ones_and_are_saved(trm_meteor, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def training(tmp_path_factory):
     """A short training: the trainer, and what its compute_metrics was given and gave."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -105,59 +105,57 @@ def trained(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_training_reports_both_metrics_of_all_candidates(trained, trm_meteor):
-    history = [entry for entry in trained.trainer.state.log_history if "eval_trm_meteor" in entry]
+def test_training_reports_both_metrics_of_all_candidates(training, trm_meteor):
+    history = [entry for entry in training.trainer.state.log_history if "eval_trm_meteor" in entry]
     assert len(history) == 3
     assert history[-1]["eval_meteor"] > history[0]["eval_meteor"], "it learns"
-    evaluated, metrics = trained.seen[-1]
-    n_rows, n_candidates = len(trained.metrics.rows), trained.program.N_CANDIDATES
+    evaluated, metrics = training.seen[-1]
+    n_rows, n_candidates = len(training.metrics.rows), training.program.N_CANDIDATES
     assert evaluated.predictions.shape[::2] == (n_rows, n_candidates)
-    lines = (trained.folder / "captions.jsonl").read_text().splitlines()
+    lines = (training.folder / "captions.jsonl").read_text().splitlines()
     predictions = [json.loads(line)["captions"] for line in lines[-n_rows:]]
     assert {len(row) for row in predictions} == {n_candidates}
     assert any(len(set(row)) > 1 for row in predictions), "sampled"
-    references = list(trained.metrics.rows["references"])
-    mmd_bert = evaluate.load(str(ROOT / "metrics" / "mmd_bert"), encoder=trained.program.bag_of_words)
+    references = list(training.metrics.rows["references"])
+    mmd_bert = evaluate.load(str(ROOT / "metrics" / "mmd_bert"), encoder=training.program.bag_of_words)
     human_parity = evaluate.load(str(ROOT / "metrics" / "human_parity"), distance="meteor")
     modules = {"trm_meteor": trm_meteor, "mmd_bert": mmd_bert, "unlike_people_share": human_parity}
     for name, module in modules.items():
         alone = module.compute(predictions=predictions, references=references)
-        assert metrics[name] == trained.result[f"eval_{name}"] == alone[name]
-    assert trained.result["eval_human_parity_p_value"] < 0.05, "two epochs do not make people of it"
+        assert metrics[name] == training.result[f"eval_{name}"] == alone[name]
+    assert training.result["eval_human_parity_p_value"] < 0.05, "two epochs do not make people of it"
 
 
 @pytest.mark.slow
-def test_the_best_weights_come_back_whole(trained):
-    state = trained.trainer.state
+def test_the_best_weights_come_back_whole(training):
+    state = training.trainer.state
     name = "eval_human_parity_statistic"
     best = min((e for e in state.log_history if name in e), key=lambda e: e[name])
-    of_step = [
-        e["eval_loss"] for e in state.log_history if e.get("step") == state.best_global_step and "eval_loss" in e
-    ]
+    losses = [e["eval_loss"] for e in state.log_history if e.get("step") == state.best_global_step and "eval_loss" in e]
     assert best[name] <= state.best_metric
-    assert trained.result["eval_loss"] == pytest.approx(of_step[0], rel=1e-6)
+    assert training.result["eval_loss"] == pytest.approx(losses[0], rel=1e-6)
 
 
 @pytest.mark.slow
-def test_padding_of_predictions_and_of_labels(trained):
-    whole, _ = trained.seen[-1]
+def test_padding_of_predictions_and_of_labels(training):
+    whole, _ = training.seen[-1]
     # Two batches, the first with shorter captions, joined as Trainer joins them.
     batches = whole.predictions[:4, :22], whole.predictions[4:]
     joined = transformers.trainer_pt_utils.nested_concat(*batches, padding_index=-100)
     evaluated = transformers.EvalPrediction(joined, whole.label_ids)
     assert (evaluated.predictions == -100).any()
     assert (evaluated.label_ids == -100).any()
-    metrics = trained.metrics
-    padded = trained.program.CaptionMetrics(metrics.tokenizer, metrics.rows, trained.folder / "padded.jsonl")
+    metrics = training.metrics
+    padded = training.program.CaptionMetrics(metrics.tokenizer, metrics.rows, training.folder / "padded.jsonl")
     assert padded(evaluated)["n_rows"] == 11
 
 
 @pytest.mark.slow
-def test_another_order_of_rows_is_noticed(trained):
-    evaluated, _ = trained.seen[-1]
+def test_another_order_of_rows_is_noticed(training):
+    evaluated, _ = training.seen[-1]
     swapped = transformers.EvalPrediction(evaluated.predictions[::-1], evaluated.label_ids[::-1])
     with pytest.raises(ValueError, match=r"^evaluation rows: expected the order of the data set, got another\."):
-        trained.metrics(swapped)
+        training.metrics(swapped)
 
 
 @pytest.mark.slow

@@ -52,8 +52,8 @@ def made_benchmarks(tmp_path_factory):
         better, worse, *refs = texts(9)
         category = "HC HI HM MM".split()[i % 4]
         rows["choice"].append({"better": better, "worse": worse, "refs": refs, "category": category})
-    for name, of_kind in rows.items():
-        lines = [json.dumps({"img": f"{i % 4}.png", **row}) + "\n" for i, row in enumerate(of_kind)]
+    for name, kind_rows in rows.items():
+        lines = [json.dumps({"img": f"{i % 4}.png", **row}) + "\n" for i, row in enumerate(kind_rows)]
         (folder / f"{name}.jsonl").write_text("".join(lines))
     return folder
 

@@ -84,7 +84,7 @@ def history_of(output):
     return json.loads((output / "history.json").read_text())
 
 
-def changed(one, other):
+def changed_weights(one, other):
     """Names of the weights that differ."""
     first, second = read_weights(one), read_weights(other)
     assert first.keys() == second.keys()
@@ -99,7 +99,7 @@ def scores_of(*checkpoints):
 
 
 @pytest.fixture(scope="module")
-def trained(folder):
+def run_folder(folder):
     return train(folder, "trained")
 
 
@@ -108,34 +108,34 @@ def with_lora(folder):
     return train(folder, "lora", *LORA, **SHORT)
 
 
-def test_only_the_projections_change_and_with_low_rank_updates_the_attention(folder, trained, with_lora):
-    assert changed(folder / "clip.pth", trained / WEIGHTS) == PROJECTIONS
+def test_only_the_projections_change_and_with_low_rank_updates_the_attention(folder, run_folder, with_lora):
+    assert changed_weights(folder / "clip.pth", run_folder / WEIGHTS) == PROJECTIONS
     names = read_weights(folder / "clip.pth")
     attention = {name for name in names if name.endswith(("in_proj_weight", "out_proj.weight"))}
     assert len(attention) == 8
-    assert changed(folder / "clip.pth", with_lora / WEIGHTS) == PROJECTIONS | attention
+    assert changed_weights(folder / "clip.pth", with_lora / WEIGHTS) == PROJECTIONS | attention
 
 
-def test_the_score_loads_what_was_trained(folder, trained, with_lora):
-    before, of_folder, of_file = scores_of(folder / "clip.pth", trained, trained / WEIGHTS)
-    assert of_folder == of_file
-    assert abs(of_folder - before) > 1e-3
+def test_the_score_loads_what_was_trained(folder, run_folder, with_lora):
+    before, folder_score, file_score = scores_of(folder / "clip.pth", run_folder, run_folder / WEIGHTS)
+    assert folder_score == file_score
+    assert abs(folder_score - before) > 1e-3
     merged, beside = scores_of(with_lora / WEIGHTS, with_lora / "pac_lora.safetensors")
     assert merged == beside
 
 
-def test_losses_fall_and_are_logged(trained):
-    history = history_of(trained)
+def test_losses_fall_and_are_logged(run_folder):
+    history = history_of(run_folder)
     assert [record["iteration"] for record in history] == [0, 20, 40, 60]
     assert history[-1]["validation_loss"] < 0.9 * history[0]["validation_loss"]
     assert history[-1]["image_to_caption_recall@10"] > history[0]["image_to_caption_recall@10"]
-    events = EventAccumulator(str(trained / "tensorboard")).Reload()
+    events = EventAccumulator(str(run_folder / "tensorboard")).Reload()
     assert {"training/loss", "validation/loss", "validation/L(V',T)", "recall/image_to_caption_recall@5"} <= set(
         events.Tags()["scalars"]
     )
     logged = [(event.step, event.value) for event in events.Scalars("validation/loss")]
     assert logged == [(record["iteration"], pytest.approx(record["validation_loss"])) for record in history]
-    with PIL.Image.open(trained / "losses.png") as drawing:
+    with PIL.Image.open(run_folder / "losses.png") as drawing:
         assert len(set(drawing.convert("L").tobytes())) > 50
 
 
@@ -161,7 +161,7 @@ def test_a_stopped_training_resumes_with_the_same_bits_and_a_finished_one_is_lef
         for features in list(stopped.glob("features/*/*.npy"))[:1]:
             features.unlink()
         train(folder, stopped.name, *flags, **SHORT)
-        assert changed(whole / WEIGHTS, stopped / WEIGHTS) == set()
+        assert changed_weights(whole / WEIGHTS, stopped / WEIGHTS) == set()
         assert history_of(whole) == history_of(stopped)
         before = (stopped / "training_state.pt").stat().st_mtime_ns
         train(folder, stopped.name, *flags, **SHORT)
@@ -218,12 +218,12 @@ def test_what_cannot_work_is_refused_before_any_work(folder, capsys, monkeypatch
     assert line == make_line or not (folder / output).exists()
 
 
-def test_a_folder_of_another_run_is_not_overwritten(folder, trained, made, capsys):
-    of_state = f"{trained}/training_state.pt: expected the state of a training with the same data and options, got "
+def test_a_folder_of_another_run_is_not_overwritten(folder, run_folder, data, capsys):
+    refusal = f"{run_folder}/training_state.pt: expected the state of a training with the same data and options, got "
     for line, output, flags, message in (
-        (train_line, trained, ["--seed", "1"], f"{of_state}seed 0 instead of 1."),
-        (train_line, trained, ["--prompt", ""], f"{of_state}prompt 'A"),
-        (make_line, made, ["--seed", "1"], f"{made}: expected shards of the same data and options, got seed 0 instead"),
+        (train_line, run_folder, ["--seed", "1"], f"{refusal}seed 0 instead of 1."),
+        (train_line, run_folder, ["--prompt", ""], f"{refusal}prompt 'A"),
+        (make_line, data, ["--seed", "1"], f"{data}: expected shards of the same data and options, got seed 0 instead"),
     ):
         before = {path: path.read_bytes() for path in output.glob("*.*")}
         assert run(line(folder, output.name, *flags)) == 1
@@ -237,7 +237,7 @@ def test_images_shared_with_validation_are_noticed(folder, capsys):
 
 
 @pytest.fixture(scope="module")
-def made(folder):
+def data(folder):
     for split in ("train", "validation"):
         assert run(make_line(folder, "made", "--split", split)) == 0
     return folder / "made"
@@ -251,10 +251,10 @@ def contents(output):
     return {path.name: path.read_bytes() for path in sorted(output.glob("*.parquet"))}
 
 
-def test_every_caption_has_an_image_and_every_image_a_caption_to_train_on(folder, made):
+def test_every_caption_has_an_image_and_every_image_a_caption_to_train_on(folder, data):
     shards = [f"train-{k:05d}-of-00004.parquet" for k in range(4)]
-    assert list(contents(made)) == [*shards, "validation-00000-of-00001.parquet"]
-    rows, given = rows_of(made), data_set(14)
+    assert list(contents(data)) == [*shards, "validation-00000-of-00001.parquet"]
+    rows, given = rows_of(data), data_set(14)
     assert rows.column_names == ["image", "caption", "generated_caption", "generated_image"]
     assert len(rows) == 28
     first, second = given["caption"][:2]
@@ -264,17 +264,17 @@ def test_every_caption_has_an_image_and_every_image_a_caption_to_train_on(folder
     # Of one image one caption, of two captions two images.
     assert rows["generated_caption"][0] == rows["generated_caption"][1] != ""
     assert not np.array_equal(rows[0]["generated_image"], rows[1]["generated_image"])
-    assert (train(folder, "tuned", data=made.name, batch_size=8, max_iterations=4) / WEIGHTS).is_file()
+    assert (train(folder, "tuned", data=data.name, batch_size=8, max_iterations=4) / WEIGHTS).is_file()
 
 
-def test_missing_shards_are_made_again_and_the_others_left(folder, made):
-    output = shutil.copytree(made, folder / "continued")
+def test_missing_shards_are_made_again_and_the_others_left(folder, data):
+    output = shutil.copytree(data, folder / "continued")
     for number in (1, 3):
         (output / f"train-0000{number}-of-00004.parquet").unlink()
     before = (output / "train-00000-of-00004.parquet").stat().st_mtime_ns
     assert run(make_line(folder, "continued")) == 0
     assert (output / "train-00000-of-00004.parquet").stat().st_mtime_ns == before
-    assert contents(output) == contents(made)
+    assert contents(output) == contents(data)
 
 
 def test_rejected_images_are_drawn_again_and_then_left_out(folder, capsys, monkeypatch):

@@ -252,7 +252,7 @@ def test_a_pushed_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_p
         assert done.returncode == 0, done.stderr[-3000:]
         return done
 
-    def used():
+    def use_module():
         done = run(tmp_path / "elsewhere", "-c", USE)
         assert json.loads(done.stdout) == expected
         return done.stderr
@@ -264,6 +264,6 @@ def test_a_pushed_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_p
         assert hub.spaces == {}
         assert run(ROOT, *push, "--token", WRITER).stdout.endswith("\nmanycaps/trm_meteor: new\n")
         assert list(hub.spaces) == ["manycaps/trm_meteor"]
-        used()
-        assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/triangle_rank.py") == 1
-    assert "Using the latest cached version of the module" in used()
+        use_module()
+        assert hub.n_requests("GET", "/spaces/manycaps/trm_meteor/resolve/main/triangle_rank.py") == 1
+    assert "Using the latest cached version of the module" in use_module()

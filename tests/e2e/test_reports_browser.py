@@ -36,7 +36,7 @@ def write_rows(path, rows):
 
 
 @functools.cache
-def compared():
+def illustrated_comparison():
     """A comparison with captions and pictures."""
     found, rows = comparison(n_rows=80, names=SYSTEMS), []
     for i, row in enumerate(found.shown.rows):
@@ -48,7 +48,7 @@ def compared():
 
 
 def page_of_comparison(folder):
-    (folder / "index.html").write_text(write_page(compared()), encoding="utf-8")
+    (folder / "index.html").write_text(write_page(illustrated_comparison()), encoding="utf-8")
     return folder / "index.html"
 
 
@@ -132,7 +132,7 @@ def page_of(tmp_path_factory):
     return functools.cache(lambda make: make(tmp_path_factory.mktemp(make.__name__)))
 
 
-def of_all(browser, selector, value):
+def map_all(browser, selector, value):
     """The value of a JavaScript expression of each element `e` that a selector finds."""
     return browser.execute_script(f"return [...document.querySelectorAll(arguments[0])].map(e => {value})", selector)
 
@@ -147,9 +147,9 @@ def test_opens_alone_and_fits_every_width(browser, page_of, make):
     for width in WIDTHS:
         open_page(browser, page_of(make), width)
         assert browser.execute_script("return document.documentElement.scrollWidth") == width
-        identifiers = of_all(browser, "[id]", "e.id")
+        identifiers = map_all(browser, "[id]", "e.id")
         assert len(identifiers) == len(set(identifiers))
-        plots = of_all(
+        plots = map_all(
             browser,
             "svg[data-plot]",
             "[e.dataset.plot, e.ariaLabel, e.clientWidth, e.clientHeight / e.clientWidth,"
@@ -178,33 +178,33 @@ def test_paper_and_drawings_have_their_colors(browser, page_of, make, width, sch
         assert contrast >= (4.5 if name in ("ink", "soft") or make == page_of_rows else 3), (name, contrast)
     names, n_systems, least = COLORED.get(make, ([], 0, {}))
     for name in names:
-        ((top, left, bottom, right),) = of_all(browser, f"svg[data-plot={name}]", f"(() => {BOX})()")
+        ((top, left, bottom, right),) = map_all(browser, f"svg[data-plot={name}]", f"(() => {BOX})()")
         plot = pixels[top:bottom, left:right].reshape(-1, 3)
         assert 0.02 < (abs(plot - np.median(plot, axis=0)).sum(axis=1) > 60).mean() < 0.5
         for series in range(n_systems):
-            (color,) = of_all(browser, ":root", f"getComputedStyle(e).getPropertyValue('--series-{series}').trim()")
+            (color,) = map_all(browser, ":root", f"getComputedStyle(e).getPropertyValue('--series-{series}').trim()")
             rgb = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
             assert (abs(plot - rgb).sum(axis=1) < 12).sum() > least[width], (name, series)
 
 
 @pytest.fixture
-def comparison_opened(browser, page_of):
+def opened_comparison(browser, page_of):
     open_page(browser, page_of(page_of_comparison), 1200)
     return browser
 
 
 def column(browser, table, number):
-    cells = of_all(browser, f"#{table} tbody tr", f"[e.cells[{number}].dataset.value, e.cells[{number}].textContent]")
+    cells = map_all(browser, f"#{table} tbody tr", f"[e.cells[{number}].dataset.value, e.cells[{number}].textContent]")
     return [value and float(value) for value, _ in cells], [text for _, text in cells]
 
 
 def press(browser, table, number):
-    of_all(browser, f"#{table} thead th:nth-child({number + 1}) button", "e.click()")
-    return of_all(browser, f"#{table} thead th", "e.getAttribute('aria-sort')")
+    map_all(browser, f"#{table} thead th:nth-child({number + 1}) button", "e.click()")
+    return map_all(browser, f"#{table} thead th", "e.getAttribute('aria-sort')")
 
 
-def test_sorting(comparison_opened):
-    browser, table, place = comparison_opened, "table-rows-of-1", 5
+def test_sorting(opened_comparison):
+    browser, table, place = opened_comparison, "table-rows-of-1", 5
     # row, image, people, two systems, then the differences
     before = column(browser, table, place)
     assert press(browser, table, place) == [None] * place + ["descending", None]
@@ -218,11 +218,11 @@ def test_sorting(comparison_opened):
     assert names == sorted(names, reverse=True)
 
 
-def test_captions_and_pictures_are_of_their_rows(comparison_opened):
-    rows = {row.id: row for row in compared().shown.rows}
+def test_captions_and_pictures_are_of_their_rows(opened_comparison):
+    rows = {row.id: row for row in illustrated_comparison().shown.rows}
     cells = "[e.cells[0].textContent, e.querySelector('img').naturalWidth,"
     cells += " ...[...e.querySelectorAll('td.captions')].map(c => c.textContent)]"
-    shown = of_all(comparison_opened, "#table-rows-of-1 tbody tr", cells)
+    shown = map_all(opened_comparison, "#table-rows-of-1 tbody tr", cells)
     assert len(shown) == 24
     for name, width, people, baseline, system in shown:
         assert width == 160
@@ -232,32 +232,32 @@ def test_captions_and_pictures_are_of_their_rows(comparison_opened):
         assert system == f"{rows[name].captions[SYSTEMS[1]][0]} (2 times)"
 
 
-def test_a_second_cue_beside_every_colour(comparison_opened):
+def test_a_second_cue_beside_every_colour(opened_comparison):
     """Differences have an arrow and a sign, the best value a star."""
     for kind, place, sign in (("above", "before", "▲"), ("below", "before", "▼"), ("best", "after", "★")):
-        found = of_all(comparison_opened, f".{kind}", f"getComputedStyle(e, '::{place}').content")
+        found = map_all(opened_comparison, f".{kind}", f"getComputedStyle(e, '::{place}').content")
         assert len(found) > 4
         assert all(sign in text for text in found)
-    assert set(of_all(comparison_opened, ".above", "e.textContent[0]")) == {"+"}
+    assert set(map_all(opened_comparison, ".above", "e.textContent[0]")) == {"+"}
 
 
-def test_prints_whole_tables(comparison_opened):
-    comparison_opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    shown = of_all(comparison_opened, ".table", "getComputedStyle(e).overflowX")
-    comparison_opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+def test_prints_whole_tables(opened_comparison):
+    opened_comparison.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = map_all(opened_comparison, ".table", "getComputedStyle(e).overflowX")
+    opened_comparison.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert set(shown) == {"visible"}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_figures_and_cells_fit_a_page(browser, page_of, width):
     open_page(browser, page_of(page_with_a_map), width)
-    ((shown, all_of_it),) = of_all(browser, "figure:has(svg[data-plot=map])", "[e.clientWidth, e.scrollWidth]")
+    ((shown, all_of_it),) = map_all(browser, "figure:has(svg[data-plot=map])", "[e.clientWidth, e.scrollWidth]")
     assert 300 < shown == all_of_it <= width
     open_page(browser, page_of(page_of_rows), width)
-    assert of_all(browser, "img", "[e.naturalWidth, e.clientWidth]") == [[160, 160]] * 2
-    assert min(of_all(browser, "td.caption", "e.clientWidth")) >= 140
+    assert map_all(browser, "img", "[e.naturalWidth, e.clientWidth]") == [[160, 160]] * 2
+    assert min(map_all(browser, "td.caption", "e.clientWidth")) >= 140
     open_page(browser, page_of(page_of_curves), width)
-    texts = of_all(browser, "#curves ~ figure svg text", "e.textContent")
+    texts = map_all(browser, "#curves ~ figure svg text", "e.textContent")
     assert {"sampling", "people", "temperature", "METEOR", "CIDEr-D"} <= set(texts)
-    assert min(of_all(browser, "figure svg", "[e.clientWidth, e.clientHeight]")[0]) > 200
-    assert sorted(of_all(browser, "tbody th", "e.textContent")) == ["a-long-name-of-samples", "others", "people"]
+    assert min(map_all(browser, "figure svg", "[e.clientWidth, e.clientHeight]")[0]) > 200
+    assert sorted(map_all(browser, "tbody th", "e.textContent")) == ["a-long-name-of-samples", "others", "people"]

@@ -23,7 +23,7 @@ PATIENCE = 180
 
 
 @contextlib.contextmanager
-def serving(model, log):
+def serve(model, log):
     """Start a server of one model, and yield its address."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -54,7 +54,7 @@ def test_a_server_of_transformers(tmp_path):
     # The model's own settings would give one caption again and again: they are not used.
     own = json.loads((model / "generation_config.json").read_text()) | {"temperature": 0.01, "top_k": 1}
     (model / "generation_config.json").write_text(json.dumps(own | {"do_sample": True}))
-    with serving(model, tmp_path / "log.txt") as url:
+    with serve(model, tmp_path / "log.txt") as url:
         options = SampleOptions(
             str(model), [str(source)], tmp_path / "a.jsonl", n=4, url=url, prompt="what is the thing", timeout=60.0,
             setting=Setting(max_new_tokens=6), concurrency=1,

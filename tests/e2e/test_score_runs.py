@@ -129,14 +129,14 @@ def command_of(pid):
 def workers_of(process):
     """Numbers of the processes that work for a run, once there are two."""
 
-    def found():
+    def find_workers():
         children = children_of(process.pid)
         workers = [child for child in children if "spawn_main" in command_of(child)]
         # Where processes are forked, a server does it.
         workers += [pid for child in children if "forkserver" in command_of(child) for pid in children_of(child)]
         return len(workers) >= 2 and workers
 
-    return wait_for(found)
+    return wait_for(find_workers)
 
 
 def is_running(pid):

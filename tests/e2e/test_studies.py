@@ -36,7 +36,7 @@ def without_times(study, text):
     return [[row[i] for i in kept] for row in rows]
 
 
-def stopped_early(study, path):
+def drop_last_cell(study, path):
     """Leave out the last cell: what is drawn or embedded for it must not depend on the cells before it."""
     from scripts.studies.decoding_study import KEY as key_of_decoding
 
@@ -53,7 +53,7 @@ def stopped_early(study, path):
 def test_a_study_that_is_stopped_goes_on_to_the_same_tables(study, tmp_path):
     whole = run(study, tmp_path)
     assert len(whole[f"{study}.csv"]) > 1
-    stopped_early(study, tmp_path / f"{study}.csv")
+    drop_last_cell(study, tmp_path / f"{study}.csv")
     (tmp_path / f"{study}.png").unlink()
     assert run(study, tmp_path) == whole
     assert (tmp_path / f"{study}.png").read_bytes().startswith(b"\x89PNG")

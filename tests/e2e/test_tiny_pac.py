@@ -48,7 +48,7 @@ def scenes():
 
 
 @pytest.fixture(scope="module")
-def untuned(tmp_path_factory):
+def untuned_checkpoint(tmp_path_factory):
     """The checkpoint before tuning: the published weights with the published first projections."""
     path = tmp_path_factory.mktemp("untuned") / WEIGHTS_NAME
     facts = {"manycaps": json.dumps({"activation": "gelu", "mean": [0.5] * 3, "std": [0.5] * 3})}
@@ -72,13 +72,13 @@ def test_the_right_caption_scores_above_its_foil(module, scenes):
     assert (found[:, 0] > found[:, 1]).mean() >= 0.95
 
 
-def test_tuning_brings_the_score_nearer_to_the_number_of_errors(scenes, untuned):
+def test_tuning_brings_the_score_nearer_to_the_number_of_errors(scenes, untuned_checkpoint):
     def tau(checkpoint):
         found = scores(PAC_SCORE, checkpoint, scenes, [row["graded_captions"] for row in scenes])
         return scipy.stats.kendalltau(found.ravel(), np.tile(-np.array(GRADES), len(scenes))).statistic
 
     # The card's table has +0.023 ± 0.006 over the seeds, +0.015 for the published one.
-    assert tau(FOLDER) > tau(untuned) + 0.01
+    assert tau(FOLDER) > tau(untuned_checkpoint) + 0.01
     means = scores(PAC_SCORE, FOLDER, scenes, [row["graded_captions"] for row in scenes]).mean(axis=0)
     assert np.all(np.diff(means) < 0)  # with every error
 

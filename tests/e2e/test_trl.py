@@ -39,10 +39,10 @@ def runs(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["grpo", "rloo"])
 @pytest.mark.parametrize("n_processes", [1, 2])
 def test_trainers_train_and_rewards_are_those_of_one_process(runs, kind, n_processes):
-    of_ranks = [seen[kind]["calls"] for seen in runs[n_processes]]
-    assert [len(calls) for calls in of_ranks] == [N_STEPS] * n_processes
+    rank_calls = [seen[kind]["calls"] for seen in runs[n_processes]]
+    assert [len(calls) for calls in rank_calls] == [N_STEPS] * n_processes
     reward = EnergyReward("cider", document_frequency=list(example("grpo_captions").scenes(0, 30)["references"]))
-    for step in zip(*of_ranks, strict=True):
+    for step in zip(*rank_calls, strict=True):
         joint = {name: [value for call in step for value in call[name]] for name in step[0]}
         assert len(joint["rewards"]) == 12
         given = joint.pop("rewards")

@@ -48,7 +48,7 @@ def wheel(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
+def installation(wheel, tmp_path_factory):
     """Folder outside the repository, and the scripts of an environment with the wheel, which `pip install .` builds."""
     folder = tmp_path_factory.mktemp("installed")
     python = make_environment(folder / "environment")
@@ -63,8 +63,8 @@ def install(python, *source):
     subprocess.run(command, check=True, capture_output=True, env=outer_variables())
 
 
-def run(installed, *command):
-    folder, scripts = installed
+def run(installation, *command):
+    folder, scripts = installation
     environment = outer_variables() | {
         "HF_HOME": str(folder / "cache"),
         "NLTK_DATA": str(pathlib.Path(nltk.data.find("corpora/wordnet").path).parents[1]),
@@ -77,14 +77,14 @@ def run(installed, *command):
 
 
 @pytest.mark.slow
-def test_every_module_is_listed_and_computes_its_case(installed):
-    where = run(installed, "python", "-c", "import manycaps; print(manycaps.__file__)")
+def test_every_module_is_listed_and_computes_its_case(installation):
+    where = run(installation, "python", "-c", "import manycaps; print(manycaps.__file__)")
     assert not pathlib.Path(where.strip()).is_relative_to(ROOT)
-    listed = {module["name"]: module for module in json.loads(run(installed, "manycaps", "list", "-f", "json"))}
+    listed = {module["name"]: module for module in json.loads(run(installation, "manycaps", "list", "-f", "json"))}
     assert listed["pac_score"]["variants"][0] == "pac-vit-b-32"
     assert {name: module["missing"] for name, module in listed.items() if module["missing"]} == {}
-    write_data(installed[0] / "meteor15")
-    results = json.loads(run(installed, "python", "-c", PROGRAM).splitlines()[-1])
+    write_data(installation[0] / "meteor15")
+    results = json.loads(run(installation, "python", "-c", PROGRAM).splitlines()[-1])
     assert list(results) == list(listed) == list(module_folders())
     for expected, found in results.values():
         assert found == pytest.approx(expected, abs=1e-4)
@@ -97,8 +97,8 @@ def test_the_wheel_holds_what_git_holds(wheel):
     assert [name for name in listed if "__pycache__" in name or name.endswith(".pyc")] == []
     for name, folder in module_folders().items():
         # The kit is there once.
-        of_module = {path.rpartition("/")[2] for path in listed if f"/{folder.parent.name}/{name}/" in path}
-        assert of_module == {"README.md", "app.py", "requirements.txt", "tests.py"}
+        module_files = {path.rpartition("/")[2] for path in listed if f"/{folder.parent.name}/{name}/" in path}
+        assert module_files == {"README.md", "app.py", "requirements.txt", "tests.py"}
         assert f"manycaps/kit/{name}.py" in listed
     content = subprocess.run(["unzip", "-p", wheel, "*.py"], check=True, capture_output=True).stdout
     assert content.count(b"\n") < 60_000
@@ -112,11 +112,11 @@ assert [main(["export", name, "exported"]) for name in MODULES] == [0] * len(MOD
 
 
 @pytest.mark.slow
-def test_a_wheel_exports_every_module_as_the_checkout_does(installed, tmp_path):
-    run(installed, "python", "-c", EXPORT)
+def test_a_wheel_exports_every_module_as_the_checkout_does(installation, tmp_path):
+    run(installation, "python", "-c", EXPORT)
     for name in module_folders():
         expected = export_module(name, tmp_path)
-        assert folder_contents(installed[0] / "exported" / name) == folder_contents(expected)
+        assert folder_contents(installation[0] / "exported" / name) == folder_contents(expected)
 
 
 def folder_contents(folder):

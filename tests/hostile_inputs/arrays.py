@@ -94,7 +94,7 @@ def with_bad_row(module: str, row: Any) -> Case:
     return Case(module, ready(rows, REFERENCES), f"{NAMES[0]}[2]", adds=False)
 
 
-def scaled(module: str, scale: str) -> Case:
+def scaled_case(module: str, scale: str) -> Case:
     """Return a case whose vectors are all multiplied: the value follows, and p-values are equal."""
     factor = SCALES[scale]
     given = ready(CANDIDATES * factor, REFERENCES * factor, p_value="exact")
@@ -123,6 +123,6 @@ CASES = {
         f"{m}/bad_encoder": Case(m, beside(encoder=BAD_OUTPUTS["too_few"]), "encoder output")
         for m in (*TEXT_EMBEDDERS, "human_parity", "set_diversity", "vdtk_diversity")
     },
-    **cases(TEXT_EMBEDDERS, "times_{}", {scale: scale for scale in SCALES}, scaled),
+    **cases(TEXT_EMBEDDERS, "times_{}", {scale: scale for scale in SCALES}, scaled_case),
     **{f"{m}/all_equal": Case(m, ALL_EQUAL, adds=False) for m in TEXT_EMBEDDERS},
 }

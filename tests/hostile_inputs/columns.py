@@ -125,23 +125,23 @@ def with_row(module: str, column: str, row: Any) -> Case:
 def with_strange(module: str, caption: str) -> Case:
     """Return a case with one strange caption, the same in each column of captions."""
 
-    def given(folder: pathlib.Path, columns: dict[str, Any]) -> dict[str, Any]:
+    def give(folder: pathlib.Path, columns: dict[str, Any]) -> dict[str, Any]:
         for name in (column for of, column in COLUMNS if of == module):
             good = columns[name][2]
             row = caption if isinstance(good, str) else [*good[:-1], caption]
             columns = third(name, lambda _, row=row: row)(folder, columns)
         return columns
 
-    return Case(module, given)
+    return Case(module, give)
 
 
 def whole(module: str, column: str, make: Callable[[list[Any]], Any], where: str) -> Case:
     """Return a case whose column is made of the good rows."""
 
-    def given(_: Any, columns: dict[str, Any]) -> dict[str, Any]:
+    def give(_: Any, columns: dict[str, Any]) -> dict[str, Any]:
         return {**columns, column: make([[row] if isinstance(row, str) else list(row) for row in columns[column]])}
 
-    return Case(module, given, where)
+    return Case(module, give, where)
 
 
 def same(module: str, column: str, make: Callable[[list[Any]], Any]) -> Case:

@@ -253,7 +253,7 @@ ARRAYS: dict[str, bytes] = {
 }
 
 
-def made_at(path: str, make: Callable[[pathlib.Path], Any]) -> Callable[[pathlib.Path], None]:
+def maker_at(path: str, make: Callable[[pathlib.Path], Any]) -> Callable[[pathlib.Path], None]:
     """Return what makes something at a path of a folder."""
 
     def at_path(folder: pathlib.Path) -> None:
@@ -275,7 +275,7 @@ def reader_cases() -> Iterator[tuple[str, Command]]:
         for kind, make in KINDS.items():
             if endings and (kind != "folder" or name not in READ_FOLDERS):
                 given = f"in{endings[0]}"
-                yield f"{name}/{kind}", Command(tool.arguments(given), FILES, made_at(given, make), outputs)
+                yield f"{name}/{kind}", Command(tool.arguments(given), FILES, maker_at(given, make), outputs)
 
 
 def mistakes() -> Iterator[tuple[str, Command]]:
@@ -307,7 +307,7 @@ def bad_outputs() -> Iterator[tuple[str, Command]]:
         for output in tool.outputs.split():
             for kind, make in BAD_OUTPUTS.items():
                 if kind != "folder" or name != "convert-checkpoint-folder":
-                    yield f"output/{name}/{output}/{kind}", Command(tool.arguments(), FILES, made_at(output, make))
+                    yield f"output/{name}/{output}/{kind}", Command(tool.arguments(), FILES, maker_at(output, make))
 
 
 def bad_arrays() -> Iterator[tuple[str, Command]]:

@@ -51,7 +51,7 @@ FILES: dict[str, Callable[[pathlib.Path], Any]] = {
     "link_to_pipe": lambda folder: (folder / "link").symlink_to(fifo(folder)) or str(folder / "link"),
     "terminal": lambda _: "/dev/tty",
     "process_memory": lambda _: "/proc/self/mem",
-    "sparse_png": lambda folder: sparse(folder, images.encoded("PNG")[:-12]),
+    "sparse_png": lambda folder: sparse(folder, images.encode("PNG")[:-12]),
 }
 
 FRAMES: dict[str, Callable[[pathlib.Path], Any]] = {
@@ -97,9 +97,9 @@ LONG_CAPTIONS = {
 
 
 CASES = {
-    **cases(["pac_score"], "{}", FILES, images.refused),
-    "ref_pac_score/tiff_of_60000_pages": images.refused("ref_pac_score", lambda _: tiff_of_pages(60_000)),
-    **cases(["emscore_pac"], "{}", FILES | FRAMES, videos.refused),
-    **cases(["emscore_pac"], "two_frames_of_{}", FILES, lambda m, make: videos.refused(m, make, frames=2)),
+    **cases(["pac_score"], "{}", FILES, images.refusal),
+    "ref_pac_score/tiff_of_60000_pages": images.refusal("ref_pac_score", lambda _: tiff_of_pages(60_000)),
+    **cases(["emscore_pac"], "{}", FILES | FRAMES, videos.refusal),
+    **cases(["emscore_pac"], "two_frames_of_{}", FILES, lambda m, make: videos.refusal(m, make, frames=2)),
     **cases(CAPTION_MODULES, "{}", LONG_CAPTIONS, columns.with_strange),
 }

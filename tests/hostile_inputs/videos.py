@@ -39,7 +39,7 @@ def unknown_codec(ending: str) -> bytes:
     return clip(ending).replace(name, b"ZZZZZZZZZZZZZZZZZZZ"[: len(name)])
 
 
-def refused(module: str, make: Callable[[pathlib.Path], Any], **options: Any) -> Case:
+def refusal(module: str, make: Callable[[pathlib.Path], Any], **options: Any) -> Case:
     """Return a case whose third video is refused; with options, no rows are added before."""
     return Case(module, third("videos", make, **options), "videos[2]", adds=not options)
 
@@ -99,11 +99,11 @@ WHOLE_COLUMNS: dict[str, Any] = {
 OF_VIDEOS = ["emscore_pac"]
 
 CASES = {
-    **cases(OF_VIDEOS, "file_{}", MADE_FILES, refused),
-    **cases(OF_VIDEOS, "two_frames_of_{}", MADE_FILES, lambda m, make: refused(m, make, frames=2)),
-    **cases(OF_VIDEOS, "features_{}", FEATURE_ARRAYS, lambda m, values: refused(m, lambda _: values)),
+    **cases(OF_VIDEOS, "file_{}", MADE_FILES, refusal),
+    **cases(OF_VIDEOS, "two_frames_of_{}", MADE_FILES, lambda m, make: refusal(m, make, frames=2)),
+    **cases(OF_VIDEOS, "features_{}", FEATURE_ARRAYS, lambda m, values: refusal(m, lambda _: values)),
     **cases(OF_VIDEOS, "features_{}", STRANGE_FEATURES, lambda m, values: Case(m, third("videos", lambda _: values))),
-    **cases(OF_VIDEOS, "frames_{}", FRAME_LISTS, refused),
-    **cases(OF_VIDEOS, "value_{}", NO_VIDEOS, refused),
+    **cases(OF_VIDEOS, "frames_{}", FRAME_LISTS, refusal),
+    **cases(OF_VIDEOS, "value_{}", NO_VIDEOS, refusal),
     **cases(OF_VIDEOS, "column_{}", WHOLE_COLUMNS, lambda m, value: Case(m, beside(videos=value), "videos")),
 }

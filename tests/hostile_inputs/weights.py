@@ -16,7 +16,7 @@ CONV, PLACES, WORDS = "visual.conv1.weight", "visual.positional_embedding", "tok
 IN_BLOCK = "visual.transformer.resblocks.0.attn.in_proj"
 
 
-def saved(change: Callable[[dict[str, Any]], Any]) -> Make:
+def maker_of(change: Callable[[dict[str, Any]], Any]) -> Make:
     """Return a maker of a checkpoint with what a function makes of good weights."""
 
     def make(folder: pathlib.Path) -> str:
@@ -28,7 +28,7 @@ def saved(change: Callable[[dict[str, Any]], Any]) -> Make:
     return make
 
 
-def changed(name: str, change: Callable[[Any], Any], *, lora: bool = False) -> Make:
+def weight_change(name: str, change: Callable[[Any], Any], *, lora: bool = False) -> Make:
     """Return a maker of a checkpoint with one other weight, or without it where the function returns None."""
 
     def with_change(weights: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def changed(name: str, change: Callable[[Any], Any], *, lora: bool = False) -> M
         weights[name] = change(weights[name])
         return {name: weight for name, weight in weights.items() if weight is not None}
 
-    return saved(with_change)
+    return maker_of(with_change)
 
 
 def files(contents: Mapping[str, bytes], name: str = "") -> Make:
@@ -106,16 +106,16 @@ LORA_CHANGES: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 CHECKPOINTS: dict[str, Make] = {
-    **{name: changed(*change) for name, change in CHANGES.items()},
-    **{f"lora_{name}": changed(*change, lora=True) for name, change in LORA_CHANGES.items()},
-    "without_any": saved(lambda weights: {}),
-    "without_layers": saved(lambda weights: {name: t for name, t in weights.items() if ".resblocks." not in name}),
-    "layer_of_other_name": saved(lambda weights: {**weights, "visual.transformer.resblocks.x.bias": weights[CONV]}),
-    "text": saved(lambda weights: "weights"),
-    "keys_of_numbers": saved(lambda weights: {1: weights[CONV]}),
-    "values_of_lists": saved(lambda weights: {"a": [1.0]}),
-    "state_dict_of_none": saved(lambda weights: {"state_dict": None}),
-    "nested": saved(lambda weights: {"state_dict": {"state_dict": weights}}),
+    **{name: weight_change(*change) for name, change in CHANGES.items()},
+    **{f"lora_{name}": weight_change(*change, lora=True) for name, change in LORA_CHANGES.items()},
+    "without_any": maker_of(lambda weights: {}),
+    "without_layers": maker_of(lambda weights: {name: t for name, t in weights.items() if ".resblocks." not in name}),
+    "layer_of_other_name": maker_of(lambda weights: {**weights, "visual.transformer.resblocks.x.bias": weights[CONV]}),
+    "text": maker_of(lambda weights: "weights"),
+    "keys_of_numbers": maker_of(lambda weights: {1: weights[CONV]}),
+    "values_of_lists": maker_of(lambda weights: {"a": [1.0]}),
+    "state_dict_of_none": maker_of(lambda weights: {"state_dict": None}),
+    "nested": maker_of(lambda weights: {"state_dict": {"state_dict": weights}}),
     "folder_without_weights": str,
     **{
         f"file_of_{name}": files({"bad.pth": content}, "bad.pth")

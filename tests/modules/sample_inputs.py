@@ -77,7 +77,7 @@ def load_options(name: str) -> dict:
 
 
 @functools.cache
-def loaded(name: str):
+def module_of(name: str):
     """The module with these options, loaded once; those that can read images have a small CLIP."""
     return manycaps.load(name, **(clip_options() if name in ("trm", "mmd") else load_options(name)))
 

@@ -32,7 +32,7 @@ def write_lines(path, rows):
     return path
 
 
-def given(**options):
+def flags(**options):
     """Options of modules as the command takes them."""
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
     return [part for name, text in texts.items() for part in ("--option", f"{name}={text}")]
@@ -46,7 +46,7 @@ def without_lists(result):
     return {name: value for name, value in result.items() if not isinstance(value, list)}
 
 
-def of_module(name, rows, **options):
+def module_result(name, rows, **options):
     """The result of a module by itself."""
     columns = {side: [row[side] for row in rows] for side in ("predictions", "references")}
     columns["data"] = columns["predictions"]

@@ -38,7 +38,7 @@ def encoder(tmp_path_factory):
     return {"encoder": str(save_tiny_model(tmp_path_factory.mktemp("models") / "encoder")), "device": "cpu"}
 
 
-def computed(module, columns, rows=slice(None), **options):
+def compute_afresh(module, columns, rows=slice(None), **options):
     """The result of some rows by a model that remembers no features."""
     for loaded in (clip_encoder.LOADED, embeddings.LOADED):
         for shared in list(loaded._models.values()):
@@ -64,12 +64,12 @@ def assert_equal(found, expected):
 def test_other_batches_change_nothing_beyond_the_tolerance(name, encoder):
     columns, options = MODULES[name]
     module = manycaps.load(name, details=True, **{**(clip_options() if name in OF_CLIP else encoder), **options})
-    whole, single = computed(module, columns), computed(module, columns, batch_size=1)
+    whole, single = compute_afresh(module, columns), compute_afresh(module, columns, batch_size=1)
     assert single.keys() == whole.keys()
     for key in whole:
         assert_equal(single[key], whole[key])
     if name in ROWS_ALONE:
         n_rows = len(next(iter(columns.values())))
-        alone = [computed(module, columns, slice(i, i + 1)) for i in range(n_rows)]
+        alone = [compute_afresh(module, columns, slice(i, i + 1)) for i in range(n_rows)]
         for key in (key for key in whole if key.endswith(("_per_row", "_per_candidate"))):
             assert_equal([row[key][0] for row in alone], whole[key])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.clip_checkpoints import SMALL, small_weights
 from tests.large_packages import evaluate
-from tests.modules.sample_inputs import bag_of_words, clip_options, loaded
+from tests.modules.sample_inputs import bag_of_words, clip_options, module_of
 from tests.oracles.embedding_loops import mmd_squared
 from tests.oracles.open_clip_encoders import Encoders
 
@@ -24,7 +24,7 @@ EVERYTHING = {"p_value": "exact", "details": True, "n_resamples": 99}
 
 @pytest.fixture
 def mmd():
-    return loaded("mmd")
+    return module_of("mmd")
 
 
 @functools.cache
@@ -86,12 +86,12 @@ def test_cmmd_from_pixels_and_words_is_its_formula(mmd, name):
 def test_images_give_what_their_ready_features_give(name):
     rows = {"prediction_images": [MADE[:3], MADE[3:]], "reference_images": [REAL[:3], REAL[3:]]}
     features = {column: [image_features(row) for row in sets] for column, sets in rows.items()}
-    expected = loaded(name).compute(
+    expected = module_of(name).compute(
         prediction_embeddings=features["prediction_images"],
         reference_embeddings=features["reference_images"],
         **EVERYTHING,
     )
-    found = loaded(name).compute(**rows, **EVERYTHING)
+    found = module_of(name).compute(**rows, **EVERYTHING)
     assert found.keys() == expected.keys()
     for key in (name, f"{name}_excess", f"{name}_per_row", f"{name}_p_value_per_row"):
         assert found[key] == pytest.approx(expected[key], abs=1e-5), key
@@ -101,14 +101,14 @@ def test_images_give_what_their_ready_features_give(name):
 def test_captions_in_clip_space_are_rows_as_others_are(name):
     rows = {"predictions": [CAPTIONS[:3], CAPTIONS[3:]], "references": [HUMAN[:3], HUMAN[3:]]}
     vectors = dict(zip(CAPTIONS + HUMAN, text_features(CAPTIONS + HUMAN), strict=True))
-    expected = loaded(name).compute(
+    expected = module_of(name).compute(
         **rows, encoder=lambda captions: np.array([vectors[c] for c in captions]), **EVERYTHING
     )
-    found = loaded(name).compute(**rows, encoder="clip", **EVERYTHING)
+    found = module_of(name).compute(**rows, encoder="clip", **EVERYTHING)
     assert found.pop("n_truncated") == 0
     assert found[name] == pytest.approx(expected[name], abs=1e-5)
     assert found[f"{name}_p_value_per_row"] == expected[f"{name}_p_value_per_row"]
-    examined = loaded(name).examine(**rows, encoder="clip", row=1, p_value="exact")
+    examined = module_of(name).examine(**rows, encoder="clip", row=1, p_value="exact")
     assert examined.statistic == pytest.approx(found[f"{name}_per_row"][1], abs=1e-12)
 
 

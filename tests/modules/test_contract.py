@@ -18,7 +18,7 @@ from tests.modules.sample_inputs import (
     as_arrays,
     bag_of_words,
     load_options,
-    loaded,
+    module_of,
     small_checkpoint,
     small_meteor15_data,
 )
@@ -75,7 +75,7 @@ def test_no_column_of_captions_or_media_is_ignored(name, config_name):
 
 @pytest.mark.parametrize(("name", "given"), READY_CALLS)
 def test_no_column_beside_ready_values_is_ignored(name, given):
-    module = loaded(name)
+    module = module_of(name)
     assert module.compute(**given)
     others = {column: COLUMNS[column] for column in COLUMNS if column not in given} | READY
     for column in others.keys() - given:
@@ -91,10 +91,10 @@ def test_where_a_column_belongs_is_said():
         ("human_parity", "data", "Leave it out, or take vdtk_diversity, "),
     ):
         with pytest.raises(TypeError, match=f"^{column}: ") as raised:
-            loaded(name).compute(**SAMPLE_INPUTS[name], **{column: COLUMNS[column]})
+            module_of(name).compute(**SAMPLE_INPUTS[name], **{column: COLUMNS[column]})
         assert advice in str(raised.value)
         with pytest.raises(TypeError, match=f"^{column}: "):
-            loaded(name).compute(**{column: COLUMNS[column]})
+            module_of(name).compute(**{column: COLUMNS[column]})
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_captions_images_and_videos_are_scored_by_one_combination_with_options_o
                 assert result[key] == pytest.approx(value), key
     with pytest.raises(TypeError, match=r"^images: expected no .* give columns to add_batch, which hands each module"):
         combined.compute(**columns)
-    captions = evaluate.combine([modules["trm_meteor"], loaded("bleu_rouge")])
+    captions = evaluate.combine([modules["trm_meteor"], module_of("bleu_rouge")])
     assert captions.compute(**CAPTION_ROWS)["trm_meteor"] == pytest.approx(result["trm_meteor"])
 
 
@@ -187,7 +187,7 @@ def test_a_suite_of_evaluate_runs_with_transformers_4_alone(tmp_path):
         with pytest.raises(KeyError, match="text2text-generation has been removed from transformers"):
             suite.run(Repeating())
     else:
-        expected = loaded("cider_d").compute(
+        expected = module_of("cider_d").compute(
             predictions=["a dog runs", "a cat"], references=[["a dog is running"], ["the cat"]]
         )
         assert suite.run(Repeating())[0]["cider_d"] == expected["cider_d"]
@@ -262,7 +262,7 @@ BESIDE = {
 @pytest.mark.parametrize("name", MODULES)
 def test_no_option_is_ignored(name):
     """Every value of an option that is not its default changes the result or its signature, or is refused."""
-    module, own = loaded(name), SAMPLE_INPUTS[name]
+    module, own = module_of(name), SAMPLE_INPUTS[name]
     options = {"encoder": bag_of_words} if "encoder" in module.DEFAULTS and name != "vdtk_diversity" else {}
     module = manycaps.load(name, **{**module.load_options, **module.effective_options(options)})
     default = module.compute(**own, details=True)
@@ -282,7 +282,7 @@ def outcome(module, **given):
 @pytest.mark.parametrize("name", MODULES)
 def test_at_most_two_classes_stand_above_a_module_and_none_but_the_first_computes(name):
     ours = [
-        kind for kind in type(loaded(name)).__mro__ if kind.__module__.split(".")[0] not in ("evaluate", "builtins")
+        kind for kind in type(module_of(name)).__mro__ if kind.__module__.split(".")[0] not in ("evaluate", "builtins")
     ]
     assert len(ours) <= 3
     assert [kind.__name__ for kind in ours if {"compute", "_compute"} & vars(kind).keys()] == ["CollectionModule"]
@@ -291,7 +291,7 @@ def test_at_most_two_classes_stand_above_a_module_and_none_but_the_first_compute
 @pytest.mark.parametrize("name", MODULES)
 def test_an_option_without_effect_is_refused_with_what_it_needs(name):
     """When it is loaded and when it is called; the default may be given, and the remedy is one."""
-    module = loaded(name)
+    module = module_of(name)
     values = {**OTHER_VALUES, "device": "cpu", "batch_size": 7, "meteor15_data": small_meteor15_data()}
     values |= {"variant": "clip-vit-b-32", "checkpoint": small_checkpoint()}
     refused = set()
@@ -331,7 +331,7 @@ def test_an_option_without_effect_is_refused_with_what_it_needs(name):
 def test_an_option_that_the_columns_leave_without_effect_is_refused(name, given, option):
     values = {**OTHER_VALUES, "distance": "meteor", "reference_aggregation": "equation_8"}
     values["distance"] = "euclidean" if name == "trm" else values["distance"]
-    module = loaded(name)
+    module = module_of(name)
     message = rf"^{option}: expected none (beside|for|without) .*, which would have no effect"
     with pytest.raises(ValueError, match=message):
         module.compute(**given, **{option: values[option]})

@@ -16,13 +16,13 @@ from tests.modules.test_every_module import assert_same, load_module, rows_of
 MOST_BYTES = 40_000
 
 
-def pickled(module):
+def copy_by_pickle(module):
     stored = pickle.dumps(module)
     assert len(stored) < MOST_BYTES
     return pickle.loads(stored)
 
 
-FORMS = {"pickle": pickled, "deepcopy": copy.deepcopy, "copy": copy.copy}
+FORMS = {"pickle": copy_by_pickle, "deepcopy": copy.deepcopy, "copy": copy.copy}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -47,7 +47,7 @@ def test_rows_in_files_of_evaluate_are_not_copied(tmp_path):
         pickle.dumps(module)
 
 
-def computed_by(module, columns):
+def compute(module, columns):
     return module.compute(**columns)
 
 
@@ -66,4 +66,4 @@ def test_a_spawned_worker_computes_with_a_pickled_module(name, worker):
     columns = rows_of(folder)
     for module in (load_module(folder), manycaps.load(folder.name, **load_options(folder.name))):
         expected = module.compute(**columns)
-        assert_same(folder, worker.submit(computed_by, module, columns).result(), expected)
+        assert_same(folder, worker.submit(compute, module, columns).result(), expected)

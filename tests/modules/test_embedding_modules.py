@@ -15,7 +15,7 @@ ROWS = {column: rows[:3] for column, rows in CAPTION_ROWS.items()}
 every_name = pytest.mark.parametrize("name", NAMES)
 
 
-def expected(name, row, n):
+def expected_value(name, row, n):
     if name == "mmd_bert":
         return embedding_loops.mmd_squared(row[:n], row[n:], "median", "unbiased")
     if name == "fid_bert":
@@ -40,7 +40,7 @@ def test_captions_through_a_function_equal_ready_arrays_and_the_loop(name):
         assert result[key] == pytest.approx(ready[key], abs=1e-12), key
     for value, p, r in zip(result[f"{name}_per_row"], *arrays.values(), strict=True):
         # The roots of covariances are the oracle's weak side.
-        assert value == pytest.approx(expected(name, np.concatenate((p, r)), len(p)), abs=1e-6)
+        assert value == pytest.approx(expected_value(name, np.concatenate((p, r)), len(p)), abs=1e-6)
 
 
 @every_name

@@ -28,27 +28,27 @@ def load(*names, **options):
 
 
 @pytest.fixture(scope="module")
-def loaded():
+def loaded_modules():
     return {name: load(name) for name in ("default", "references")}
 
 
 @pytest.fixture(scope="module")
-def expected(loaded):
-    return loaded["default"].compute(**COLUMNS)
+def expected_result(loaded_modules):
+    return loaded_modules["default"].compute(**COLUMNS)
 
 
 @pytest.fixture
-def module(loaded, expected):
+def module(loaded_modules, expected_result):
     """The module without references, which remembers nothing of other tests."""
-    loaded["default"].encoder.forget()
-    return loaded["default"]
+    loaded_modules["default"].encoder.forget()
+    return loaded_modules["default"]
 
 
 @pytest.fixture
-def with_references(loaded):
+def with_references(loaded_modules):
     """The same with references."""
-    loaded["references"].encoder.forget()
-    return loaded["references"]
+    loaded_modules["references"].encoder.forget()
+    return loaded_modules["references"]
 
 
 def helper(module, name):
@@ -83,7 +83,7 @@ def test_reference_aggregation(with_references):
     assert equation["signature"].endswith("|reference_aggregation:equation_8")
 
 
-def test_every_kind_of_video_gives_the_same(module, expected, tmp_path):
+def test_every_kind_of_video_gives_the_same(module, expected_result, tmp_path):
     paths = [str(write_clip(tmp_path / f"{i}.mkv", clip, **LOSSLESS)) for i, clip in enumerate(CLIPS)]
     column = datasets.Dataset.from_dict({"video": paths}).cast_column("video", datasets.Video(decode=False))
     frames = datasets.Dataset.from_dict({"frames": CLIPS}, datasets.Features({"frames": [datasets.Image()]}))
@@ -100,7 +100,7 @@ def test_every_kind_of_video_gives_the_same(module, expected, tmp_path):
         features,
         [paths[0], CLIPS[1], features[2], column[3]["video"]],
     ):
-        assert_same(module.compute(predictions=CAPTIONS, videos=videos), expected)
+        assert_same(module.compute(predictions=CAPTIONS, videos=videos), expected_result)
 
 
 def test_some_frames(module):
@@ -185,7 +185,7 @@ def test_decoding_runs_beside_the_model_and_not_far_ahead(module, monkeypatch):
     read, encode = features.read_pixels, module.encoder.model.image_features
     state = {"decoded": 0, "encoded": 0, "ahead": 0, "overlap": False, "busy": False}
 
-    def counted(*arguments):
+    def count_frames(*arguments):
         for pixels in read(*arguments):
             state["decoded"] += 1
             state["overlap"] |= state["busy"] and threading.current_thread() is not threading.main_thread()
@@ -199,7 +199,7 @@ def test_decoding_runs_beside_the_model_and_not_far_ahead(module, monkeypatch):
         state["busy"] = False
         return encode(pixels)
 
-    monkeypatch.setattr(features, "read_pixels", counted)
+    monkeypatch.setattr(features, "read_pixels", count_frames)
     monkeypatch.setattr(module.encoder.model, "image_features", slow)
     module.compute(predictions=["a dog"] * 2, videos=[noise(60, seed=8), noise(60, seed=9)], batch_size=4, n_workers=2)
     assert state["decoded"] == state["encoded"] == 120
@@ -208,7 +208,7 @@ def test_decoding_runs_beside_the_model_and_not_far_ahead(module, monkeypatch):
     assert state["ahead"] <= (features.BATCHES_AHEAD + 1) * 4 + 2
 
 
-def test_the_first_bad_row_is_the_error_however_threads_run(module, tmp_path, expected):
+def test_the_first_bad_row_is_the_error_however_threads_run(module, tmp_path, expected_result):
     clip = write_clip(tmp_path / "long.mkv", noise(40), **LOSSLESS).read_bytes()
     late, early = clip[: len(clip) * 9 // 10], b"not a video"
     for videos in ([CLIPS[0], late, early, CLIPS[3]], [CLIPS[0], late, None, CLIPS[3]]):
@@ -216,16 +216,16 @@ def test_the_first_bad_row_is_the_error_however_threads_run(module, tmp_path, ex
             with pytest.raises(ValueError, match=r"^videos\[1\]: expected a complete video, got .* at frame 3\d"):
                 module.compute(predictions=CAPTIONS, videos=videos, n_workers=n_workers)
     assert threading.active_count() < 20
-    assert_same(module.compute(**COLUMNS), expected)
+    assert_same(module.compute(**COLUMNS), expected_result)
 
 
 def test_an_error_of_the_model_ends_all_threads(module, monkeypatch):
-    def broken(pixels):
+    def fail(pixels):
         raise ValueError("checkpoint: expected finite features, got NaN or infinity.")
 
     before = threading.active_count()
     with monkeypatch.context() as patch:
-        patch.setattr(module.encoder.model, "image_features", broken)
+        patch.setattr(module.encoder.model, "image_features", fail)
         with pytest.raises(ValueError, match="^checkpoint: expected finite features"):
             module.compute(
                 predictions=["a"] * 3, videos=[noise(50, seed=i) for i in range(3)], batch_size=2, n_workers=3
@@ -251,10 +251,10 @@ def test_other_configurations_are_refused():
 def test_idf_of_references_else_of_candidates_else_of_a_table(module, with_references):
     candidates = module.compute(**COLUMNS, idf=True)
     assert "|idf:candidates|n_documents:6" in candidates["signature"]
-    of_references = with_references.compute(**BOTH, idf=True)
-    assert "|idf:references|n_documents:7" in of_references["signature"]
-    assert candidates["fine_precision_per_row"] != of_references["fine_precision_per_row"]
-    assert candidates["fine_recall_per_row"] == pytest.approx(of_references["fine_recall_per_row"], abs=TOLERANCE)
+    reference_result = with_references.compute(**BOTH, idf=True)
+    assert "|idf:references|n_documents:7" in reference_result["signature"]
+    assert candidates["fine_precision_per_row"] != reference_result["fine_precision_per_row"]
+    assert candidates["fine_recall_per_row"] == pytest.approx(reference_result["fine_recall_per_row"], abs=TOLERANCE)
     assert "|idf:none|" in with_references.compute(**BOTH)["signature"]
     counts = {"a</w>": 4, "dog</w>": 1, "dogs</w>": 1, "red</w>": 1, "square</w>": 1, "two</w>": 1, "on</w>": 1}
     counts |= {"beach</w>": 1, "sea</w>": 1, "and</w>": 1, "sand</w>": 1, "cat</w>": 1}

@@ -324,12 +324,12 @@ def two_processes():
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(2, context, _meet_at, [context.Barrier(2)]) as pool:
 
-        def computed(folder, *calls):
+        def compute_both(folder, *calls):
             usual = quick_options(folder.name)
             both = [pool.submit(_compute, str(folder), usual | options, columns) for options, columns in calls]
             return [each.result(timeout=240) for each in both]
 
-        yield computed
+        yield compute_both
 
 
 # One of each kind of network, data or file that processes share.
@@ -364,16 +364,16 @@ def test_a_stopped_compute_loses_no_row(folder):
     module.add_batch(**columns)
     compute = module._compute
 
-    def interrupted(**keywords):
+    def interrupt(**keywords):
         compute(**keywords)
         raise KeyboardInterrupt
 
-    with mock.patch.object(module, "_compute", interrupted):
+    with mock.patch.object(module, "_compute", interrupt):
         with pytest.raises(KeyboardInterrupt):
             module.compute()
         assert len(module) == n_rows
     assert_same(folder, module.compute(), expected)
-    with mock.patch.object(module, "_compute", interrupted), pytest.raises(KeyboardInterrupt):
+    with mock.patch.object(module, "_compute", interrupt), pytest.raises(KeyboardInterrupt):
         module.compute(**columns)  # these rows the caller still has
     assert len(module) == 0
 

@@ -82,7 +82,7 @@ FORMS = {
 
 
 @pytest.fixture(scope="module")
-def loaded():
+def loaded_modules():
     return {name: evaluate.load(name, details=True, **clip_options()) for name in MODULES}
 
 
@@ -97,21 +97,21 @@ def columns(name, form):
 
 
 @pytest.fixture(scope="module")
-def expected(loaded):
-    return {name: module.compute(**columns(name, list)) for name, module in loaded.items()}
+def expected_results(loaded_modules):
+    return {name: module.compute(**columns(name, list)) for name, module in loaded_modules.items()}
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", MODULES)
-def test_a_form_of_an_image_changes_no_bit_of_a_result(loaded, expected, name, form):
-    assert loaded[name].compute(**columns(name, FORMS[form])) == expected[name]
+def test_a_form_of_an_image_changes_no_bit_of_a_result(loaded_modules, expected_results, name, form):
+    assert loaded_modules[name].compute(**columns(name, FORMS[form])) == expected_results[name]
 
 
-def test_grey_pixels_are_those_of_today(loaded):
+def test_grey_pixels_are_those_of_today(loaded_modules):
     grey = PICTURES[..., 0]
-    expected = loaded["pac_score"].compute(predictions=CAPTIONS, images=list(grey))
+    expected = loaded_modules["pac_score"].compute(predictions=CAPTIONS, images=list(grey))
     for form in (grey[..., None], grey[:, None], torch.from_numpy(grey[:, None]), grey[:, None] / 255):
-        assert loaded["pac_score"].compute(predictions=CAPTIONS, images=form) == expected
+        assert loaded_modules["pac_score"].compute(predictions=CAPTIONS, images=form) == expected
 
 
 REFUSED = {
@@ -134,12 +134,12 @@ REFUSED = {
 
 @pytest.mark.parametrize("form", REFUSED)
 @pytest.mark.parametrize("name", MODULES)
-def test_what_has_no_single_meaning_is_refused_with_the_remedy(loaded, name, form):
+def test_what_has_no_single_meaning_is_refused_with_the_remedy(loaded_modules, name, form):
     image, message = REFUSED[form]
     image = image() if callable(image) else image
     given = columns(name, lambda pictures: [*pictures[:1], image, *pictures[2:]])
     with pytest.raises((TypeError, ValueError)) as raised:
-        loaded[name].compute(**given)
+        loaded_modules[name].compute(**given)
     place, _, rest = str(raised.value).partition(": ")
     assert rest.startswith(message), str(raised.value)
     assert place.endswith("[1]"), place

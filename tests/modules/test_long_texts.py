@@ -45,7 +45,7 @@ def model(tmp_path_factory):
     return str(save_tiny_model(tmp_path_factory.mktemp("model") / "tiny", most_pieces=MOST_PIECES))
 
 
-def loaded(name, **options):
+def load_on_cpu(name, **options):
     return load(name, device="cpu", **OPTIONS.get(name, {}), **options)
 
 
@@ -66,7 +66,7 @@ def test_the_modules_that_read_texts_are_those_tested():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_module_counts_them_and_warns_once(name, model):
-    module = loaded(name, encoder=model)
+    module = load_on_cpu(name, encoder=model)
     with pytest.warns(UserWarning, match=UNREAD) as caught:
         result = module.compute(**columns(name))
     assert (result["n_truncated"], "n_windowed" in result) == (3, False)
@@ -82,7 +82,7 @@ def test_every_module_counts_them_and_warns_once(name, model):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_function_counts_nothing_and_gets_whole_texts(name):
-    module, texts = loaded(name), []
+    module, texts = load_on_cpu(name), []
 
     def lengths(captions):
         texts.extend(captions)

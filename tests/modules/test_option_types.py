@@ -32,9 +32,9 @@ def test_scalars_of_numpy_are_those_of_python_at_load_and_compute_time(folder):
     assert any(type(value) in NUMPY_TYPES.values() for value in given.values())
     expected = manycaps.load(folder.name, **plain).compute(**rows_of(folder))
     assert_same(folder, manycaps.load(folder.name, **given).compute(**rows_of(folder)), expected)
-    of_calls = {name: value for name, value in given.items() if name not in load_module(folder).LOAD_OPTIONS}
-    fixed = {name: value for name, value in plain.items() if name not in of_calls}
-    assert_same(folder, manycaps.load(folder.name, **fixed).compute(**rows_of(folder), **of_calls), expected)
+    call_options = {name: value for name, value in given.items() if name not in load_module(folder).LOAD_OPTIONS}
+    fixed = {name: value for name, value in plain.items() if name not in call_options}
+    assert_same(folder, manycaps.load(folder.name, **fixed).compute(**rows_of(folder), **call_options), expected)
 
 
 @pytest.mark.parametrize("name", ["trm_bert", "pac_score"])
@@ -52,7 +52,7 @@ def test_devices_and_dtypes_of_torch_are_their_names(name):
         manycaps.load(name, **{**common, "device": "meta"}).compute(**SAMPLE_INPUTS[name])
 
 
-def rounded(*shape):
+def numbers(*shape):
     """Numbers that bfloat16 holds, without gradients."""
     return torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16).double().numpy()
 
@@ -77,10 +77,10 @@ def assert_near(found, expected):
 def given_vectors(name, array):
     """What a module takes in place of captions."""
     if name in ("trm", "trm_bert", "mmd", "mmd_bert", "fid_bert"):
-        return {"prediction_embeddings": array(rounded(3, 4, 5)), "reference_embeddings": list(array(rounded(3, 3, 5)))}
+        return {"prediction_embeddings": array(numbers(3, 4, 5)), "reference_embeddings": list(array(numbers(3, 3, 5)))}
     if name == "vdtk_leave_one_out":
         data = [["a dog", "two dogs", "dogs"]] * 2
-        return {"data": data, "data_embeddings": array(rounded(2, 3, 5)), "metrics": ["trm_bert"]}
+        return {"data": data, "data_embeddings": array(numbers(2, 3, 5)), "metrics": ["trm_bert"]}
     return {}
 
 
@@ -91,20 +91,20 @@ READY = ("trm", "trm_bert", "mmd", "mmd_bert", "fid_bert", "vdtk_leave_one_out")
 def test_vectors_may_be_tensors_and_sequences(name):
     module = manycaps.load(name, details=True)
     expected = module.compute(**given_vectors(name, np.asarray))
-    of_tensors = [lambda array, place=place: tensors_of(array)[place] for place in range(2)]
-    for kind in (*of_tensors, list, np.ndarray.tolist, lambda array: tuple(map(tuple, array)), np.float32):
+    tensor_kinds = [lambda array, place=place: tensors_of(array)[place] for place in range(2)]
+    for kind in (*tensor_kinds, list, np.ndarray.tolist, lambda array: tuple(map(tuple, array)), np.float32):
         assert_near(module.compute(**given_vectors(name, kind)), expected)
 
 
 def test_tables_of_pairs_frames_and_what_functions_return_may_be_tensors():
-    pairs, trm, mmd = as_pairs(rounded(2, 3, 5)), manycaps.load("trm"), manycaps.load("mmd", estimator="biased")
+    pairs, trm, mmd = as_pairs(numbers(2, 3, 5)), manycaps.load("trm"), manycaps.load("mmd", estimator="biased")
     emscore = manycaps.load("emscore_pac", checkpoint=small_checkpoint(), device="cpu")
-    frames = rounded(2, 4, emscore.encoder.model.n_features)
+    frames = numbers(2, 4, emscore.encoder.model.n_features)
     calls = [
         lambda array: trm.compute(distances=array(pairs), n_candidates=np.int8(2)),
         lambda array: mmd.compute(kernels=list(array(pairs)), n_candidates=[np.int64(2), 2]),
         lambda array: emscore.compute(predictions=["a dog", "a cat"], videos=list(array(frames))),
-        lambda array: manycaps.load("trm_bert", encoder=lambda texts: array(rounded(len(texts), 5))).compute(
+        lambda array: manycaps.load("trm_bert", encoder=lambda texts: array(numbers(len(texts), 5))).compute(
             **CAPTION_ROWS
         ),
         lambda array: manycaps.load("set_diversity", kernels=[lambda texts: array(np.eye(len(texts)))]).compute(
@@ -122,12 +122,12 @@ def test_tables_of_pairs_frames_and_what_functions_return_may_be_tensors():
 # One decorator converts what every plain function is given.
 FUNCTIONS = {
     "triangle_rank_p_values": (
-        lambda array: [array(as_pairs(rounded(2, 4, 5)))],
+        lambda array: [array(as_pairs(numbers(2, 4, 5)))],
         {"n_candidates": 2, "n_resamples": 30, "seed": 3},
     ),
-    "mmd_p_values": (lambda array: [list(array(rounded(2, 2, 3))), array(rounded(2, 3, 3))], {"sigma": 0.3}),
-    "kid": (lambda array: [array(rounded(9, 3)), array(rounded(7, 3))], {"n_subsets": 5, "subset_size": 4, "seed": 1}),
-    "pac_s": (lambda array: [array(rounded(5))], {"weight": 2.1}),
+    "mmd_p_values": (lambda array: [list(array(numbers(2, 2, 3))), array(numbers(2, 3, 3))], {"sigma": 0.3}),
+    "kid": (lambda array: [array(numbers(9, 3)), array(numbers(7, 3))], {"n_subsets": 5, "subset_size": 4, "seed": 1}),
+    "pac_s": (lambda array: [array(numbers(5))], {"weight": 2.1}),
 }
 
 

@@ -19,7 +19,7 @@ from manycaps.pages import human_parity
 from manycaps.pages.module_page import check_clip, module_form, module_page
 from scripts.repository import new_module, push_to_hub
 from tests.modules.conftest import DISTRIBUTION_FOLDERS, FOLDERS, ROOT, SPACES, folder_name
-from tests.modules.sample_inputs import CLIP_MODULES, loaded, small_checkpoint, small_meteor15_data
+from tests.modules.sample_inputs import CLIP_MODULES, module_of, small_checkpoint, small_meteor15_data
 from tests.modules.test_every_module import load_module
 
 # Their pages are their own; the pages of all other modules are links to one file.
@@ -122,7 +122,7 @@ def test_every_example_shows_what_its_label_says(page, distribution_folder):
 
 @pytest.mark.parametrize("name", [folder.name for folder in FOLDERS if folder.name not in CLIP_MODULES])
 def test_every_number_of_a_result_has_a_meaning_of_its_own(name):
-    form = module_form("Title", loaded(name))
+    form = module_form("Title", module_of(name))
     example = next(iter(form.examples.values()))
     values = example() if callable(example) else example
     answer, drawing, others = form.measure(*(values if isinstance(values, tuple) else [values]))
@@ -152,7 +152,7 @@ def test_captions_of_one_image_are_listed_with_their_scores():
 
 
 def test_what_is_read_first_is_defined_and_a_repeated_caption_is_drawn_once():
-    form = human_parity.form(loaded("human_parity"))
+    form = human_parity.form(module_of("human_parity"))
     five = ["\n\n".join(box.split("\n\n")[:5]) for box in form.examples["One caption repeated"][:2]]
     answer, _, most_unlike, others = form.measure(*five, "METEOR")
     assert "not defined" not in answer

@@ -8,7 +8,7 @@ import pytest
 import manycaps
 from manycaps.catalog import MODULES
 from manycaps.installed_modules import module_class
-from tests.modules.sample_inputs import SAMPLE_INPUTS, load_options, loaded
+from tests.modules.sample_inputs import SAMPLE_INPUTS, load_options, module_of
 
 WHOLE = "a whole number"
 
@@ -83,7 +83,7 @@ def load_with(name, given):
 
 
 def compute_with(name, given):
-    return loaded(name).compute(**SAMPLE_INPUTS[name], **given)
+    return module_of(name).compute(**SAMPLE_INPUTS[name], **given)
 
 
 @pytest.mark.parametrize(

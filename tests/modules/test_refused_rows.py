@@ -9,7 +9,7 @@ import pytest
 
 from manycaps.catalog import MODULES
 from tests.modules.conftest import DISTRIBUTION_FOLDERS
-from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, as_arrays, bag_of_words, loaded
+from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, as_arrays, bag_of_words, module_of
 
 CAPTIONS_ALONE = [name for name, record in MODULES.items() if set(record.columns) == {"predictions", "references"}]
 
@@ -260,8 +260,8 @@ CASES = [
 )
 def test_what_does_not_go_together_is_named_and_nothing_is_kept(name, given, error, message):
     with pytest.raises(error) as raised:
-        loaded(name).compute(**given)
+        module_of(name).compute(**given)
     text = str(raised.value)
     assert text.startswith(message), text
     assert text.rstrip().endswith((".", "]."))
-    assert len(loaded(name)) == 0
+    assert len(module_of(name)) == 0

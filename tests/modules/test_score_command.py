@@ -17,11 +17,11 @@ from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from manycaps.scoring.run_folder import RunFolder
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, clip_options
-from tests.modules.scored_rows import caption_rows, given, of_module, sorted_rows, without_lists, write_lines
+from tests.modules.scored_rows import caption_rows, flags, module_result, sorted_rows, without_lists, write_lines
 
 # Tests of every kind, few draws: equal draws are what matters.
 TESTS = {"p_value": "permutation", "n_resamples": 99, "confidence_level": 0.9}
-TESTED = given(**TESTS)
+TESTED = flags(**TESTS)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def lines(rows, tmp_path_factory):
 
 
 def test_an_interval_of_one_row_is_refused(score, tmp_path, rows):
-    _, error = score("trm_meteor", write_lines(tmp_path / "one.jsonl", rows[:1]), *given(confidence_level=0.9), code=2)
+    _, error = score("trm_meteor", write_lines(tmp_path / "one.jsonl", rows[:1]), *flags(confidence_level=0.9), code=2)
     assert error == (
         "--option confidence_level: expected at least 2 rows for an interval, got 1. Leave it out for one row."
     )
@@ -87,7 +87,7 @@ def test_images_from_a_folder_and_a_tar(summary, tmp_path, photos):
     tables = []
     for source, more in ((lines, ["--images", photos]), (packed, [])):
         folder = source.suffix[1:]
-        found = summary(",".join(names), source, *more, *given(**clip_options()), to=folder)["metrics"]
+        found = summary(",".join(names), source, *more, *flags(**clip_options()), to=folder)["metrics"]
         for name, result in expected.items():
             assert found[name].pop("signature") == result["signature"]
             numbers = {key: value for key, value in result.items() if key != "signature"}
@@ -102,7 +102,7 @@ def test_a_bad_image_costs_its_own_row_alone(score, summary, tmp_path, photos):
     (photos / "1.png").write_bytes(b"no image")
     samples = [{"id": str(i), "captions": p} for i, p in enumerate(CAPTION_ROWS["predictions"])]
     lines = write_lines(tmp_path / "a.jsonl", samples)
-    arguments = ["pac_score", lines, "--images", photos, *given(**clip_options())]
+    arguments = ["pac_score", lines, "--images", photos, *flags(**clip_options())]
     _, error = score(*arguments, code=1)
     assert error.startswith(f"{lines}, id '1': images[1]: expected an image, got 8 bytes that begin with b'no image'")
     found = summary(*arguments, "--on-error", "reject")
@@ -143,7 +143,7 @@ def test_rejected_rows_are_named_and_leave_the_values_of_the_others(score, summa
     assert error.startswith(f"{lines}: row[3]: expected a line of JSON, got invalid JSON (")
     found = summary(*arguments, "--on-error", "reject")
     for name in ("trm_meteor", "trm_cider"):
-        assert found["metrics"][name] == without_lists(of_module(name, good, **TESTS))
+        assert found["metrics"][name] == without_lists(module_result(name, good, **TESTS))
     rejected = [json.loads(line) for line in (tmp_path / "o" / "rejected.jsonl").read_text().splitlines()]
     named = [(line["row"], line["id"], line["metric"]) for line in rejected]
     assert named == [(3, None, None), (10, rows[10]["id"], None), (20, rows[2]["id"], None)]
@@ -178,7 +178,7 @@ def test_the_same_command_resumes_and_another_is_refused(score, summary, tmp_pat
     old = (folder / "rows" / "part-00000.parquet").stat().st_mtime_ns
     assert summary(*arguments) == first
     assert (folder / "rows" / "part-00000.parquet").stat().st_mtime_ns == old
-    another = given(tokenizer="none"), 'tokenizer was null and is "none"'
+    another = flags(tokenizer="none"), 'tokenizer was null and is "none"'
     for more, change in (another, (("--limit", "3"), "limit was null and is 3")):
         _, error = score(*arguments, *more, code=1)
         assert error == (
@@ -211,7 +211,7 @@ def test_a_run_does_not_go_on_with_files_that_have_changed(score, summary, tmp_p
     theirs = write_lines(tmp_path / "theirs.jsonl", [{"id": row["id"], "refs": row["references"]} for row in rows])
     arguments = ("trm_meteor,trm_cider", ours, "-r", theirs, "--part-size", 0.002, *TESTED)
     first = summary(*arguments)
-    assert first["metrics"]["trm_meteor"] == without_lists(of_module("trm_meteor", rows, **TESTS))
+    assert first["metrics"]["trm_meteor"] == without_lists(module_result("trm_meteor", rows, **TESTS))
     for name in SAVED_FILES:
         change_a_bit(tmp_path / "o" / name)
         out, error = score(*arguments, code=1)
@@ -259,14 +259,14 @@ def test_folders_of_scores_have_the_wording_of_the_files(n_references, capsys, t
     printed = capsys.readouterr()
     assert ("Wording alone is measured" in printed.err) == (n_references == 1)
     found = json.loads(printed.out)["metrics"]["human_parity"]
-    expected = without_lists(of_module("human_parity", rows, distance="meteor"))
+    expected = without_lists(module_result("human_parity", rows, distance="meteor"))
     for key, value in found.items():
         assert value == (expected[key] if key == "signature" else pytest.approx(expected[key], nan_ok=True)), key
     for sources in ([tmp_path / "a"], [system, "-r", references, "--distance", "meteor", "-m", "bleu_rouge"]):
         line = ["compare", *map(str, sources), "-o", str(tmp_path / "report"), "--overwrite", "-f", "json"]
         assert main(line) == 0
-        (of_system,) = json.loads(capsys.readouterr().out)["human_parity"]["systems"].values()
-        numbers.append([of_system[key] for key in ("phrases", "wording_gap", "wording_p_value")])
+        (system_numbers,) = json.loads(capsys.readouterr().out)["human_parity"]["systems"].values()
+        numbers.append([system_numbers[key] for key in ("phrases", "wording_gap", "wording_p_value")])
     assert numbers[0] == numbers[1]
     assert any(phrase["phrase"] == "yes" and phrase["share"] == 1 for phrase in numbers[0][0])
 
@@ -296,14 +296,14 @@ def test_tables(score, tmp_path, lines, kind, start):
     [
         ("trm_metor", (), "name: expected one of bleu_rouge, chair, "),
         ("pac_score", (), "-m pac_score: expected images, got none in the files. Give --images FOLDER, or name the"),
-        ("trm_meteor", given(sigma=1), "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with"),
+        ("trm_meteor", flags(sigma=1), "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with"),
         ("trm_meteor", ("--option", "seed"), "--option seed: expected NAME=VALUE or METRIC.NAME=VALUE with an"),
         (
             "trm_meteor",
-            given(clusters=["a"], p_value="exact"),
+            flags(clusters=["a"], p_value="exact"),
             "--option clusters: expected none, got labels. Leave it",
         ),
-        ("trm_meteor", given(statistic="x"), "statistic: expected one of 'per_side', 'pooled', got 'x'."),
+        ("trm_meteor", flags(statistic="x"), "statistic: expected one of 'per_side', 'pooled', got 'x'."),
         ("trm_meteor", ("--columns", "a=b"), "--columns: expected a list such as predictions=samples,id=image_id"),
     ],
 )
@@ -352,7 +352,7 @@ def test_a_folder_in_use_is_refused(score, tmp_path, lines):
 def test_a_call_from_python_equals_the_command(score, summary, tmp_path, lines):
     options = ScoreOptions({"trm_cider": {"statistic": "pooled"}}, [str(lines)], tmp_path / "called", processes=1)
     result = score_files(options)
-    printed = summary("trm_cider", lines, *given(statistic="pooled"))
+    printed = summary("trm_cider", lines, *flags(statistic="pooled"))
     assert result.to_dict() == printed == json.loads((tmp_path / "called" / "summary.json").read_text())
     assert result.folder == tmp_path / "called"
     assert f"<td>trm_cider</td><td>{result.metrics['trm_cider']['trm_cider']:.6g}</td>" in result._repr_html_()
@@ -363,7 +363,7 @@ def test_a_call_from_python_equals_the_command(score, summary, tmp_path, lines):
 
 def test_stored_rows_say_where_they_come_from(summary, tmp_path, rows, lines):
     summary("trm_meteor", lines, *TESTED)
-    table, expected = pq.read_table(tmp_path / "o" / "rows"), of_module("trm_meteor", rows, **TESTS)
+    table, expected = pq.read_table(tmp_path / "o" / "rows"), module_result("trm_meteor", rows, **TESTS)
     assert table.column_names[:7] == ["id", "file", "row", "n_candidates", "n_references", "trm_meteor", "meteor"]
     found = table.to_pylist()
     assert [row["row"] for row in found] == list(range(60))
@@ -380,7 +380,7 @@ def test_ids_that_two_tars_share_are_found_without_a_survey(score, summary, tmp_
         write_tar(tmp_path / name, {key: {"png": image.getvalue(), "txt": f"a dog {key}".encode()} for key in keys})
         for name, keys in (("a.tar", "abc"), ("b.tar", "dbea"))
     ]
-    arguments = ["pac_score", tars, "--part-size", 0.0001, *given(**clip_options())]
+    arguments = ["pac_score", tars, "--part-size", 0.0001, *flags(**clip_options())]
     for _ in range(2):  # found again, not passed over, when the command is given again
         _, error = score(*arguments, code=1)
         assert error == (

@@ -12,7 +12,7 @@ import manycaps
 from manycaps.kit import embeddings
 from tests.language_captions import SENTENCES, segments
 from tests.modules.sample_inputs import small_meteor15_data
-from tests.modules.scored_rows import caption_rows, given, of_module, without_lists, write_lines
+from tests.modules.scored_rows import caption_rows, flags, module_result, without_lists, write_lines
 
 # One part, and about ten.
 PART_SIZES = [16, 0.001]
@@ -36,14 +36,14 @@ def ready_vectors(monkeypatch):
 
     load = manycaps.load
 
-    def loaded(name, **options):
+    def load_patched(name, **options):
         module = load(name, **options)
         if hasattr(module, "encoder"):
             monkeypatch.setattr(type(module.encoder), "embed", embed)
         return module
 
-    monkeypatch.setattr("manycaps.scoring.scorer.load", loaded)
-    monkeypatch.setattr("manycaps.load", loaded)
+    monkeypatch.setattr("manycaps.scoring.scorer.load", load_patched)
+    monkeypatch.setattr("manycaps.load", load_patched)
     monkeypatch.setattr(embeddings.SentenceEncoder, "embed", embed)
 
 
@@ -94,10 +94,10 @@ def test_values_of_parts_are_those_of_the_module(summary, tmp_path, case):
     rows = ROWS[language]()
     options = {name: value() if callable(value) else value for name, value in options.items()}
     lines = write_lines(tmp_path / "rows.jsonl", rows)
-    expected = {name: without_lists(of_module(name, rows, **options)) for name in names.split()}
+    expected = {name: without_lists(module_result(name, rows, **options)) for name in names.split()}
     written = []
     for part_size in PART_SIZES:
-        arguments = (",".join(expected), lines, "--part-size", part_size, *given(**options))
+        arguments = (",".join(expected), lines, "--part-size", part_size, *flags(**options))
         written.append(summary(*arguments, to=tmp_path / str(part_size))["metrics"])
     if not tolerance or names == "human_parity":  # the same bits from one part and from ten
         assert repr(written[0]) == repr(written[1])
@@ -123,9 +123,9 @@ def test_diversity_of_sets_with_a_table(summary, tmp_path, ready_vectors, part_s
     rows[3]["predictions"] = rows[3]["predictions"][:1]  # has no pairs, so that some of its values are not defined
     lines, table = write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "table.json"
     table.write_text(json.dumps({"n_documents": 50, "document_frequency": {"a": 40, "the": 30, "a dog": 3}}))
-    options = (*given(document_frequency=str(table)), "--part-size", part_size)
+    options = (*flags(document_frequency=str(table)), "--part-size", part_size)
     found = summary("set_diversity", lines, *options, to=tmp_path / "o")["metrics"]
-    expected = without_lists(of_module("set_diversity", rows, document_frequency=str(table)))
+    expected = without_lists(module_result("set_diversity", rows, document_frequency=str(table)))
     assert expected["n_rows_with_pairs"] == 19
     assert found["set_diversity"] == {k: v for k, v in expected.items() if not k.startswith("corpus_")}
     stored = read_table(tmp_path / "o" / "rows").column("self_cider_difference").to_pylist()
@@ -154,7 +154,7 @@ def lines(tmp_path_factory):
     ],
 )
 def test_what_cannot_be_put_together_is_refused_before_any_work(score, tmp_path, lines, name, options, message):
-    _, error = score(name, lines, *given(**options), to=tmp_path / "o", code=2)
+    _, error = score(name, lines, *flags(**options), to=tmp_path / "o", code=2)
     assert error.startswith(message)
     assert not (tmp_path / "o").exists()
 
@@ -168,6 +168,6 @@ def test_pooled_values_of_too_many_rows_are_refused_before_any_work(score, summa
         "out."
     )
     assert not (tmp_path / "o" / "rows").exists()
-    _, error = score("fid_bert", *arguments, *given(p_value="exact"), to="b", code=2)
+    _, error = score("fid_bert", *arguments, *flags(p_value="exact"), to="b", code=2)
     assert error.endswith("Allow more, or give --option fid_bert.p_value=none, whose pooled distance has no limit.")
     assert summary("fid_bert", *arguments, to="c")["metrics"]["fid_bert"]["fid_bert_pooled"] >= 0

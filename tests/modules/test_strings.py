@@ -32,20 +32,20 @@ def outcome(run, module, columns):
         return str(error)
 
 
-def added(module, columns):
+def add_rows(module, columns):
     module.added = []
     for row in zip(*columns.values(), strict=True):
         module.add(**dict(zip(columns, row, strict=True)))
     return module.compute()
 
 
-def batched(module, columns):
+def add_batch(module, columns):
     module.added = []
     module.add_batch(**columns)
     return module.compute()
 
 
-def computed(module, columns):
+def compute(module, columns):
     return module.compute(**columns)
 
 
@@ -53,7 +53,7 @@ def test_strings_are_lists_of_one_caption(folder):
     module, columns = load_all_columns(folder)
     listed = {name: [row[:1] if name in CAPTIONS else row for row in rows] for name, rows in columns.items()}
     strings = {name: [row[0] if name in CAPTIONS else row for row in rows] for name, rows in columns.items()}
-    for run in (computed, batched, added):
+    for run in (compute, add_batch, add_rows):
         assert str(outcome(run, module, strings)) == str(outcome(run, module, listed))
 
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import manycaps
-from tests.modules.sample_inputs import IMAGES, loaded
+from tests.modules.sample_inputs import IMAGES, module_of
 from tests.modules.test_every_module import assert_same, load_module, rows_of
 
 N_THREADS = 4
@@ -35,9 +35,9 @@ def test_each_thread_gets_the_values_of_its_own_rows(folder):
     module, parts = load_module(folder), parts_of(rows_of(folder))
     expected = [module.compute(**part) for part in parts]
     found = in_threads(lambda part: module.compute(**part), parts)
-    for results, of_part in zip(found, expected, strict=True):
+    for results, part_result in zip(found, expected, strict=True):
         for result in results:
-            assert_same(folder, result, of_part)
+            assert_same(folder, result, part_result)
 
 
 def test_rows_that_are_added_while_another_thread_computes_are_not_lost():
@@ -96,7 +96,7 @@ READY = [
 
 @pytest.mark.parametrize(("name", "given"), READY)
 def test_a_call_with_ready_arrays_waits_too(name, given):
-    module = loaded(name)
+    module = module_of(name)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         with module.lock:
             call = pool.submit(module.compute, **given)

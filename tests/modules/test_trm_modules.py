@@ -51,7 +51,7 @@ def trm():
     return evaluate.load("trm")
 
 
-def renamed(result, name):
+def rename(result, name):
     """A result of another module under the names of this one, without what only one of them has."""
     own = {"signature", "meteor", "meteor_per_row", "cosine", "cosine_per_row"}
     return {key.replace(name, "trm", 1): value for key, value in result.items() if key not in own}
@@ -65,7 +65,7 @@ def without_own(result):
 def test_meteor_distances_give_trm_meteor_to_the_last_bit(trm, statistic):
     expected = evaluate.load("trm_meteor").compute(**CAPTION_ROWS, **EVERYTHING, statistic=statistic)
     found = trm.compute(**CAPTION_ROWS, **EVERYTHING, statistic=statistic, distance=meteor_distance)
-    assert without_own(found) == renamed(expected, "trm_meteor")
+    assert without_own(found) == rename(expected, "trm_meteor")
     assert found["nearest_distance"] == pytest.approx(1 - expected["meteor"], abs=1e-15)
     assert "|distance:meteor_distance|" in found["signature"]
 
@@ -75,11 +75,11 @@ def test_embeddings_give_trm_bert_to_the_last_bit(trm, statistic):
     arrays, bert = as_arrays(bag_of_words), evaluate.load("trm_bert")
     expected = bert.compute(**arrays, **EVERYTHING, statistic=statistic)
     found = trm.compute(**arrays, **EVERYTHING, statistic=statistic)
-    assert without_own(found) == renamed(expected, "trm_bert")
+    assert without_own(found) == rename(expected, "trm_bert")
     assert found["nearest_distance"] == pytest.approx(1 - expected["cosine"], abs=1e-15)
     by_captions = {"encoder": bag_of_words, "statistic": statistic, **EVERYTHING}
     expected = bert.compute(**CAPTION_ROWS, **by_captions)
-    assert without_own(trm.compute(**CAPTION_ROWS, **by_captions)) == renamed(expected, "trm_bert")
+    assert without_own(trm.compute(**CAPTION_ROWS, **by_captions)) == rename(expected, "trm_bert")
 
 
 def test_ready_distances_give_what_the_captions_give(trm):

@@ -12,7 +12,7 @@ def mean(vectors):
     return [math.fsum(column) / len(vectors) for column in zip(*vectors, strict=True)]
 
 
-def weighted(values, weights):
+def weighted_mean(values, weights):
     return math.fsum(map(lambda value, weight: value * weight, values, weights)) / math.fsum(weights)
 
 
@@ -22,7 +22,7 @@ def video_values(tokens, weights, frames, zeros_win=False):
     best_frames = [max(row) for row in table]
     if zeros_win:
         best_frames = [max(value, 0.0) for value in best_frames]
-    precision = weighted(best_frames, weights)
+    precision = weighted_mean(best_frames, weights)
     recall = math.fsum(max(column) for column in zip(*table, strict=True)) / len(frames)
     coarse = cosine(tokens[-1], mean([[x / math.hypot(*frame) for x in frame] for frame in frames]))
     return coarse, precision, recall, 2 * precision * recall / (precision + recall)
@@ -31,8 +31,8 @@ def video_values(tokens, weights, frames, zeros_win=False):
 def reference_values(tokens, weights, reference_tokens, reference_weights):
     """The same against one reference."""
     table = [[cosine(token, other) for other in reference_tokens] for token in tokens]
-    precision = weighted([max(row) for row in table], weights)
-    recall = weighted([max(column) for column in zip(*table, strict=True)], reference_weights)
+    precision = weighted_mean([max(row) for row in table], weights)
+    recall = weighted_mean([max(column) for column in zip(*table, strict=True)], reference_weights)
     return table[-1][-1], precision, recall, 2 * precision * recall / (precision + recall)
 
 

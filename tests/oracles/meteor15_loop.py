@@ -45,7 +45,7 @@ def words_of(text):
     return re.split("[ \t\n\r\f]+", text.strip(" \t\n\r\f")) if text.strip(" \t\n\r\f") else []
 
 
-def normalized(text, lexicon):
+def normalize(text, lexicon):
     text = f" {text.strip(CONTROLS)} "
     text = re.sub(rf"([^{LETTERS}0-9{SPACE}.'`,\-‘’])", r" \1 ", text)
     text = re.sub(r"\.(\.+)", r" DOTMULTI\1", text)
@@ -143,7 +143,7 @@ def matches_at(j, hypothesis, reference, lexicon):
     return matches
 
 
-def covered(match):
+def covered_words(match):
     """The words that a match takes, on both sides."""
     return {("reference", match.j + k) for k in range(match.reference_length)} | {
         ("hypothesis", match.i + k) for k in range(match.hypothesis_length)
@@ -153,12 +153,12 @@ def covered(match):
 def fixed_matches(matches_by_start):
     coverage = {}
     for match in (match for matches in matches_by_start for match in matches):
-        for word in covered(match):
+        for word in covered_words(match):
             coverage[word] = coverage.get(word, 0) + 1
     return {
         matches[0].j: matches[0]
         for matches in matches_by_start
-        if len(matches) == 1 and all(coverage[word] == 1 for word in covered(matches[0]))
+        if len(matches) == 1 and all(coverage[word] == 1 for word in covered_words(matches[0]))
     }
 
 
@@ -176,7 +176,7 @@ def with_match(path, match):
         chunks=path.chunks + is_new_chunk,
         next_j=match.j + match.reference_length,
         last_end=match.i + match.hypothesis_length,
-        used=path.used | covered(match),
+        used=path.used | covered_words(match),
         matches=(*path.matches, match),
     )
 
@@ -185,7 +185,7 @@ def best_paths(paths):
     return sorted(paths, key=lambda path: (-path.gain, path.chunks, path.distance))[:BEAM]
 
 
-def aligned(hypothesis, reference, lexicon):
+def align(hypothesis, reference, lexicon):
     """The path that the beam search ends with."""
     matches_by_start = [matches_at(j, hypothesis, reference, lexicon) for j in range(len(reference))]
     fixed = fixed_matches(matches_by_start)
@@ -202,7 +202,7 @@ def aligned(hypothesis, reference, lexicon):
                 continue
             distance = path.distance
             for match in matches:
-                if not covered(match) & path.used:
+                if not covered_words(match) & path.used:
                     # The Java program adds the distance to the path that was copied, not to the copy.
                     following.append(with_match(path, match)._replace(distance=distance))
                     distance += abs(match.j - match.i)
@@ -215,7 +215,7 @@ def aligned(hypothesis, reference, lexicon):
 
 def statistics(hypothesis, reference, lexicon):
     """The 23 numbers of a pair of token lists."""
-    path = aligned(hypothesis, reference, lexicon)
+    path = align(hypothesis, reference, lexicon)
     is_function = [[word in lexicon.function_words for word in text] for text in (hypothesis, reference)]
     counts = [[0, 0, 0, 0] for _ in KINDS]
     for match in path.matches:

@@ -3,7 +3,7 @@
 import itertools
 
 
-def clustered(differences, clusters):
+def cluster_sums(differences, clusters):
     """Sum of each cluster's differences, as a list."""
     sums = {}
     for difference, cluster in zip(differences, clusters, strict=True):
@@ -13,7 +13,7 @@ def clustered(differences, clusters):
 
 def sign_flip_p_value(differences, clusters):
     """Share of all sign patterns, also of clusters without a difference, that reach the observed sum."""
-    sums = clustered(differences, clusters)
+    sums = cluster_sums(differences, clusters)
     tolerance = 1e-9 * sum(map(abs, sums))
     n_reached = 0
     for signs in itertools.product((1, -1), repeat=len(sums)):

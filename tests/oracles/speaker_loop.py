@@ -8,20 +8,20 @@ from scripts.toy.captions import COUNT_WORDS, GROUNDS, WORDS, as_caption
 from scripts.toy.scenes import VALUES, Group, Scene
 
 
-def tempered(weights, temperature):
+def temper(weights, temperature):
     powers = [weight ** (1 / temperature) for weight in weights]
     return [power / sum(powers) for power in powers]
 
 
 def zipf(n, exponent, temperature):
     weights = [(k + 1) ** -exponent for k in range(n)]
-    return tempered([weight / sum(weights) for weight in weights], temperature)
+    return temper([weight / sum(weights) for weight in weights], temperature)
 
 
-def said(field, value, habits, temperature, wrong):
+def shares_of(field, value, habits, temperature, wrong):
     """(value or None, probability) of what is said of an attribute."""
     leaves_out = habits.leaves_out.get(field, 0.0)
-    says, leaves = tempered([1 - leaves_out, leaves_out], temperature)
+    says, leaves = temper([1 - leaves_out, leaves_out], temperature)
     others = [other for other in VALUES[field] if other != value]
     return [(None, leaves), (value, says * (1 - wrong)), *((other, says * wrong / len(others)) for other in others)]
 
@@ -29,9 +29,9 @@ def said(field, value, habits, temperature, wrong):
 def one_group_probabilities(scene, habits, temperature, wrong, exponent):
     probabilities = {}
     fields = [*zip(Group._fields, scene.groups[0], strict=True), ("background", scene.background)]
-    for choices in itertools.product(*(said(field, value, habits, temperature, wrong) for field, value in fields)):
-        of_claim = np.prod([share for _, share in choices])
-        if not of_claim:
+    for choices in itertools.product(*(shares_of(field, value, habits, temperature, wrong) for field, value in fields)):
+        claim_share = np.prod([share for _, share in choices])
+        if not claim_share:
             continue
         count, size, colour, shape, background = (value for value, _ in choices)
         claim = Scene((Group(count, size, colour, shape),), None, background)
@@ -44,6 +44,6 @@ def one_group_probabilities(scene, habits, temperature, wrong, exponent):
             draws = np.zeros(12)
             draws[: len(sizes)] = [(place + 0.5) / n for place, n in zip(places, sizes, strict=True)]
             caption = as_caption(claim, draws, habits)
-            of_words = np.prod([zipf(n, exponent, temperature)[k] for k, n in zip(places, sizes, strict=True)])
-            probabilities[caption] = probabilities.get(caption, 0) + of_claim * of_words
+            word_share = np.prod([zipf(n, exponent, temperature)[k] for k, n in zip(places, sizes, strict=True)])
+            probabilities[caption] = probabilities.get(caption, 0) + claim_share * word_share
     return probabilities

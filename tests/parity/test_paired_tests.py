@@ -105,8 +105,8 @@ def test_interval_is_near_that_of_scipys_bootstrap():
     """An end of 9,999 means carries about 2% of the interval's width."""
     first, second = two_systems(4, 200)
     result = paired_test(first, second)
-    of_scipy = scipy.stats.bootstrap((first - second,), np.mean, method="percentile", rng=np.random.default_rng(1))
-    expected = tuple(of_scipy.confidence_interval)
+    bootstrap = scipy.stats.bootstrap((first - second,), np.mean, method="percentile", rng=np.random.default_rng(1))
+    expected = tuple(bootstrap.confidence_interval)
     assert (result.ci_low, result.ci_high) == pytest.approx(expected, abs=0.05 * (expected[1] - expected[0]))
 
 
@@ -117,11 +117,11 @@ def test_the_test_of_corpus_bleu_is_that_of_sacrebleu():
     words = "a dog runs on the green grass while two men watch it from far away".split()
     references = [" ".join(rng.choice(words, 12)) for _ in range(60)]
 
-    def damaged(share):
+    def damage(share):
         kept = [[word if rng.random() > share else "thing" for word in text.split()] for text in references]
         return [" ".join(tokens) for tokens in kept]
 
-    first, second = damaged(0.2), damaged(0.23)
+    first, second = damage(0.2), damage(0.23)
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", references=[references])
     score, expected = sacrebleu_test(metric, first, second)
     tokens = [[[text.split()] for text in texts] for texts in (first, second, references)]

@@ -35,7 +35,7 @@ def wrong(share):
     return damage
 
 
-def repeating(rng, texts):
+def repeat_first(rng, texts):
     """The first caption stands for two of five."""
     return np.concatenate(
         [texts[:, :1], texts[:, :1] + 0.02 * rng.normal(size=texts[:, :1].shape), texts[:, 2:]], axis=1
@@ -58,20 +58,20 @@ def both(*damages):
     return damage
 
 
-def unchanged(_, texts):
+def keep_texts(_, texts):
     return texts
 
 
 # Two systems that are alike, that differ in one share, and that differ in two that make up for each other in the gaps.
 PAIRS = {
-    "people, people": (unchanged, unchanged),
+    "people, people": (keep_texts, keep_texts),
     "20% wrong, 20% wrong": (wrong(0.2), wrong(0.2)),
-    "people, 20% wrong": (unchanged, wrong(0.2)),
-    "people, repeating": (unchanged, repeating),
-    "people, ordinary": (unchanged, ordinary),
-    "repeating, 20% wrong": (repeating, wrong(0.2)),
-    "ordinary and 30% wrong, people": (both(ordinary, wrong(0.3)), unchanged),
-    "repeating and 30% wrong, ordinary": (both(repeating, wrong(0.3)), ordinary),
+    "people, 20% wrong": (keep_texts, wrong(0.2)),
+    "people, repeating": (keep_texts, repeat_first),
+    "people, ordinary": (keep_texts, ordinary),
+    "repeating, 20% wrong": (repeat_first, wrong(0.2)),
+    "ordinary and 30% wrong, people": (both(ordinary, wrong(0.3)), keep_texts),
+    "repeating and 30% wrong, ordinary": (both(repeat_first, wrong(0.3)), ordinary),
 }
 
 
@@ -163,7 +163,7 @@ def test_drawn_patterns_agree_with_all_of_them():
 
 
 def test_no_difference_is_detected_between_equal_systems():
-    rows = as_rows(distances_of(np.random.default_rng(2), 30, (unchanged,))[0])
+    rows = as_rows(distances_of(np.random.default_rng(2), 30, (keep_texts,))[0])
     systems = dict.fromkeys(("first", "second", "third"), rows)
     parity = compare_rows(systems, distance="made", margin=0.5, n_resamples=199, seed=0)
     assert [(pair.kind, pair.adjusted_p_value, pair.within_margin) for pair in parity.pairs] == [
@@ -175,7 +175,7 @@ def test_no_difference_is_detected_between_equal_systems():
 def test_a_gap_that_is_detectable_is_found_four_times_of_five():
     """A shift of the fidelity gap along the regression of the other gap, the least favourable direction."""
     rng, found, n_trials = np.random.default_rng(3), 0, 300
-    every = distances_of(rng, n_trials * N_ROWS, (unchanged, unchanged))
+    every = distances_of(rng, n_trials * N_ROWS, (keep_texts, keep_texts))
     for i in range(n_trials):
         rows = slice(i * N_ROWS, (i + 1) * N_ROWS)
         systems = {name: as_rows(each[rows]) for name, each in zip(("first", "second"), every, strict=True)}

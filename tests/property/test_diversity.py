@@ -24,7 +24,7 @@ def tags_of(caption):
     return [(word, "VERB" if word == "c" else "NOUN") for word in caption.split() if word != "e"]
 
 
-def measured(rows, chunk=None):
+def measure(rows, chunk=None):
     diversity = CaptionDiversity(
         str.split,
         encoder=lambda captions: np.array([vector_of(caption) for caption in captions]),
@@ -45,7 +45,7 @@ def same(found, expected, **tolerance):
 @given(ROWS)
 def test_agrees_with_the_loops(rows):
     expected = diversity_loop.figures([[caption.split() for caption in row] for row in rows])
-    found = measured(rows)
+    found = measure(rows)
     # The weights of the likelihoods are multiples of 2^-40.
     same({key: found[key] for key in expected}, expected, rel=1e-11, abs=1e-11)
 
@@ -55,16 +55,16 @@ def test_agrees_with_the_loops(rows):
 def test_the_order_of_rows_and_captions_and_chunks_are_irrelevant(rows, random):
     shuffled = [random.sample(row, len(row)) for row in rows]
     random.shuffle(shuffled)
-    found = measured(rows)
-    same(measured(shuffled), found)
-    same(measured(rows[::-1]), found, rel=0, abs=0)  # the order of rows changes no digit
-    same(measured(rows, random.randint(1, 5)), found)
+    found = measure(rows)
+    same(measure(shuffled), found)
+    same(measure(rows[::-1]), found, rel=0, abs=0)  # the order of rows changes no digit
+    same(measure(rows, random.randint(1, 5)), found)
 
 
 @settings(max_examples=100, deadline=None)
 @given(ROWS)
 def test_duplicated_rows_keep_evs_and_ed_and_end_novelty(rows):
-    once, twice = measured(rows), measured([*rows, *rows])
+    once, twice = measure(rows), measure([*rows, *rows])
     same_keys = [key for key in once if key.startswith(("evs_", "ed_", "log_likelihood", "n_contexts", "head_5"))]
     same_keys += ["n_types", "distinct_within_row", "novel_within_row", "within_row_uniqueness_of_tokens"]
     same_keys += ["n_distinct_captions", "caption_distance_minimum", "row_distance_variance", "head_90"]
@@ -78,7 +78,7 @@ def test_duplicated_rows_keep_evs_and_ed_and_end_novelty(rows):
 @settings(max_examples=100, deadline=None)
 @given(ROWS)
 def test_ranges(rows):
-    found = measured(rows)
+    found = measure(rows)
     shares = [value for key, value in found.items() if "uniqueness" in key or "within_row" in key or "evs" in key]
     assert all(math.isnan(share) or 0 <= share <= 1 for share in shares)
     assert 1 <= found["ed_5"] <= 6

@@ -162,8 +162,8 @@ def test_estimators_and_p_values():
     assert all(p_values[n, "authors"] == p_values[n, "unbiased"] for n in (3, 4))
     # The biased one weighs the larger set's own pairs differently, so it is another test where the sizes differ.
     assert p_values[3, "biased"] != p_values[3, "unbiased"]
-    of_even = [mmd_comparison(points[:8], 4, estimator) for estimator in ("biased", "unbiased")]
-    biased, unbiased = (comparison_p_values(compared, exact_splits(4, 4, 100)) for compared in of_even)
+    even_comparisons = [mmd_comparison(points[:8], 4, estimator) for estimator in ("biased", "unbiased")]
+    biased, unbiased = (comparison_p_values(compared, exact_splits(4, 4, 100)) for compared in even_comparisons)
     assert biased == unbiased
 
 

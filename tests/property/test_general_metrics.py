@@ -35,7 +35,7 @@ def kernels_of(name, vectors):
     return kernel_values(vectors[None], name.split("_")[0], **options)
 
 
-def biased(name, vectors, n):
+def biased_mmd(name, vectors, n):
     return functional.kernel_mmd_squared(kernels_of(name, vectors), n, "biased")[0]
 
 
@@ -48,17 +48,17 @@ def scale(name, vectors):
 @few
 @given(VECTORS, st.randoms(use_true_random=False))
 def test_the_biased_value_has_the_range_of_the_card_a_zero_and_no_order(name, vectors, random):
-    expected, tolerance = biased(name, vectors, 2), scale(name, vectors)
+    expected, tolerance = biased_mmd(name, vectors, 2), scale(name, vectors)
     assert -tolerance <= expected <= KERNELS[name][1] + 1e-12
     # Orders within the sets, and the sides.
     first, second = vectors[:2], vectors[2:]
     shuffled = np.concatenate([side[random.sample(range(len(side)), len(side))] for side in (first, second)])
-    assert biased(name, shuffled, 2) == pytest.approx(expected, abs=tolerance)
-    assert biased(name, np.concatenate((second, first)), len(second)) == pytest.approx(expected, abs=tolerance)
+    assert biased_mmd(name, shuffled, 2) == pytest.approx(expected, abs=tolerance)
+    assert biased_mmd(name, np.concatenate((second, first)), len(second)) == pytest.approx(expected, abs=tolerance)
     # A set against itself, and against its double.
     for times in (1, 2):
         joint = np.concatenate((vectors, *[vectors] * times))
-        assert biased(name, joint, len(vectors)) == pytest.approx(0, abs=20 * scale(name, joint))
+        assert biased_mmd(name, joint, len(vectors)) == pytest.approx(0, abs=20 * scale(name, joint))
 
 
 @few

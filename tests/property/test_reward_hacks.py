@@ -47,15 +47,15 @@ def reward_named(distance, **options):
 def check(reward):
     """Each hack has a larger energy distance than people, and in a group with people, smaller rewards than theirs."""
     reward(PEOPLE, REFERENCES)
-    of_people = reward.last["energy_distance"]
+    human_distance = reward.last["energy_distance"]
     for name, hack in HACKS.items():
         hacked = [hack(row) for row in REFERENCES]
         values = reward(hacked, REFERENCES)
         assert np.isfinite(values).all(), name
-        assert reward.last["energy_distance"] > of_people, name
+        assert reward.last["energy_distance"] > human_distance, name
         mixed = [[*mine, *theirs] for mine, theirs in zip(PEOPLE, hacked, strict=True)]
-        of_mixed = reward(mixed, REFERENCES)
-        assert of_mixed[:, :N_CANDIDATES].mean() > of_mixed[:, N_CANDIDATES:].mean(), name
+        mixed_rewards = reward(mixed, REFERENCES)
+        assert mixed_rewards[:, :N_CANDIDATES].mean() > mixed_rewards[:, N_CANDIDATES:].mean(), name
 
 
 @pytest.mark.slow

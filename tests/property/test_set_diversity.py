@@ -37,7 +37,7 @@ LARGEST = {
 DUPLICATED = {"vendi": 0, "self_cider": -1, "div": -1, "unique": -1, "pairwise": -1, "compression": 1, "self_bleu": 1}
 
 
-def embedded(rows):
+def embed(rows):
     """A vector for each caption: the same for the same text, of any direction."""
     texts = sorted({text for row in rows for text in row})
     vectors = [np.random.default_rng([*text.encode(), 1]).normal(size=6) for text in texts]
@@ -50,7 +50,7 @@ def sets_of(name, rows):
 
 def values_of(candidates, references):
     """Values of both sides, rows and corpus, with every kernel."""
-    function_of = embedded([*candidates, *references])
+    function_of = embed([*candidates, *references])
     kernels = Kernels(True, function_of, lambda texts: np.array([[a == b for b in texts] for a in texts]) + 0.0, ORDERS)
     sides = [sets_of("predictions", candidates), sets_of("references", references)]
     rows = set_values(sides, kernels, None, lambda items, **_: items)
@@ -71,8 +71,8 @@ def check_range(name, value, n):
 def test_every_value_is_in_the_range_of_the_card(rows):
     n_rows = min(map(len, rows))
     rows = [side[:n_rows] for side in rows]
-    of_rows, of_corpora = values_of(*rows)
-    for side, values, corpus in zip(rows, of_rows, of_corpora, strict=True):
+    row_values, corpus_values = values_of(*rows)
+    for side, values, corpus in zip(rows, row_values, corpus_values, strict=True):
         for name, found in values.items():
             for texts, value in zip(side, found, strict=True):
                 check_range(name, value, len(texts))
@@ -85,8 +85,8 @@ def test_every_value_is_in_the_range_of_the_card(rows):
 def test_neither_the_side_nor_the_order_of_rows_and_of_captions_changes_a_bit(rows, random):
     order = random.sample(range(len(rows)), len(rows))
     shuffled = [random.sample(rows[i], len(rows[i])) for i in order]
-    (found, of_references), (corpus, corpus_of_references) = values_of(rows, rows)
-    assert (repr(found), repr(corpus)) == (repr(of_references), repr(corpus_of_references))
+    (found, reference_values), (corpus, reference_corpus) = values_of(rows, rows)
+    assert (repr(found), repr(corpus)) == (repr(reference_values), repr(reference_corpus))
     (moved, _), (moved_corpus, _) = values_of(shuffled, shuffled)
     for name, values in moved.items():
         assert repr(values) == repr([found[name][i] for i in order]), name

@@ -89,7 +89,7 @@ def run_program(*arguments, before="", **variables):
 
 
 @pytest.fixture
-def failed(monkeypatch, capsys):
+def fail_with(monkeypatch, capsys):
     """Let `manycaps doctor` raise an error, and return its status and what it printed as an error."""
     doctor = importlib.import_module("manycaps.commands.doctor")
 
@@ -197,8 +197,8 @@ INTERNAL = r"doctor: Internal error: {} \(.*\)\. Please report it with --traceba
         (RuntimeError("CUDA out of memory. Tried to"), 1, r"doctor: expected enough memory, got too little\..*"),
     ],
 )
-def test_every_error_is_one_line(failed, error, status, line):
-    found, printed = failed(error)
+def test_every_error_is_one_line(fail_with, error, status, line):
+    found, printed = fail_with(error)
     assert found == status
     assert re.fullmatch(f"{line}\n", printed), printed
 
@@ -212,8 +212,8 @@ def test_a_full_disk_behind_the_output_is_one_line():
 
 
 @pytest.mark.parametrize("arguments", [["--traceback", "doctor"], ["doctor", "--traceback"]])
-def test_a_traceback_is_shown_on_request(failed, arguments):
-    status, printed = failed(ValueError("expected a, got b."), *arguments)
+def test_a_traceback_is_shown_on_request(fail_with, arguments):
+    status, printed = fail_with(ValueError("expected a, got b."), *arguments)
     assert status == 1
     assert printed.startswith("Traceback")
 

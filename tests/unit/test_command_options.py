@@ -36,7 +36,7 @@ GIVEN = {
 
 
 @pytest.fixture(params=NEEDED)
-def made(request):
+def base(request):
     """A class of options, and what a short command line makes of it."""
     module, _, name = request.param.rpartition(".")
     options = getattr(importlib.import_module(f"manycaps.{module}"), name)
@@ -45,18 +45,18 @@ def made(request):
     return options_of(parser.parse_args(NEEDED[request.param]), options, **GIVEN.get(name, {}))
 
 
-def test_a_command_line_gives_the_defaults_of_python(made):
-    for field in dataclasses.fields(made):
-        if field.default is not dataclasses.MISSING and field.name not in GIVEN.get(type(made).__name__, ()):
-            assert getattr(made, field.name) == field.default
+def test_a_command_line_gives_the_defaults_of_python(base):
+    for field in dataclasses.fields(base):
+        if field.default is not dataclasses.MISSING and field.name not in GIVEN.get(type(base).__name__, ()):
+            assert getattr(base, field.name) == field.default
 
 
-def test_values_out_of_range_are_refused_by_their_names(made):
-    for field, kinds, option in option_fields(type(made)):
+def test_values_out_of_range_are_refused_by_their_names(base):
+    for field, kinds, option in option_fields(type(base)):
         bad = [] if option.least is None else [option.least - 1]
         bad += [] if option.most is None else [option.most + 1]
         bad += ["no such"] if option.choices is not None and str in kinds else []
         for value in bad:
             message = f"{names_of(field.name, option)[-1]}: expected "
             changes = {field.name: value}
-            assert_refused(ValueError, message, lambda given=changes: check_options(dataclasses.replace(made, **given)))
+            assert_refused(ValueError, message, lambda given=changes: check_options(dataclasses.replace(base, **given)))

@@ -12,7 +12,7 @@ from manycaps.comparison.words import comparison_methods, notes, pair_summary, s
 from manycaps.functional import paired_test
 from manycaps.report.comparison_page import differing_rows
 from manycaps.tables import Cell, Table, write_table
-from tests.comparison_cases import NAMES, compared_systems, comparison, scored, write_page
+from tests.comparison_cases import NAMES, compared_systems, comparison, scored_systems, write_page
 from tests.refusals import assert_refused, refusals
 
 # An excess and a score of a system that people would write, and of one that is further off.
@@ -30,7 +30,7 @@ def noisy(mean, n=200, seed=0):
 
 
 def test_pairs_are_those_of_the_paired_test():
-    compared, systems = comparison(), scored()
+    compared, systems = comparison(), scored_systems()
     for key, metric in compared.metrics.items():
         values = {system.name: system.values[key] for system in systems}
         pairs = [(NAMES[1], NAMES[0]), (NAMES[2], NAMES[0]), (NAMES[2], NAMES[1])]
@@ -133,7 +133,7 @@ def test_an_excess_stands_in_place_of_its_statistic():
 def test_systems_of_different_sizes_are_not_ranked_by_sets():
     """An excess is around 0 for people whatever the number of captions; away from 0 it depends on it."""
     sizes = ([5] * 40, [5] * 40, [5] * 39 + [4])
-    systems = [system._replace(n_candidates=size) for system, size in zip(scored(), sizes, strict=True)]
+    systems = [system._replace(n_candidates=size) for system, size in zip(scored_systems(), sizes, strict=True)]
     compared = compared_systems(systems, comparison().shown.rows, n_resamples=99)
     assert list(compared.metrics) == [SCORE]
     assert len(compared.against_people) == 3
@@ -168,7 +168,7 @@ def test_markdown_table():
 
 def test_systems_with_one_mean_are_both_the_best():
     """Equal up to rounding, as sums of the same captions in another order are."""
-    first = scored(shifts=(0.0,), names=("a",))[0]
+    first = scored_systems(shifts=(0.0,), names=("a",))[0]
     second = first._replace(name="b", values={key: each * (1 + 1e-14) for key, each in first.values.items()})
     assert first.values[SCORE].mean() != second.values[SCORE].mean()
     compared = compared_systems([first, second], comparison().shown.rows, n_resamples=99)
@@ -249,7 +249,7 @@ test_messages = refusals({ValueError: MESSAGES})
 
 def test_a_score_without_p_values_is_said():
     kept, made = ("trm_meteor", "meteor"), {"trm_meteor": {"signature": "x"}}
-    systems = [ScoredSystem(each.name, {key: each.values[key] for key in kept}, made) for each in scored(12)]
+    systems = [ScoredSystem(each.name, {key: each.values[key] for key in kept}, made) for each in scored_systems(12)]
     rows = [SystemRow(str(i), {}) for i in range(12)]
     assert "TRM-METEOR: scored without p-values, so that the statistic" in notes(compared_systems(systems, rows))[-1]
 

@@ -215,9 +215,9 @@ def test_the_naive_baseline_is_biased_by_the_stated_factors(n):
 def test_several_references_have_their_mean():
     _, d = policy_and_distances()
     texts = np.array([0, 1, 2, 3, 4])
-    of_two = functional.energy_rewards(d[np.ix_(texts, texts)][None], 3)
-    of_each = [functional.energy_rewards(d[np.ix_(chosen, chosen)][None], 3) for chosen in ([0, 1, 2, 3], [0, 1, 2, 4])]
-    np.testing.assert_allclose(of_two, np.mean(of_each, axis=0), atol=1e-12)
+    joint = functional.energy_rewards(d[np.ix_(texts, texts)][None], 3)
+    singles = [functional.energy_rewards(d[np.ix_(chosen, chosen)][None], 3) for chosen in ([0, 1, 2, 3], [0, 1, 2, 4])]
+    np.testing.assert_allclose(joint, np.mean(singles, axis=0), atol=1e-12)
 
 
 ZEROS = np.zeros((1, 3, 3))

@@ -76,7 +76,7 @@ def test_command(tmp_path, capsys):
     files = write_captions(tmp_path, {name: rows[name] for name in ("base", "references")})
     arguments = ["plan", files["base"], "-r", files["references"], "--distance", "meteor"]
 
-    def refused(status, message, *more):
+    def must_fail(status, message, *more):
         assert main([*arguments, *more]) == status
         assert message in capsys.readouterr().err
 
@@ -89,9 +89,9 @@ def test_command(tmp_path, capsys):
     assert main([*arguments, "--wrong", "0.2"]) == 0
     line = capsys.readouterr().out.splitlines()[2]
     assert line.startswith("To find 20% wrong captions, taken from other rows, as often takes ")
-    refused(2, "--wrong: expected a pilot of at least 10 rows, got 9. Add rows.", "--wrong", "0.2", "--limit", "9")
-    refused(2, "--wrong: expected a number above 0 and below 1, got 1.5.", "--wrong", "1.5")
-    refused(2, "--power: expected a number above 0.05 and below 1, got 2.0.", "--power", "2")
+    must_fail(2, "--wrong: expected a pilot of at least 10 rows, got 9. Add rows.", "--wrong", "0.2", "--limit", "9")
+    must_fail(2, "--wrong: expected a number above 0 and below 1, got 1.5.", "--wrong", "1.5")
+    must_fail(2, "--power: expected a number above 0.05 and below 1, got 2.0.", "--power", "2")
     assert main([*arguments, "-f", "json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert (numbers["n_rows"], numbers["fidelity_rows"], numbers["distance"]) == (12, None, "meteor")

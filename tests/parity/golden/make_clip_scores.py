@@ -57,15 +57,15 @@ def draw_pictures() -> dict[str, tuple[PIL.Image.Image, list[str]]]:
         rng = np.random.default_rng([SCENE_SEED, i])
         scene = draw_scene(rng)
         drawn[f"scene_{i}"] = (draw_picture(rng, scene), [draw_caption(rng, scene) for _ in range(5)])
-    (first, of_first), (second, of_second), (third, of_third), *_ = drawn.values()
+    (first, first_captions), (second, second_captions), (third, third_captions), *_ = drawn.values()
     joined = PIL.Image.fromarray(np.concatenate([np.asarray(first), np.asarray(second)], axis=1))
-    drawn["wide"] = (joined, of_first[:2] + of_second[:2])  # its middle is kept: 32 columns of either
-    drawn["tall"] = (joined.crop((0, 0, 64, 64)).crop((0, -20, 64, 77)), of_first)  # 97 rows: an odd margin
-    drawn["grey"] = (third.convert("L"), of_third)
-    drawn["palette"] = (third.quantize(32), of_third)
+    drawn["wide"] = (joined, first_captions[:2] + second_captions[:2])  # its middle is kept: 32 columns of either
+    drawn["tall"] = (joined.crop((0, 0, 64, 64)).crop((0, -20, 64, 77)), first_captions)  # 97 rows: an odd margin
+    drawn["grey"] = (third.convert("L"), third_captions)
+    drawn["palette"] = (third.quantize(32), third_captions)
     transparent = third.copy()
     transparent.putalpha(first.convert("L"))
-    drawn["transparent"] = (transparent, of_third)
+    drawn["transparent"] = (transparent, third_captions)
     return {f"{name}.png": found for name, found in drawn.items()}
 
 
@@ -109,13 +109,13 @@ def video_table(pictures: dict[str, Any]) -> tuple[dict[str, list[str]], list[di
 def emscore_values(encoders: Encoders, frames: list[Any], row: dict[str, Any], weights: Any) -> dict[str, Any]:
     """Return the three sides of EMScore; of several references the largest of each value counts."""
 
-    def prepared(text: str) -> tuple[Any, list[float]]:
+    def prepare(text: str) -> tuple[Any, list[float]]:
         return encoders.tokens(text), [weights[i] for i in encoders.ids(text)]
 
-    caption = prepared(row["caption"])
+    caption = prepare(row["caption"])
     video = emscore_loop.video_values(*caption, frames)
-    of_references = [emscore_loop.reference_values(*caption, *prepared(text)) for text in row["references"]]
-    reference = [max(values) for values in zip(*of_references, strict=True)]
+    reference_weights = [emscore_loop.reference_values(*caption, *prepare(text)) for text in row["references"]]
+    reference = [max(values) for values in zip(*reference_weights, strict=True)]
     both = [(a + b) / 2 for a, b in zip(video, reference, strict=True)]
     return {side: fields(*values) for side, values in zip(SIDES, (video, reference, both), strict=True)}
 

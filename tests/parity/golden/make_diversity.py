@@ -26,9 +26,9 @@ N_FIRST = 5
 def vocabulary(rows: list[list[list[str]]]) -> dict[str, Any]:
     vdtk = functions_of("vocab_metrics.py")
     samples = [SimpleNamespace(references_tokenized_text=row) for row in rows]
-    counts, of_rows = vdtk["_count_tokens"](samples, False)
-    within = vdtk["_compute_ws_uniqueness"](of_rows)
-    between = vdtk["_compute_bs_uniqueness"](counts, of_rows)
+    counts, row_counts = vdtk["_count_tokens"](samples, False)
+    within = vdtk["_compute_ws_uniqueness"](row_counts)
+    between = vdtk["_compute_bs_uniqueness"](counts, row_counts)
     return {
         "unique_tokens": len(counts),
         "total_tokens": sum(counts.values()),
@@ -70,14 +70,14 @@ def figures(rows: list[list[list[str]]]) -> dict[str, Any]:
         "ngram": models,
         "ed": {str(length): functions_of("ngram_metrics.py")["_compute_ed"](length, *evs) for length in LENGTHS},
         "caption": {
-            "tokens_per_description": described([len(tokens) for tokens in captions]),
-            "descriptions_per_sample": described([len(row) for row in rows]),
-            "unique_descriptions_per_sample": described([len(set(map(tuple, row))) for row in rows]),
+            "tokens_per_description": describe([len(tokens) for tokens in captions]),
+            "descriptions_per_sample": describe([len(row) for row in rows]),
+            "unique_descriptions_per_sample": describe([len(set(map(tuple, row))) for row in rows]),
         },
     }
 
 
-def described(values: list[int]) -> dict[str, Any]:
+def describe(values: list[int]) -> dict[str, Any]:
     """Return vdtk's description of some numbers, as plain ones."""
     found = functions_of("stats_utils.py")["descr"](np.array(values))
     return {**found, "s95ci": [float(bound) for bound in found["s95ci"]]}

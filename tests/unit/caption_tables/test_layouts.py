@@ -315,18 +315,18 @@ def test_what_holds_no_rows_is_refused(layout, folder):
 
 
 @pytest.fixture(scope="module")
-def of_mapping():
+def mapping_outputs():
     """What commands write of a plain mapping, by command."""
     return {}
 
 
 @pytest.mark.parametrize("layout", ["karpathy_split", "flickr_tokens"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_layouts_are_read_right_by_every_command(command, layout, folder, capsys, of_mapping):
-    if command not in of_mapping:
-        of_mapping[command] = run(command, folder, *READ["mapping"])
-    assert of_mapping[command][0] == 0
-    assert run(command, folder, *READ[layout]) == of_mapping[command], capsys.readouterr().err
+def test_layouts_are_read_right_by_every_command(command, layout, folder, capsys, mapping_outputs):
+    if command not in mapping_outputs:
+        mapping_outputs[command] = run(command, folder, *READ["mapping"])
+    assert mapping_outputs[command][0] == 0
+    assert run(command, folder, *READ[layout]) == mapping_outputs[command], capsys.readouterr().err
 
 
 @pytest.mark.parametrize("layout", ["wrapped", "splits_without_option"])
@@ -367,7 +367,7 @@ def test_coco_eval_refuses_an_annotation_that_comes_again_but_no_number_within_a
         assert len(CaptionFile(content).imgToAnns) == N_ROWS
 
 
-def padded(n_lines, n_again, changed=False):
+def caption_lines(n_lines, n_again, changed=False):
     """Lines of 20 images with some captions each, and the first ones again, or other captions of them."""
     lines = [{"id": f"img{i}", "caption": f"caption {i} {k}"} for i in range(20) for k in range(n_lines)]
     again = [{**line, "caption": f"{line['caption']}{'!' * changed}"} for line in lines[: n_again * n_lines]]
@@ -384,15 +384,15 @@ def test_lines_that_a_sampler_repeats_are_refused_and_sets_are_not(n_lines, side
         files = (["lines.jsonl"], ["others.jsonl"]) if side == "predictions" else (["others.jsonl"], ["lines.jsonl"])
         return list(open_source(*files).rows())
 
-    rows = read(padded(n_lines, 4))
+    rows = read(caption_lines(n_lines, 4))
     bad = [row for row in rows if isinstance(row, BadRow)]
     first = 20 * n_lines
     assert [row.row for row in bad] == list(range(first, first + 4 * n_lines))
     assert f"got row {first} more with the id and the caption of row 0, as several" in bad[0].reason
     # What is left of these rows is right: `score --on-error reject` goes on.
-    assert read(padded(n_lines, 0)) == [row for row in rows if not isinstance(row, BadRow)]
+    assert read(caption_lines(n_lines, 0)) == [row for row in rows if not isinstance(row, BadRow)]
     # Every id twice is a system that says the same twice; other captions are no repeats.
-    for text in (padded(n_lines, 20), padded(n_lines, 4, changed=True)):
+    for text in (caption_lines(n_lines, 20), caption_lines(n_lines, 4, changed=True)):
         assert not any(isinstance(row, BadRow) for row in read(text))
 
 

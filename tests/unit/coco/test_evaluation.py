@@ -58,11 +58,11 @@ def test_ids_of_numpy_and_floats_name_the_images_that_they_equal(as_id, capsys):
     theirs.dataset = ANNOTATIONS
     theirs.createIndex()
     other = theirs.loadRes([dict(entry) for entry in results])
-    of_ids = {
+    retyped_annotations = {
         name: [{**entry, key: as_id(entry[key])} for entry in ANNOTATIONS[name]]
         for name, key in (("images", "id"), ("annotations", "image_id"))
     }
-    for annotations, own in ((ANNOTATIONS, results), (of_ids, results), (of_ids, RESULTS)):
+    for annotations, own in ((ANNOTATIONS, results), (retyped_annotations, results), (retyped_annotations, RESULTS)):
         mine = coco.CaptionFile(annotations).loadRes(own)
         assert mine.getImgIds() == [9, 4]
         for key in (9, 4, 7):
@@ -158,7 +158,7 @@ class Constant:
         return "constant"
 
 
-def evaluated(*skipped):
+def evaluate(*skipped):
     """The values of the corpus with some scorers skipped; METEOR always is."""
     module = importlib.import_module("pycocoevalcap.eval")
     for name in ("Meteor", *skipped):
@@ -171,11 +171,11 @@ def evaluated(*skipped):
 
 
 def test_scorers_that_a_caller_replaces_are_used(capsys):
-    first = evaluated()
+    first = evaluate()
     assert first["METEOR"] == 0.5
     assert first["CIDEr"] != 0.5
     assert "SPICE" not in first
-    assert evaluated("Cider", "Spice") == {**first, "CIDEr": 0.5, "SPICE": 0.5}
+    assert evaluate("Cider", "Spice") == {**first, "CIDEr": 0.5, "SPICE": 0.5}
     printed = capsys.readouterr().out.splitlines()
     assert printed[-2:] == ["computing constant score...", "SPICE: 0.500"]
 

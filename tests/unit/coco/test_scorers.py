@@ -199,7 +199,7 @@ def test_what_callers_reach_for_in_meteor():
 TWO = {1: ["a dog runs"], 2: ["the cat"]}
 
 
-def tokenized(captions):
+def tokenize(captions):
     return coco.PTBTokenizer().tokenize({key: [{"caption": text}] for key, text in captions.items()})
 
 
@@ -243,7 +243,7 @@ def test_warnings(scorer, gts, res, message):
 
 def test_scripts_without_blanks_are_warned_of():
     with pytest.warns(coco.CaptionWarning, match=r"^captions: expected words with spaces between them, got 2 of 2"):
-        tokenized({1: "一只狗在海滩上奔跑", 2: "หมาวิ่งบนชายหาด"})
+        tokenize({1: "一只狗在海滩上奔跑", 2: "หมาวิ่งบนชายหาด"})
 
 
 # What self-critical training code does with the scorer behind CIDEr: counted documents, and values of pairs.
@@ -256,7 +256,7 @@ GTS_OF_COUNTS = [
 SETS = [["a dog runs", "a red dog", "the cat"], ["a cat sleeps", "a kite", "a kite"]]
 
 
-def counted(scorer):
+def count_documents(scorer):
     """As the evaluation of several captions counts them: references alone, then the logarithm of their number."""
     for references in GTS_OF_COUNTS:
         scorer.cider_scorer += (None, references)
@@ -275,7 +275,7 @@ def oracle(kind, first, second, table, n_documents):
 @pytest.mark.parametrize("kind", [coco.CiderD, coco.PlainCider])
 def test_captions_against_each_other_and_against_references(kind):
     table = document_frequencies([[text.split() for text in own] for own in GTS_OF_COUNTS])
-    scorer = counted(kind(df="corpus"))
+    scorer = count_documents(kind(df="corpus"))
     assert {" ".join(ngram): n for ngram, n in scorer.cider_scorer.document_frequency.items()} == table
     for own, found in zip(SETS, scorer.my_self_cider(SETS), strict=True):
         assert found == pytest.approx(np.array([[oracle(kind, a, b, table, 3) for b in own] for a in own]), abs=1e-12)
@@ -321,6 +321,6 @@ def test_messages():
     ):
         coco.CiderD().my_self_cider(SETS)
     with pytest.raises(TypeError, match=r"^gts: expected a list of strings for each image, got 'a dog'\. Give lists"):
-        counted(coco.CiderD()).my_self_cider(["a dog"])
+        count_documents(coco.CiderD()).my_self_cider(["a dog"])
     with pytest.raises(ValueError, match=r"^cider_scorer: expected a candidate beside all references, got none for so"):
-        counted(coco.CiderD()).cider_scorer.compute_score()
+        count_documents(coco.CiderD()).cider_scorer.compute_score()

@@ -57,7 +57,7 @@ def test_shares_are_those_of_a_loop_whatever_is_computed_at_once(most, monkeypat
         crossing = [[word_distance(x, y) for x in first for y in second] for first, second in both]
         expected = shares_beyond(list(zip(own, crossing, strict=True)), -1)
         assert each.between == pytest.approx(np.mean([share for share, _ in expected]), abs=1e-12)
-        assert np.mean([of_people for _, of_people in expected]) == pytest.approx(0.05, abs=1e-12)
+        assert np.mean([human_share for _, human_share in expected]) == pytest.approx(0.05, abs=1e-12)
         assert 0 <= each.ci_low <= each.between <= each.ci_high <= 1
 
 
@@ -110,10 +110,10 @@ def test_folders_of_scores_with_captions_have_the_same_table(tmp_path):
         score_files(ScoreOptions(options, [files[name]], folder, [files["references"]], processes=1))
     common = {"full": True, "names": names, "n_resamples": 99}
     chosen = [files[name] for name in names], [files["references"]], ["bleu_rouge"]
-    of_files = compare(CompareOptions(*chosen, distance="cider", **common))
-    of_folders = compare(CompareOptions([str(folder) for folder in folders], with_captions=True, **common))
-    assert of_folders.result.human_parity.shared_answers == of_files.result.human_parity.shared_answers
-    assert len(of_files.result.human_parity.shared_answers) == 3
+    files_comparison = compare(CompareOptions(*chosen, distance="cider", **common))
+    folders_comparison = compare(CompareOptions([str(folder) for folder in folders], with_captions=True, **common))
+    assert folders_comparison.result.human_parity.shared_answers == files_comparison.result.human_parity.shared_answers
+    assert len(files_comparison.result.human_parity.shared_answers) == 3
     # Nobody asked, or the captions are not known.
     common["full"] = False
     parity = compare(CompareOptions([str(folder) for folder in folders], **common)).result.human_parity

@@ -118,7 +118,7 @@ def system(name, faults, rows, ordinary=0.05, copied=0.0):
     return {name: {**ends, **shares, **copies, "adjusted_p_value": 0.01, "per_row": dict.fromkeys(shares)}}
 
 
-def compared(*systems, pairs=()):
+def comparison(*systems, pairs=()):
     by_name = {name: numbers for system in systems for name, numbers in system.items()}
     return ComparedParity(distance="made", margin=None, systems=by_name, pairs=pairs)
 
@@ -130,7 +130,7 @@ def test_systems_stand_as_given_unless_an_order_is_asked_for():
         ("faults", ["bland", "human", "wrong"]),
         ("likeness", ["human", "wrong", "bland"]),
     ):
-        table = parity_table(compared(*given), order)
+        table = parity_table(comparison(*given), order)
         assert [row[0].text for row in table.rows] == [*names, "people"]
 
 
@@ -138,13 +138,13 @@ def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse(
     given = [system("a", 0.01, 100, 0.4), system("b", 0.03, 300, 0.2), system("c", 0.2, 10, 0.01)]
     given.append(system("copy", 0.0, 900, 0.05, copied=0.9))  # copies are marked nowhere
     shown = [dataclasses.replace(pair([FEWER]), first="c", second="a")]
-    parity = compared(*given, pairs=shown)
+    parity = comparison(*given, pairs=shown)
     assert best_systems(parity, "unlike_people_share") == ["a", "b"]
     assert best_systems(parity, "rows_needed") == ["a", "b"]
     # 1% is nearer to people's 5% than 20% and 40%; no pair shows the others to be worse.
     assert best_systems(parity, "ordinary_share") == ["a", "b", "c"]
     assert best_systems(parity, "near_duplicate_share") == []
-    assert best_systems(compared(given[0]), "unlike_people_share") == []
+    assert best_systems(comparison(given[0]), "unlike_people_share") == []
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ def test_the_best_caption_of_each_row_beside_the_mean(tmp_path):
         given = {"coco_caption": {"best_of": True, "meteor15_data": data}}
         inputs = {"inputs": [files[name]], "references": [files["references"]], "output": pathlib.Path(folder)}
         score_files(ScoreOptions(given, **inputs, columns=columns, processes=1))
-    of_folders = compare(CompareOptions(folders, names=names, metrics=["coco_caption"], n_resamples=99))
-    assert of_folders.to_dict()["metrics"] == numbers
+    folders_comparison = compare(CompareOptions(folders, names=names, metrics=["coco_caption"], n_resamples=99))
+    assert folders_comparison.to_dict()["metrics"] == numbers
 
 
 def files_with_images(folder, image):
@@ -265,16 +265,16 @@ def test_wrong_captions_are_never_painted_as_nearer_to_people():
         ["shifted.jsonl", "mixed.jsonl"], references=["people.jsonl"], metrics=["trm_cider"], distance="meteor"
     )
     compared = compare(options).result
-    (key, excess), (of_score, score) = compared.metrics.items()
+    (key, excess), (score_key, score) = compared.metrics.items()
     is_unlike, is_other_unlike = (np.array(compared.shown.p_values[key][name]) <= 0.05 for name in ("mixed", "shifted"))
     assert sum(is_unlike & (np.abs(excess.per_row["mixed"]) < np.abs(excess.per_row["shifted"]))) >= 5
-    gains = [[row_gain(compared, k, "mixed", "shifted", i) for i in range(len(SYSTEM))] for k in (key, of_score)]
+    gains = [[row_gain(compared, k, "mixed", "shifted", i) for i in range(len(SYSTEM))] for k in (key, score_key)]
     assert gains[0] == (1 * is_other_unlike - is_unlike).tolist()
     assert gains[1] == np.sign(np.subtract(score.per_row["mixed"], score.per_row["shifted"])).tolist()
     cells = re.findall(r'<span class="((?:above|below|equal)[^"]*)">', write_page(compared))
-    for of_metric, painted in zip(gains, (cells[::2], cells[1::2]), strict=True):
-        assert sum("nearer" in kinds for kinds in painted) == of_metric.count(1)
-        assert sum("farther" in kinds for kinds in painted) == of_metric.count(-1)
+    for metric_gains, painted in zip(gains, (cells[::2], cells[1::2]), strict=True):
+        assert sum("nearer" in kinds for kinds in painted) == metric_gains.count(1)
+        assert sum("farther" in kinds for kinds in painted) == metric_gains.count(-1)
 
 
 def test_what_cannot_be_tested_has_no_p_value_of_1():
@@ -337,14 +337,14 @@ def test_screen_page_and_map_show_the_same_numbers_and_the_captions_behind_them(
         assert f"{name}: near-duplicates {shares[0]}, faults {shares[1]}" in described
     screen = printed.partition("\n\nMeans over rows")[0]
     assert max(map(len, screen.splitlines())) <= 100
-    of_systems = dict(re.findall(r"(?m)^- (\w+): .*\n((?:  .*\n)+)", screen))
-    wrong = re.findall(r'  (\S+): "(.*?)…?"; people: "(.*?)…?"\n', of_systems["shifted"])
+    system_lines = dict(re.findall(r"(?m)^- (\w+): .*\n((?:  .*\n)+)", screen))
+    wrong = re.findall(r'  (\S+): "(.*?)…?"; people: "(.*?)…?"\n', system_lines["shifted"])
     assert len(wrong) == 3
     for name, caption, reference in wrong:
         row = IDS.index(name)
         assert any(each.startswith(caption) for each in SYSTEM[(row + 1) % len(SYSTEM)])
         assert PEOPLE[row][0].startswith(reference)
-    assert re.search(r'  \d+\.wav: ".*" twice\n', of_systems["repeating"])
+    assert re.search(r'  \d+\.wav: ".*" twice\n', system_lines["repeating"])
     for i in range(3):
         for kind in ("unlike", "alike"):
             rows = page.partition(f'<table id="table-{kind}-of-{i}">')[2].partition("</table>")[0]
@@ -528,32 +528,32 @@ def test_more_systems_than_a_task_has_are_refused():
 
 
 def test_a_limit_draws_rows_by_the_seed_and_not_by_the_order_of_the_file(files):
-    def drawn(seed, limit=8):
+    def draw(seed, limit=8):
         read = read_systems({"base": files["base"]}, [files["references"]], limit=limit, seed=seed)
         return [row.id for row in read.rows], read.notes
 
-    ids, notes = drawn(0)
+    ids, notes = draw(0)
     assert notes == ["--limit: 8 of 24 rows, drawn with the seed 0."]
     assert len(ids) == 8
-    assert ids != drawn(0, None)[0][:8]
-    assert set(ids) != set(drawn(1)[0])
-    assert set(drawn(0, 4)[0]) < set(ids)
+    assert ids != draw(0, None)[0][:8]
+    assert set(ids) != set(draw(1)[0])
+    assert set(draw(0, 4)[0]) < set(ids)
     for path in files.values():
         lines = pathlib.Path(path).read_text().splitlines(keepends=True)
         pathlib.Path(path).write_text("".join(reversed(lines)))
-    assert drawn(0)[0] == ids[::-1]
-    assert drawn(0, 100) == (drawn(0, None)[0], [])
+    assert draw(0)[0] == ids[::-1]
+    assert draw(0, 100) == (draw(0, None)[0], [])
 
 
 def test_people_drawn_by_the_seed_stand_in_as_a_system(tmp_path):
     people = [[f"{topic} {i} {word}" for i, word in enumerate("abcdef")] for topic in ("dogs", "cats", "birds") * 4]
     files = write_captions(tmp_path, {"references": people, "base": [row[:2] for row in people]})
 
-    def compared(**more):
+    def compare_with(**more):
         options = {"metrics": ["trm_cider"], "distance": "cider", "n_resamples": 99, "people": 3} | more
         return compare(CompareOptions([files["base"]], [files["references"]], **options))
 
-    first, again, other = compared(full=True), compared(), compared(seed=1)
+    first, again, other = compare_with(full=True), compare_with(), compare_with(seed=1)
     drawn = [[row.captions[DRAWN] for row in each.result.shown.rows] for each in (first, again, other)]
     assert drawn[0] == drawn[1] != drawn[2]
     for row, whole in zip(first.result.shown.rows, people, strict=True):
@@ -563,8 +563,8 @@ def test_people_drawn_by_the_seed_stand_in_as_a_system(tmp_path):
     assert len({tuple(map(row.index, own)) for row, own in zip(people, drawn[0], strict=True)}) > 3
     assert list(first.to_dict()["systems"]) == ["base", DRAWN]
     message = "--people: expected at least 7 human captions in every row, 5 to draw and two to compare with, got 6 for"
-    assert_refused(ValueError, message, compared, people=5)
-    assert_refused(ValueError, "--people: expected a whole number of at least 1, got 0.", compared, people=0)
+    assert_refused(ValueError, message, compare_with, people=5)
+    assert_refused(ValueError, "--people: expected a whole number of at least 1, got 0.", compare_with, people=0)
 
 
 @pytest.mark.parametrize("n_single", [1, 2])

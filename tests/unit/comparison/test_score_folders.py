@@ -10,7 +10,7 @@ import pytest
 
 from manycaps import command_line
 from manycaps.comparison.score_folders import read_score_folders
-from tests.comparison_cases import scored
+from tests.comparison_cases import scored_systems
 from tests.refusals import assert_refused
 
 IDS = [f"row {i}" for i in range(40)]
@@ -32,12 +32,12 @@ def write_scores(folder, system, ids=IDS, n_candidates=5, parts=2, signature=Non
 
 @pytest.fixture
 def folders(tmp_path):
-    first, second = scored()[:2]
+    first, second = scored_systems()[:2]
     return {"a": write_scores(tmp_path / "a", first), "b": write_scores(tmp_path / "b", second, parts=3)}
 
 
 def test_values_come_in_the_order_of_the_baseline(tmp_path):
-    system, order = scored()[0], np.random.default_rng(0).permutation(40)
+    system, order = scored_systems()[0], np.random.default_rng(0).permutation(40)
     first = write_scores(tmp_path / "a", system)
     shuffled = {key: values[order] for key, values in system.values.items()}
     second = write_scores(tmp_path / "b", system._replace(values=shuffled), [IDS[i] for i in order])
@@ -61,8 +61,8 @@ def test_values_come_in_the_order_of_the_baseline(tmp_path):
     ids=["NaN", "null", "signature", "missing", "other"],
 )
 def test_messages(tmp_path, change, message):
-    first = write_scores(tmp_path / "a", scored()[0])
-    second = write_scores(tmp_path / "b", scored()[1], **change)
+    first = write_scores(tmp_path / "a", scored_systems()[0])
+    second = write_scores(tmp_path / "b", scored_systems()[1], **change)
     assert_refused(ValueError, f"{second}: {message}", read_score_folders, {"a": first, "b": second})
 
 
@@ -81,7 +81,7 @@ def test_messages_of_files_that_hold_something_else(tmp_path, folders, name, con
 
 
 def test_messages_of_a_folder_alone(tmp_path, folders, capsys):
-    twice = write_scores(tmp_path / "twice", scored()[0], [*IDS[:39], "row 0"])
+    twice = write_scores(tmp_path / "twice", scored_systems()[0], [*IDS[:39], "row 0"])
     with pytest.raises(ValueError) as found:
         read_score_folders({"a": folders["a"], "twice": twice})
     assert str(found.value).startswith(f"{twice}, id 'row 0': expected every id once, got it twice.")

@@ -81,13 +81,13 @@ def test_parts_do_not_matter(monkeypatch):
     scores = np.random.default_rng(0).random((20, 7))
     thresholds = [0.3, 0.8, 0.95]
 
-    def compared():
+    def find_covers():
         reached = find_reached_rows(lambda b, e: scores[b:e], 20, 7, thresholds, lambda steps, **_: steps)
         return [greedy_cover(*reached.at(level), 7) for level in range(3)], reached.best.tolist()
 
-    whole = compared()
+    whole = find_covers()
     monkeypatch.setattr(covers, "MAX_CELLS", 1)
-    assert compared() == whole
+    assert find_covers() == whole
     assert whole[1] == scores.max(axis=0).tolist()
 
 

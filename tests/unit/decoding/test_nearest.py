@@ -189,7 +189,7 @@ class PointJudge:
         self._samples, self.tests = samples, {**TESTS, "seed": seed}
 
     def parity(self, rows):
-        chosen = {name: [int(row.id) for row in of_setting] for name, of_setting in rows.items()}
+        chosen = {name: [int(row.id) for row in setting_rows] for name, setting_rows in rows.items()}
         return {name: parity_rows(self._samples.points[name][numbers]) for name, numbers in chosen.items()}
 
 

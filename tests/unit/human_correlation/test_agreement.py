@@ -9,16 +9,16 @@ from manycaps.human_correlation.agreement import Agreement, difference, kendall,
 RNG = np.random.default_rng(5)
 
 
-def judged(n_images, of_each, noises, rng=RNG, effect=0.7):
+def draw_judgements(n_images, n_captions, noises, rng=RNG, effect=0.7):
     """Judgements from 1 to 4 of captions of images, scores of metrics with their noise, and the image of each."""
-    images = np.repeat(np.arange(n_images), of_each)
+    images = np.repeat(np.arange(n_images), n_captions)
     quality = rng.normal(size=len(images)) + 0.8 * rng.normal(size=n_images)[images]
     shared = rng.normal(size=n_images)[images]
     human = np.clip(np.round(2.5 + quality), 1, 4)
     return human, [effect * quality + n * (shared + rng.normal(size=len(images))) for n in noises], images
 
 
-def agreed(scores, human, images):
+def agreement(scores, human, images):
     found = kendall(scores, human)
     return Agreement(
         {name: each.value for name, each in found.items()},
@@ -29,7 +29,7 @@ def agreed(scores, human, images):
 
 @pytest.mark.parametrize("ties", [False, True])
 def test_values_are_those_of_scipy(ties):
-    human, (scores,), _ = judged(30, 3, [1.0])
+    human, (scores,), _ = draw_judgements(30, 3, [1.0])
     scores = np.round(scores) if ties else scores
     for x, y in ((scores, human), (human, scores)):
         found = kendall(x, y)
@@ -45,12 +45,12 @@ def test_what_is_not_defined():
         for each in (*kendall(np.array(x), np.array(y)).values(), spearman(np.array(x), np.array(y))):
             assert np.isnan(each.value)
             assert np.isnan(each.influences).all()
-    assert np.isnan(agreed(np.array([1.0, 2]), np.array([1.0, 2]), np.zeros(2)).interval("tau_b")).all()
+    assert np.isnan(agreement(np.array([1.0, 2]), np.array([1.0, 2]), np.zeros(2)).interval("tau_b")).all()
 
 
 @pytest.mark.parametrize("name", ["tau_b", "tau_c", "rho"])
 def test_the_influences_are_those_of_the_jackknife(name):
-    human, (scores,), _ = judged(150, 2, [0.6])
+    human, (scores,), _ = draw_judgements(150, 2, [0.6])
     scores = np.round(2 * scores)
     coefficient = lambda x, y: spearman(x, y) if name == "rho" else kendall(x, y)[name]  # noqa: E731
     found, n = coefficient(scores, human), len(human)
@@ -62,11 +62,11 @@ def test_the_influences_are_those_of_the_jackknife(name):
 def test_intervals_and_the_paired_test_hold_for_clusters():
     rng = np.random.default_rng(11)
     n_trials, held, refused, naive = 400, 0, 0, 0
-    human, (scores, _), _ = judged(20_000, 3, [0.8, 0.8], rng)
+    human, (scores, _), _ = draw_judgements(20_000, 3, [0.8, 0.8], rng)
     true = kendall(scores, human)["tau_b"].value
     for _ in range(n_trials):
-        human, (one, two), images = judged(50, 3, [0.8, 0.8], rng)
-        first, second = agreed(one, human, images), agreed(two, human, images)
+        human, (one, two), images = draw_judgements(50, 3, [0.8, 0.8], rng)
+        first, second = agreement(one, human, images), agreement(two, human, images)
         low, high = first.interval("tau_b")
         held += low <= true <= high
         refused += difference(first, second, "tau_b").p_value < 0.05
@@ -80,10 +80,10 @@ def test_intervals_and_the_paired_test_hold_for_clusters():
 def test_the_paired_test_agrees_with_permutations():
     rng = np.random.default_rng(3)
     for noise in (0.8, 0.9, 1.1):
-        human, (one, two), images = judged(60, 3, [0.8, noise], rng)
+        human, (one, two), images = draw_judgements(60, 3, [0.8, noise], rng)
         # Deutsch et al. (2021), https://arxiv.org/abs/2104.00054: scores in the same unit change places, by image.
         one, two = (scipy.stats.rankdata(scores) for scores in (one, two))
-        found = difference(agreed(one, human, images), agreed(two, human, images), "tau_b")
+        found = difference(agreement(one, human, images), agreement(two, human, images), "tau_b")
         draws = []
         for _ in range(500):
             swap = rng.integers(0, 2, 60).astype(bool)[images]
@@ -94,9 +94,9 @@ def test_the_paired_test_agrees_with_permutations():
 
 
 def test_a_metric_differs_from_itself_by_nothing():
-    human, (scores,), images = judged(20, 2, [0.3])
-    same, turned = agreed(scores, human, images), agreed(-scores, human, images)
-    assert difference(same, agreed(3 * scores, human, images), "tau_b") == (0.0, (0.0, 0.0), 1.0)
+    human, (scores,), images = draw_judgements(20, 2, [0.3])
+    same, turned = agreement(scores, human, images), agreement(-scores, human, images)
+    assert difference(same, agreement(3 * scores, human, images), "tau_b") == (0.0, (0.0, 0.0), 1.0)
     found = difference(same, turned, "tau_b")
     assert found.value == pytest.approx(2 * same.figures["tau_b"])
     assert found.p_value < 0.001

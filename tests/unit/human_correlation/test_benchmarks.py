@@ -419,7 +419,7 @@ def test_messages(release, text, message):
     assert_refused(ValueError, f".*{message}", expert_rows, release)
 
 
-def printed(capsys, folder, *options):
+def run_command(capsys, folder, *options):
     command = ["--benchmark", "flickr8k-expert", "--data", str(folder), *options]
     code = command_line.main(["human-correlation", *command])
     captured = capsys.readouterr()
@@ -427,13 +427,13 @@ def printed(capsys, folder, *options):
 
 
 def test_the_command_reads_a_release(release, capsys):
-    code, lines, _ = printed(capsys, release, "--metric", str(METRICS / "trm_cider"), "--key", "cider_d")
+    code, lines, _ = run_command(capsys, release, "--metric", str(METRICS / "trm_cider"), "--key", "cider_d")
     assert code == 0
     assert lines[0] == "cider_d on flickr8k-expert, in percent".split()
     assert [line[2] for line in lines[2:4]] == ["43.6", "43.9"]
     assert lines[4:] == [["n_rows", "2"], ["n_judgements", "6"]], "the third candidate is one of its references"
     (release / "Flickr8k.token.txt").unlink()
-    code, lines, error = printed(capsys, release, "--metric", str(METRICS / "trm_cider"), "--key", "cider_d")
+    code, lines, error = run_command(capsys, release, "--metric", str(METRICS / "trm_cider"), "--key", "cider_d")
     assert (code, lines) == (1, [])
     assert error.startswith(f"{release}: expected Flickr8k.token.txt or Flickr8k.token.txt.gz, got neither.")
 
@@ -443,7 +443,7 @@ def test_a_metric_that_lacks_a_package_names_its_extra(release, capsys, monkeypa
         raise ImportError("To be able to use it, you need to install the following dependencies['open_clip'].")
 
     monkeypatch.setattr(protocols_of_flickr8k.evaluate, "load", load)
-    code, _, error = printed(capsys, release, "--metric", str(METRICS / "pac_score"))
+    code, _, error = run_command(capsys, release, "--metric", str(METRICS / "pac_score"))
     assert code == 1
     assert error.endswith("dependencies['open_clip']. Run `pip install 'manycaps[clip]'`.\n")
 
@@ -465,7 +465,7 @@ def test_a_metric_that_lacks_a_package_names_its_extra(release, capsys, monkeypa
     ],
 )
 def test_the_published_correlations(data_folder, capsys, metric, key, tau_b, tau_c, published):
-    code, lines, error = printed(capsys, data_folder, "--metric", str(METRICS / metric), "--key", key)
+    code, lines, error = run_command(capsys, data_folder, "--metric", str(METRICS / metric), "--key", key)
     assert code == 0, error
     assert [line[1:4] for line in lines[2:6]] == [tau_b, tau_c, ["5664"], ["16992"]]
     assert " ".join(" ".join(line) for line in lines[6:]) == published
@@ -473,12 +473,12 @@ def test_the_published_correlations(data_folder, capsys, metric, key, tau_b, tau
 
 def test_a_metric_of_candidates_is_read_by_its_key(release, capsys):
     options = ("--metric", str(METRICS / "human_parity"), "--options", '{"distance": "meteor", "p_value": "none"}')
-    code, lines, _ = printed(capsys, release, *options, "--key", "distance", "--lower-is-better")
+    code, lines, _ = run_command(capsys, release, *options, "--key", "distance", "--lower-is-better")
     assert code == 0
     nearer = [float(line[1]) for line in lines[2:4]]
-    code, lines, _ = printed(capsys, release, *options, "--key", "distance")
+    code, lines, _ = run_command(capsys, release, *options, "--key", "distance")
     assert [float(line[1]) for line in lines[2:4]] == [-value for value in nearer] != [0, 0]
-    code, _, error = printed(capsys, release, *options)
+    code, _, error = run_command(capsys, release, *options)
     assert code == 2
     assert "--key: expected one of" in error
     assert re.search(r", distance(_\w+|, \w+)*, got None\. Check the spelling\.", error)

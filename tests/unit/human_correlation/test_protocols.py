@@ -99,13 +99,13 @@ def test_rows_without_references_or_judgements(run, change, message):
 WORDS = "dog cat man child red blue runs sleeps on the beach street".split()
 
 
-def some_rows(n_images=12, of_each=3):
+def some_rows(n_images=12, n_captions=3):
     rng = np.random.default_rng(2)
     made = []
-    for i in range(n_images * of_each):
+    for i in range(n_images * n_captions):
         candidate, *references = (" ".join(rng.choice(WORDS, 5)) for _ in range(3))
         judgement = float(rng.integers(1, 5))
-        made.append({"img": f"{i // of_each}.jpg", "cand": candidate, "refs": references, "human_score": judgement})
+        made.append({"img": f"{i // n_captions}.jpg", "cand": candidate, "refs": references, "human_score": judgement})
     return made
 
 
@@ -141,12 +141,12 @@ def test_what_a_notebook_gets(tmp_path):
 
 def test_messages_of_the_second_metric(run):
     no_metric = "--against: expected a metric for the other options of --against, got none"
-    of_json = ("--against", "bleu_rouge", "--against-options", "[1")
-    of_systems = ("--against", "meteor15")
+    bad_json = ("--against", "bleu_rouge", "--against-options", "[1")
+    against = ("--against", "meteor15")
     for benchmark, more, message in (
         ("composite", ("--against-key", "bleu_1"), f"{no_metric}. Name"),
-        ("composite", of_json, "--against-options: expected an object in JSON, got '[1"),
-        ("coco-systems", of_systems, "--against: expected a benchmark of judged captions, got coco-systems, which has"),
+        ("composite", bad_json, "--against-options: expected an object in JSON, got '[1"),
+        ("coco-systems", against, "--against: expected a benchmark of judged captions, got coco-systems, which has"),
     ):
         status, _, error = run(some_rows(), *more, benchmark=benchmark)
         assert status == 2

@@ -29,22 +29,22 @@ WORDS = "dog cat man child red blue runs sleeps on the beach street".split()
 N_SYSTEMS, N_ROWS = 6, 12
 
 
-def written(path, records):
+def write(path, records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return str(path)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def rated_files(tmp_path_factory):
     """Files of six systems, each with more wrong words than the one before, and of their references."""
     folder, rng = tmp_path_factory.mktemp("rated"), np.random.default_rng(1)
     people = [[" ".join(rng.choice(WORDS, 6)) for _ in range(3)] for _ in range(N_ROWS)]
-    references = written(folder / "people.jsonl", [{"id": f"r{i}", "references": own} for i, own in enumerate(people)])
+    references = write(folder / "people.jsonl", [{"id": f"r{i}", "references": own} for i, own in enumerate(people)])
     files = []
     for k in range(N_SYSTEMS):
         texts = [own[0].split()[: 6 - k] + list(rng.choice(WORDS, k)) for own in people]
         rows = [{"id": f"r{i}", "captions": [" ".join(words)]} for i, words in enumerate(texts)]
-        files.append(written(folder / f"s{k}.jsonl", rows))
+        files.append(write(folder / f"s{k}.jsonl", rows))
     return folder, files, ["-r", references]
 
 
@@ -66,7 +66,7 @@ def run(tmp_path, capsys):
     return run_command
 
 
-def of_captions(rng, rows=range(N_ROWS)):
+def caption_ratings(rng, rows=range(N_ROWS)):
     """Ratings of captions, two of some, one of them missing."""
     lines = ["id,system,quality"]
     for row in rows:
@@ -75,8 +75,8 @@ def of_captions(rng, rows=range(N_ROWS)):
     return "\n".join(lines) + "\n"
 
 
-def test_every_number_beside_the_ratings_of_systems(made, run, tmp_path, capsys):
-    _, files, references = made
+def test_every_number_beside_the_ratings_of_systems(rated_files, run, tmp_path, capsys):
+    _, files, references = rated_files
     status, out, error = run(OF_SYSTEMS, *files, *references, *OPTIONS, "-f", "json")
     assert status == 0, error
     report = tmp_path / "report"
@@ -100,8 +100,8 @@ def test_every_number_beside_the_ratings_of_systems(made, run, tmp_path, capsys)
     assert not any("p_value" in number or "ci_" in number for number, _ in figures)
 
 
-def test_the_table_says_what_is_noise(made, run):
-    _, files, references = made
+def test_the_table_says_what_is_noise(rated_files, run):
+    _, files, references = rated_files
     out = run(OF_SYSTEMS, *files, *references, *OPTIONS)[1]
     assert "*: rho of 0.89 and tau_b of 0.87, which unrelated" in " ".join(out.split())
     lines = {line.split()[0]: line for line in out.splitlines() if line and line[0].islower()}
@@ -114,9 +114,9 @@ def test_the_table_says_what_is_noise(made, run):
     assert run(OF_SYSTEMS, *files, *references, *OPTIONS, "-f", "md")[1].count("| rouge_l | **+") == 1
 
 
-def test_ratings_of_captions_and_their_clusters(made, run):
-    _, files, references = made
-    content = of_captions(np.random.default_rng(3))
+def test_ratings_of_captions_and_their_clusters(rated_files, run):
+    _, files, references = rated_files
+    content = caption_ratings(np.random.default_rng(3))
     status, out, error = run(content, *files, *references, *OPTIONS, "-f", "json")
     assert status == 0, error
     figures = {(figure["over"], figure["number"]): figure for figure in json.loads(out)["figures"]}
@@ -178,8 +178,8 @@ def test_files_of_ratings(tmp_path):
     assert not read_ratings_of(tmp_path, "system,a\nx,1\n").has_rows
 
 
-def test_folders_of_scores_and_numbers_without_a_bound(made, run, tmp_path, capsys):
-    _, files, (_, references) = made
+def test_folders_of_scores_and_numbers_without_a_bound(rated_files, run, tmp_path, capsys):
+    _, files, (_, references) = rated_files
     for k, file in enumerate(files):
         folder = str(tmp_path / "scores" / f"s{k}")
         line = ["score", "-m", "bleu_rouge", "-i", file, "-r", references, "-o", folder, "--processes", "1"]
@@ -190,8 +190,8 @@ def test_folders_of_scores_and_numbers_without_a_bound(made, run, tmp_path, caps
     assert status == 0, error
     numbers = {figure["number"] for figure in json.loads(out)["figures"]}
     assert {"rouge_l", "bleu_4", "bleu_4_corpus"} <= numbers
-    of_metric = {"systems": {"x": {"mean": 0.1, "ci_low": 0.0, "ci_high": 1, "corpus": 0.2}}, "per_row": {"x": [0.1]}}
-    report = {"systems": ["x"], "metrics": {"Bleu_4": of_metric}, "ids": ["1"]}
+    bleu = {"systems": {"x": {"mean": 0.1, "ci_low": 0.0, "ci_high": 1, "corpus": 0.2}}, "per_row": {"x": [0.1]}}
+    report = {"systems": ["x"], "metrics": {"Bleu_4": bleu}, "ids": ["1"]}
     report["human_parity"] = {"systems": {"x": {"rows_needed": None, "spread_share": None, "words": []}}}
     assert numbers_of(report)[1]["x"].values == {"rows_needed": np.inf, "Bleu_4": 0.2, "Bleu_4_mean": 0.1}
 
@@ -215,29 +215,29 @@ OF_ROWS = "id,system,quality\n" + "".join(f"r{i},s0,{i}\n" for i in range(6))
     ],
     ids=range(10),
 )
-def test_ratings_that_cannot_be_used(made, run, tmp_path, content, more, message):
-    _, files, references = made
+def test_ratings_that_cannot_be_used(rated_files, run, tmp_path, content, more, message):
+    _, files, references = rated_files
     status, out, error = run(content, *files, *references, *OPTIONS, *more)
     assert status
     assert out == ""
     assert error.startswith(message.format(ratings=quote_path(tmp_path / "ratings.csv"))), error
 
 
-def test_a_system_that_is_not_compared_is_refused_before_the_comparison(made, run, monkeypatch):
+def test_a_system_that_is_not_compared_is_refused_before_the_comparison(rated_files, run, monkeypatch):
     monkeypatch.setattr("manycaps.comparison.compare", None)
-    _, files, references = made
+    _, files, references = rated_files
     assert run(OF_SYSTEMS + "s9,1,1\n", *files, *references, *OPTIONS)[2].startswith("system[6] of --ratings")
 
 
-def test_sources_that_cannot_be_used(made, run, tmp_path, capsys):
-    _, files, references = made
+def test_sources_that_cannot_be_used(rated_files, run, tmp_path, capsys):
+    _, files, references = rated_files
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "comparison.json").write_text("{}")
     report = tmp_path / "report"
-    of_compare = "systems: expected captions, folders of scores, or one report of compare, got"
+    systems_message = "systems: expected captions, folders of scores, or one report of compare, got"
     for arguments, message in (
-        ((), f"{of_compare} none."),
-        ((report, files[0]), f"{of_compare} {report} and others."),
+        ((), f"{systems_message} none."),
+        ((report, files[0]), f"{systems_message} {report} and others."),
         ((report,), "comparison.json': expected a report of `manycaps compare`, got KeyError"),
         ((report, *references), "--references: expected none with a report, got ["),
     ):

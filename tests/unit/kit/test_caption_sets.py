@@ -95,14 +95,14 @@ def test_the_transformation_is_halls():
     mean, error = values.mean(), scipy.stats.sem(values)
     a = scipy.stats.skew(values) / 3.0
 
-    def transformed(end):
+    def transform(end):
         t = (mean - end) / error
         return t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
 
     low, high = interval_of_rows(values, 0.95)
     quantile = scipy.stats.t.isf(0.025, 8)
-    assert transformed(low) == pytest.approx(quantile, rel=1e-9)
-    assert transformed(high) == pytest.approx(-quantile, rel=1e-9)
+    assert transform(low) == pytest.approx(quantile, rel=1e-9)
+    assert transform(high) == pytest.approx(-quantile, rel=1e-9)
     assert one_sided_p_value(mean_of_rows(values - low)) == pytest.approx(0.025, rel=1e-9)
 
 

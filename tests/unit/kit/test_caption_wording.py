@@ -128,9 +128,9 @@ def test_influences_are_those_of_adding_and_removing_a_text():
     exact, rows = np.array(loop_influences(candidates, references)), wording_rows(candidates, references)
     is_reference = rows.is_reference
     assert not rows.influence[~is_reference].any()
-    for of_rows, toggled in ((rows.influence[is_reference], exact[is_reference]), (rows.split_influence, exact)):
-        assert np.corrcoef(toggled, of_rows)[0, 1] > 0.85
-        assert np.polyfit(toggled, of_rows, 1)[0] == pytest.approx(1, abs=0.35)
+    for influences, toggled in ((rows.influence[is_reference], exact[is_reference]), (rows.split_influence, exact)):
+        assert np.corrcoef(toggled, influences)[0, 1] > 0.85
+        assert np.polyfit(toggled, influences, 1)[0] == pytest.approx(1, abs=0.35)
 
 
 def test_a_fault_of_all_captions_is_certain_with_many_rows():

@@ -50,7 +50,7 @@ def checkpoint_bytes(tmp_path_factory):
 
 
 @contextlib.contextmanager
-def served(body, status=200, content_type="application/octet-stream", stated=None, pause=0.0):
+def serve(body, status=200, content_type="application/octet-stream", stated=None, pause=0.0):
     """Yield the address of a web server with one answer, and the list of its requests."""
     requests = []
 
@@ -76,16 +76,16 @@ def served(body, status=200, content_type="application/octet-stream", stated=Non
 
 
 @pytest.fixture
-def published(monkeypatch, tmp_path):
+def publish(monkeypatch, tmp_path):
     """Let the default variant come from an address, and be kept in a temporary folder."""
 
-    def publish(url):
+    def publish_at(url):
         monkeypatch.setitem(VARIANTS, "pac-vit-b-32", Variant(TREATMENT, url))
         monkeypatch.setattr(clip_checkpoints, "cached_weights_path", lambda name: tmp_path / name / WEIGHTS_NAME)
         (tmp_path / "pac-vit-b-32").mkdir()
         return tmp_path / "pac-vit-b-32"
 
-    return publish
+    return publish_at
 
 
 def test_the_table_agrees_with_open_clip():
@@ -105,7 +105,7 @@ def find(checkpoint, variant=None):
     return find_checkpoint(variant, checkpoint, tqdm)
 
 
-def refused(message, checkpoint, variant=None):
+def must_fail(message, checkpoint, variant=None):
     assert_refused(ValueError, message, find, checkpoint, variant)
 
 
@@ -120,9 +120,9 @@ NOTHING = "checkpoint: expected a file, a folder or a Hub repository, got"
 
 
 @pytest.mark.parametrize("name", ["clip-vit-b-32", "openclip-vit-l-14", "pac++-vit-b-32"])
-def test_the_name_of_a_variant_is_no_checkpoint(name, asked):
-    refused(f"{NOTHING} '{name}', the name of published weights. Give variant='{name}' and no checkpoint.$", name)
-    assert asked == []
+def test_the_name_of_a_variant_is_no_checkpoint(name, asked_urls):
+    must_fail(f"{NOTHING} '{name}', the name of published weights. Give variant='{name}' and no checkpoint.$", name)
+    assert asked_urls == []
 
 
 def test_a_converted_file_says_how_to_use_it(tmp_path):
@@ -138,18 +138,18 @@ def test_a_converted_file_says_how_to_use_it(tmp_path):
 
 
 def test_a_folder_is_read_with_its_configuration(tmp_path):
-    refused(f"checkpoint: expected {WEIGHTS_NAME} in the folder", tmp_path)
+    must_fail(f"checkpoint: expected {WEIGHTS_NAME} in the folder", tmp_path)
     facts = {"activation": "quick_gelu"}
     convert_checkpoint(save_checkpoint(tmp_path / "a.pth"), tmp_path / WEIGHTS_NAME, facts)
     config = {"model_cfg": {"quick_gelu": True}, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.5] * 3}}
     (tmp_path / CONFIG_NAME).write_text(json.dumps(config))
     assert find(tmp_path, "openclip-vit-l-14").treatment == ("quick_gelu", (0.5,) * 3, (0.5,) * 3)
     (tmp_path / CONFIG_NAME).write_text("[]")
-    refused(f"checkpoint: expected model_cfg and preprocess_cfg in {CONFIG_NAME}, got", tmp_path)
+    must_fail(f"checkpoint: expected model_cfg and preprocess_cfg in {CONFIG_NAME}, got", tmp_path)
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked_urls(monkeypatch):
     """What the Hub is asked for; it gives nothing."""
     urls = []
 
@@ -182,7 +182,7 @@ def hub(monkeypatch, tmp_path):
 
 
 def test_a_hub_repository_is_used(hub, monkeypatch):
-    refused(f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository org/clip, got none", "org/clip")
+    must_fail(f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository org/clip, got none", "org/clip")
     convert_checkpoint(save_checkpoint(hub / "a.pth"), hub / "model.safetensors", TREATMENT._asdict())
     for name in ("org/clip", "hub:org/clip"):
         found = find(name)
@@ -190,16 +190,16 @@ def test_a_hub_repository_is_used(hub, monkeypatch):
     monkeypatch.setitem(VARIANTS, "clip-vit-b-32", VARIANTS["clip-vit-b-32"]._replace(source="hub:org/clip"))
     assert find(None, "clip-vit-b-32").variant == "clip-vit-b-32"
     message = ".*Hub repository org/other, got none, the Hub did not return it (OSError: 401 Client Error: repository "
-    refused(message, "org/other")
+    must_fail(message, "org/other")
 
 
-def test_a_name_that_looks_like_a_path_may_be_on_the_hub(asked):
-    refused(".*for a repository on the Hub write 'hub:models/clip'", "models/clip")
-    refused(".*Hub repository models/clip, got none, the Hub did not return it", "hub:models/clip")
-    assert [url.rsplit("/resolve/")[0] for url in asked] == ["https://huggingface.co/models/clip"]
+def test_a_name_that_looks_like_a_path_may_be_on_the_hub(asked_urls):
+    must_fail(".*for a repository on the Hub write 'hub:models/clip'", "models/clip")
+    must_fail(".*Hub repository models/clip, got none, the Hub did not return it", "hub:models/clip")
+    assert [url.rsplit("/resolve/")[0] for url in asked_urls] == ["https://huggingface.co/models/clip"]
 
 
-def test_advice_without_the_hub_fits_the_option(asked):
+def test_advice_without_the_hub_fits_the_option(asked_urls):
     for options, advice in (
         ({"model": "org/clip"}, "config.json and model.safetensors by hand and give model='path/to/their/folder'; "),
         ({"checkpoint": "org/clip"}, f"{WEIGHTS_NAME} by hand and give checkpoint='path/to/{WEIGHTS_NAME}'; "),
@@ -208,21 +208,21 @@ def test_advice_without_the_hub_fits_the_option(asked):
         with pytest.raises(ValueError, match=f"^{option}: expected the Hub repository org/clip, got none") as raised:
             load("pac_score", **options).compute(predictions=["a dog"], images=[np.ones((8, 8, 3), np.uint8)])
         assert advice in str(raised.value)
-    assert len(asked) == 2
+    assert len(asked_urls) == 2
 
 
-def test_without_the_hub_the_cache_is_used(asked, tmp_path, monkeypatch):
+def test_without_the_hub_the_cache_is_used(asked_urls, tmp_path, monkeypatch):
     convert_checkpoint(save_checkpoint(tmp_path / "a.pth"), tmp_path / WEIGHTS_NAME, TREATMENT._asdict())
     kept = {WEIGHTS_NAME: str(tmp_path / WEIGHTS_NAME)}
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repository, name: kept.get(name))
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *_: pytest.fail("the Hub does not answer"))
     assert find("org/kept").path == tmp_path / WEIGHTS_NAME
-    assert len(asked) == 1
+    assert len(asked_urls) == 1
 
 
-def test_a_download_is_checked_converted_and_kept_and_made_once(published, checkpoint_bytes):
-    with served(checkpoint_bytes, pause=0.05) as (url, requests):
-        folder = published(url)
+def test_a_download_is_checked_converted_and_kept_and_made_once(publish, checkpoint_bytes):
+    with serve(checkpoint_bytes, pause=0.05) as (url, requests):
+        folder = publish(url)
         (folder / "download.incomplete").write_bytes(b"what a killed process left")
         with ThreadPoolExecutor(2) as pool:
             found = list(pool.map(lambda _: find(None), range(2)))
@@ -263,9 +263,9 @@ def try_address():
         ({"body": ZIP}, [fetch], "got a file that cannot be used. checkpoint: expected a file of tensors"),
     ],
 )
-def test_a_bad_answer_is_described_and_leaves_nothing(published, server, attempts, got):
-    with served(**server) as (url, _):
-        folder = published(url)
+def test_a_bad_answer_is_described_and_leaves_nothing(publish, server, attempts, got):
+    with serve(**server) as (url, _):
+        folder = publish(url)
         end = "" if got is REFUSED else f".*{TRY_A_BROWSER}"
         message = f"checkpoint: expected the file of pac-vit-b-32 from {url}, {got}{end}$"
         for attempt in attempts:
@@ -273,21 +273,21 @@ def test_a_bad_answer_is_described_and_leaves_nothing(published, server, attempt
     assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
 
 
-def test_an_address_is_tried_without_a_download(published, checkpoint_bytes):
-    with served(checkpoint_bytes + bytes(1 << 24), pause=0.2) as (url, requests):
-        folder = published(url)
+def test_an_address_is_tried_without_a_download(publish, checkpoint_bytes):
+    with serve(checkpoint_bytes + bytes(1 << 24), pause=0.2) as (url, requests):
+        folder = publish(url)
         clip_checkpoints.try_download("pac-vit-b-32")
         assert len(requests) == 1
     assert not [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"]
 
 
-def test_offline_mode_asks_nobody(published, monkeypatch, checkpoint_bytes):
-    published("http://127.0.0.1:9/weights.pth")
-    refused(".*got no connection", None)
+def test_offline_mode_asks_nobody(publish, monkeypatch, checkpoint_bytes):
+    publish("http://127.0.0.1:9/weights.pth")
+    must_fail(".*got no connection", None)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with served(checkpoint_bytes) as (url, requests):
+    with serve(checkpoint_bytes) as (url, requests):
         monkeypatch.setitem(VARIANTS, "pac-vit-b-32", VARIANTS["pac-vit-b-32"]._replace(source=url))
-        refused(".*got HF_HUB_OFFLINE is set, so nothing was downloaded", None)
+        must_fail(".*got HF_HUB_OFFLINE is set, so nothing was downloaded", None)
     assert requests == []
 
 
@@ -428,7 +428,7 @@ def small(tmp_path):
     return tmp_path / "small"
 
 
-def refused_of_variants(message, **given):
+def variant_must_fail(message, **given):
     assert_refused(ValueError, f"checkpoint: {message}", lambda: encoder_of(**given).model)
 
 
@@ -437,7 +437,7 @@ def test_other_models_are_refused(small):
     whole = json.loads(config.read_text())
     for changes, message in CHANGES:
         config.write_text(json.dumps(whole | changes))
-        refused_of_variants(message, model=small)
+        variant_must_fail(message, model=small)
 
 
 def test_other_pixels_and_pickled_weights_are_refused(small):
@@ -445,15 +445,15 @@ def test_other_pixels_and_pickled_weights_are_refused(small):
     whole = json.loads(config.read_text())
     for changes in ({"resample": 2}, {"do_center_crop": False}, {"size": 64}, {"crop_size": 8}, {"rescale_factor": 1}):
         config.write_text(json.dumps(whole | changes))
-        refused_of_variants("expected images scaled bicubically to 32, cropped to 32 x 32, ", model=small)
+        variant_must_fail("expected images scaled bicubically to 32, cropped to 32 x 32, ", model=small)
     (small / "model.safetensors").rename(small / "pytorch_model.bin")
-    refused_of_variants("expected model.safetensors in the folder.*pickled weights are not read", model=small)
+    variant_must_fail("expected model.safetensors in the folder.*pickled weights are not read", model=small)
 
 
 def test_names_of_transformers_without_a_configuration_are_refused(small):
     (small / "config.json").unlink()
     message = "expected the weights of a CLIP vision transformer under OpenAI's"
-    refused_of_variants(message, checkpoint=small / "model.safetensors")
+    variant_must_fail(message, checkpoint=small / "model.safetensors")
 
 
 def test_a_repository_on_the_hub(small, monkeypatch):

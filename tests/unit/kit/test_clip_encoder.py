@@ -147,15 +147,15 @@ def test_a_small_memory_forgets_features_and_changes_none(encoder, monkeypatch, 
     column = [files[i] for i in (0, 1, 0, 2, 3, 4, 0, 5, 6, 1, 7, 8, 0)]
     expected = encode_images(encoder, column, "images", batch_size=2, n_workers=3)
     texts = ["a", "b", "a", "c"]
-    of_texts = encoder.encode_texts(texts, batch_size=1)
+    text_features = encoder.encode_texts(texts, batch_size=1)
     encoder.forget()
     monkeypatch.setattr(encoder.remembered, "n_bytes", n_bytes)
     for _ in range(2):
         found = encode_images(encoder, column, "images", batch_size=2, n_workers=3)
         assert as_feature_rows(found) == pytest.approx(as_feature_rows(expected), abs=2e-6)
         again = encoder.encode_texts(texts, batch_size=1)
-        assert again.distinct == pytest.approx(of_texts.distinct, abs=2e-6)
-        assert again.rows.tolist() == of_texts.rows.tolist()
+        assert again.distinct == pytest.approx(text_features.distinct, abs=2e-6)
+        assert again.rows.tolist() == text_features.rows.tolist()
         assert len(encoder.remembered) * BYTES_PER_ENTRY <= n_bytes
 
 
@@ -175,11 +175,11 @@ def test_images_are_taken_ahead_of_the_model_by_two_batches_at_most(encoder, mon
 
     encode = encoder.model.image_features
 
-    def watched(pixels):
+    def watch(pixels):
         most[0] = max(most[0], taken[0] - sum(encoder.batches))
         return encode(pixels)
 
-    monkeypatch.setattr(encoder.model, "image_features", watched)
+    monkeypatch.setattr(encoder.model, "image_features", watch)
     encode_images(encoder, column(), "images", batch_size=4, n_workers=2)
     assert taken == [60]
     assert 4 < most[0] <= 3 * 4 + 1  # decoding runs while the model works, and not far ahead

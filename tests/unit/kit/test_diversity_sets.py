@@ -47,14 +47,14 @@ PREDICTIONS = [["a dog", "a hound", "a puppy", "a cat"], ["a cat", "a cat", "a c
 REFERENCES = [["a dog", "a cat"], ["a cat", "a hound", "a dog"]]
 
 
-def embedded(texts):
+def embed(texts):
     return np.array([TEXTS[text] for text in texts])
 
 
 def compute(**options):
     module = manycaps.load("set_diversity", kernels=(), details=True)
     if isinstance(options.get("equivalent"), float):
-        options["encoder"] = embedded
+        options["encoder"] = embed
     return module.compute(predictions=PREDICTIONS, references=REFERENCES, **options)
 
 
@@ -67,7 +67,7 @@ def test_classes_by_a_distance_are_chains_of_near_texts():
     assert result["utility_k_difference"] == pytest.approx(
         np.mean([answers("aaab", 2)[1] - 1, answers("aaa", 2)[1] - answers("abb", 2)[1]])
     )
-    assert "|equivalent:0.1|encoder:embedded" in result["signature"]
+    assert "|equivalent:0.1|encoder:embed|" in result["signature"]
 
 
 def test_a_function_is_asked_once_about_every_two_different_texts():

@@ -80,7 +80,7 @@ def embed(captions, encoder_object=None, **changes):
     return (encoder_object or SentenceEncoder()).embed(captions, options(**changes), no_bar)
 
 
-def refused(error, message, *, captions=CAPTIONS, **changes):
+def must_fail(error, message, *, captions=CAPTIONS, **changes):
     assert_refused(error, message, embed, captions, **changes)
 
 
@@ -103,7 +103,7 @@ def test_the_default_model():
 
 
 @pytest.fixture
-def counted(tiny_model, monkeypatch):
+def counting_encoder(tiny_model, monkeypatch):
     """Embedding by the tiny model, what its models are loaded with, and the captions that they see."""
     loaded, asked = [], []
 
@@ -119,8 +119,8 @@ def counted(tiny_model, monkeypatch):
     return lambda captions, **changes: embed(captions, encoder, encoder=tiny_model, **changes), loaded, asked
 
 
-def test_a_caption_is_embedded_once_and_keeps_its_bits(counted, tiny_model):
-    embed_counted, _, asked = counted
+def test_a_caption_is_embedded_once_and_keeps_its_bits(counting_encoder, tiny_model):
+    embed_counted, _, asked = counting_encoder
     first = embed_counted(CAPTIONS)
     assert sorted(asked) == sorted(CAPTIONS)
     assert (embed_counted(CAPTIONS[::-1], batch_size=1) == first[::-1]).all()
@@ -137,8 +137,8 @@ def test_a_caption_is_embedded_once_and_keeps_its_bits(counted, tiny_model):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_other_settings_load_another_model_and_narrow_arithmetic_is_near(counted, dtype):
-    embed_counted, loaded, asked = counted
+def test_other_settings_load_another_model_and_narrow_arithmetic_is_near(counting_encoder, dtype):
+    embed_counted, loaded, asked = counting_encoder
     full = embed_counted(CAPTIONS)
     for changes in ({}, {"batch_size": 2}, {"device": "cpu"}):
         embed_counted(CAPTIONS, **changes)
@@ -251,10 +251,10 @@ def vectors_of_both(tiny_model, clip_weights, device):
 def test_what_is_set_around_changes_no_vector_and_stays_set(clip_weights, set_around, tiny_model, monkeypatch):
     expected, inside = vectors_of_both(tiny_model, clip_weights, "cpu"), []
     forward = torch.nn.Linear.forward
-    watched = lambda layer, x: inside.append(switches()) or forward(layer, x)  # noqa: E731
+    watch = lambda layer, x: inside.append(switches()) or forward(layer, x)  # noqa: E731
     set_around("cpu")
     before = switches()
-    monkeypatch.setattr(torch.nn.Linear, "forward", watched)
+    monkeypatch.setattr(torch.nn.Linear, "forward", watch)
     found = vectors_of_both(tiny_model, clip_weights, "cpu")
     assert switches() == before
     assert all((one == other).all() for one, other in zip(found, expected, strict=True))
@@ -324,13 +324,13 @@ NO_FOLDER = "encoder: expected a folder with a sentence-transformers model, got"
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "~/model", "checkpoints/minilm"])
 def test_a_path_that_does_not_exist(name, no_hub):
-    refused(OSError, f"{NO_FOLDER} '{name}': no such folder or file", encoder=name)
+    must_fail(OSError, f"{NO_FOLDER} '{name}': no such folder or file", encoder=name)
     assert no_hub == []
 
 
 def test_a_name_that_looks_like_a_path_may_be_on_the_hub(no_hub):
     message = "encoder: expected the sentence-transformers model 'models/minilm' from hugg"
-    refused(OSError, message, encoder="hub:models/minilm")
+    must_fail(OSError, message, encoder="hub:models/minilm")
     assert "/models/minilm/" in no_hub[0][0]
 
 
@@ -364,7 +364,7 @@ def test_without_hub_and_package_the_error_names_the_three_ways():
         "(3) give the folder"
     )
     for _ in range(2):
-        refused(OSError, message, encoder_object=encoder)
+        must_fail(OSError, message, encoder_object=encoder)
 
 
 def cache_default_model(tmp_path, source, files=None):
@@ -394,7 +394,7 @@ def test_what_an_interrupted_download_left_is_not_taken_for_a_model(tmp_path, mo
     cache_default_model(tmp_path / "empty", source, ["modules.json", "config.json", "tokenizer.json"])
     encoder = SentenceEncoder()
     message = "encoder: expected the sentence-transformers model .* ConnectionError"
-    refused(OSError, message, encoder_object=encoder)
+    must_fail(OSError, message, encoder_object=encoder)
 
     # The hub answers again; the download resumes.
     def finish(*_, **__):
@@ -420,7 +420,7 @@ def test_code_that_a_model_names_is_not_run(tiny_model, tmp_path, monkeypatch, f
     (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     monkeypatch.syspath_prepend(folder)
     (folder / file).write_text(json.dumps(change(json.loads((folder / file).read_text()))))
-    refused(OSError, "encoder: expected classes of sentence-transformers in .*Models with code", encoder=str(folder))
+    must_fail(OSError, "encoder: expected classes of sentence-transformers in .*Models with code", encoder=str(folder))
     assert not (tmp_path / "ran").exists()
     assert embed(["a dog"], encoder=str(tiny_model)).shape == (1, 16)
 
@@ -436,7 +436,7 @@ def test_hf_hub_offline_opens_no_connection(monkeypatch, tmp_path):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     with ThreadPoolExecutor() as threads:  # huggingface_hub 0.34 keeps a connection of each thread
-        threads.submit(refused, OSError, ".*OfflineModeIsEnabled", encoder="someone/model").result()
+        threads.submit(must_fail, OSError, ".*OfflineModeIsEnabled", encoder="someone/model").result()
     assert opened == []
 
 
@@ -456,7 +456,7 @@ LAYOUTS = {
 }
 
 
-def written(folder, lines, name="vectors.txt"):
+def write_vectors(folder, lines, name="vectors.txt"):
     data = "".join(f"{line}\n" for line in lines).encode()
     (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return folder / name
@@ -464,7 +464,7 @@ def written(folder, lines, name="vectors.txt"):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_means_by_hand(tmp_path, layout):
-    vectors = read_word_vectors(written(tmp_path, *LAYOUTS[layout]))
+    vectors = read_word_vectors(write_vectors(tmp_path, *LAYOUTS[layout]))
     captions = ["A dog!", "a a dog", "été"]
     expected = [[0.5, 1.0, 0.0], [2 / 3, 2 / 3, 1 / 6], [0.25, 0.0, 0.0]]
     np.testing.assert_allclose(vectors.means(captions), expected, atol=1e-15)
@@ -472,13 +472,13 @@ def test_means_by_hand(tmp_path, layout):
 
 
 def test_a_caption_without_a_known_word_has_the_mean_of_the_file(tmp_path):
-    vectors = read_word_vectors(written(tmp_path, LINES))
+    vectors = read_word_vectors(write_vectors(tmp_path, LINES))
     np.testing.assert_allclose(vectors.means(["two cats", ""]), [np.mean(list(VECTORS.values()), axis=0)] * 2)
 
 
 def test_few_odd_lines_are_skipped(tmp_path):
     lines = [*LINES, *(f"w{i} 1 2 3" for i in range(200)), ". . . 1 2 3"]
-    np.testing.assert_array_equal(read_word_vectors(written(tmp_path, lines)).means(["w199"]), [[1.0, 2.0, 3.0]])
+    np.testing.assert_array_equal(read_word_vectors(write_vectors(tmp_path, lines)).means(["w199"]), [[1.0, 2.0, 3.0]])
 
 
 @pytest.mark.parametrize(
@@ -494,7 +494,7 @@ def test_few_odd_lines_are_skipped(tmp_path):
 )
 def test_refuses_files(tmp_path, lines, message):
     with pytest.raises(ValueError, match="^encoder: ") as caught:
-        read_word_vectors(written(tmp_path, lines))
+        read_word_vectors(write_vectors(tmp_path, lines))
     assert message in str(caught.value)
 
 
@@ -505,7 +505,7 @@ def test_refuses_what_is_no_gzip_file(tmp_path):
 
 @pytest.mark.parametrize("name", ["trm_bert", "human_parity", "mmd_bert"])
 def test_modules_embed_by_word_vectors(tmp_path, name):
-    path = written(tmp_path, LINES)
+    path = write_vectors(tmp_path, LINES)
     columns = {
         "predictions": [["a dog", "a dog dog", "dog a cat"]] * 3,
         "references": [["a", "dog dog dog a", "a a a dog"]] * 3,

@@ -69,7 +69,7 @@ N_VECTORS = 300
 
 
 @pytest.fixture(autouse=True)
-def sampled(monkeypatch):
+def sample_early(monkeypatch):
     """A few hundred vectors are enough to be sampled."""
     monkeypatch.setattr(pair_averages, "MAX_SORTED", 10_000)
 
@@ -93,12 +93,12 @@ def n_visits(monkeypatch):
     """What the passes over all pairs are called, as they begin."""
     visits, map_blocks = [], pooled.map_blocks
 
-    def counted(work, vectors, pair_values, progress, what, block_size):
+    def count_visits(work, vectors, pair_values, progress, what, block_size):
         visits.append(what)
         return map_blocks(work, vectors, pair_values, progress, what, block_size)
 
     for module in (pooled, pair_averages):
-        monkeypatch.setattr(module, "map_blocks", counted)
+        monkeypatch.setattr(module, "map_blocks", count_visits)
     return visits
 
 

@@ -55,18 +55,18 @@ def rows_of(sizes, seed=0):
     return tokens, [rng.normal(size=(size, 3)) for size in sizes]
 
 
-def scored(tokens, vectors, metrics, drawn, estimator="unbiased", meteor15=None):
+def score_draws(tokens, vectors, metrics, drawn, estimator="unbiased", meteor15=None):
     sources = Sources(SuffixLexicon, lambda: meteor15, lambda: vectors, estimator)
     return iteration_values(count_statistics(tokens, metrics, sources), RowTexts(map(len, tokens)), drawn)
 
 
-def scored_once(tokens, draw, metrics, meteor15=None):
+def score_once(tokens, draw, metrics, meteor15=None):
     """Values of one iteration by metrics of tokens."""
-    values = scored(tokens, None, metrics, [draw], meteor15=meteor15)
+    values = score_draws(tokens, None, metrics, [draw], meteor15=meteor15)
     return {key: value for key, (value,) in values.corpus.items()}
 
 
-def drawn_of(tokens, n_iterations, n_references, n_hypotheses=1, seed=0):
+def draws_of(tokens, n_iterations, n_references, n_hypotheses=1, seed=0):
     names = [[str(text) for text in row] for row in tokens]
     return list(draws(names, RowTexts(map(len, tokens)), n_iterations, n_references, seed, n_hypotheses))
 
@@ -102,16 +102,16 @@ def set_values(vectors, hypotheses, references, estimator):
 @given(SIZES, st.sampled_from([1, 2, 3]), st.sampled_from([None, 2]), st.integers(0, 99))
 def test_sets_equal_the_plain_functions(sizes, n_hypotheses, n_references, seed):
     tokens, vectors = rows_of(sizes, seed)
-    drawn = drawn_of(tokens, 2, n_references, n_hypotheses)
+    drawn = draws_of(tokens, 2, n_references, n_hypotheses)
     estimator = "biased" if n_hypotheses == 1 else "unbiased"
     names = NAMES[: 2 if n_hypotheses == 1 else 3]
-    found = scored(tokens, vectors, names, drawn, estimator)
+    found = score_draws(tokens, vectors, names, drawn, estimator)
     expected = [
         [set_values(row, *places, estimator) for row, places in zip(vectors, places_of(tokens, draw), strict=True)]
         for draw in drawn
     ]
     for name in names:
-        matrix = np.array([[row[name] for row in of_draw] for of_draw in expected])
+        matrix = np.array([[row[name] for row in draw_rows] for draw_rows in expected])
         assert found.corpus[name] == pytest.approx(matrix.mean(axis=1), abs=1e-12)
         if n_hypotheses > 1 or n_references is not None:
             assert found.rows[name] == pytest.approx(matrix.mean(axis=0), abs=1e-12)
@@ -119,11 +119,11 @@ def test_sets_equal_the_plain_functions(sizes, n_hypotheses, n_references, seed)
 
 def test_parts_do_not_matter(monkeypatch):
     tokens, vectors = rows_of([5, 7, 5, 6])
-    drawn = drawn_of(tokens, 3, None, 2)
-    whole = scored(tokens, vectors, NAMES, drawn)
+    drawn = draws_of(tokens, 3, None, 2)
+    whole = score_draws(tokens, vectors, NAMES, drawn)
     assert leave_one_out.MAX_PAIRS == leave_one_out.MAX_PAIRS
     monkeypatch.setattr(leave_one_out, "MAX_PAIRS", 1)
-    parts = scored(tokens, vectors, NAMES, drawn)
+    parts = score_draws(tokens, vectors, NAMES, drawn)
     for name in NAMES:
         assert parts.corpus[name] == pytest.approx(whole.corpus[name], abs=1e-12)
 
@@ -137,8 +137,8 @@ def test_the_frechet_distance_of_equal_texts_is_zero_far_from_the_origin():
 @pytest.mark.parametrize("n_references", [None, 2])
 def test_several_hypotheses_are_one_corpus(n_references):
     tokens, vectors = rows_of([5, 6, 7], seed=3)
-    (draw,) = drawn_of(tokens, 1, n_references, 2)
-    found = scored(tokens, vectors, ("bleu", "rouge_l", "cider_d"), [draw])
+    (draw,) = draws_of(tokens, 1, n_references, 2)
+    found = score_draws(tokens, vectors, ("bleu", "rouge_l", "cider_d"), [draw])
     sides = as_columns(tokens, draw)
     bleu = functional.corpus_bleu(*sides)
     assert [found.corpus[f"bleu_{n}"][0] for n in (1, 2, 3, 4)] == pytest.approx(bleu, abs=1e-12)
@@ -151,10 +151,10 @@ def test_several_hypotheses_are_one_corpus(n_references):
 @settings(max_examples=40, deadline=None)
 @given(ROWS, st.sampled_from([None, 1, 2]))
 def test_an_iteration_equals_the_coco_caption_code(rows, n_references):
-    (draw,) = drawn_of(rows, 1, n_references)
+    (draw,) = draws_of(rows, 1, n_references)
     hypotheses, references = as_columns(rows, draw)
     assume(any(tokens for row in references for tokens in row))  # else the COCO caption code fails
-    values = scored_once(rows, draw, ("bleu", "rouge_l", "cider_d", "meteor"))
+    values = score_once(rows, draw, ("bleu", "rouge_l", "cider_d", "meteor"))
     theirs = [{i: [" ".join(t) for t in row] for i, row in enumerate(column)} for column in (references, hypotheses)]
     bleu = Bleu(4).compute_score(*theirs, verbose=0)[0]
     assert [values[f"bleu_{n}"] for n in (1, 2, 3, 4)] == pytest.approx(bleu, abs=1e-12)
@@ -169,8 +169,8 @@ def test_meteor15_and_triangle_ranks_of_an_iteration(tmp_path, n_references):
     rows = [["a big dog runs", "a large puppy ran", "the dog", "a dog"], ["the movie", "the film", "a film", "films"]]
     rows = [[text.split() for text in row] for row in rows]
     data = write_data(tmp_path)
-    (draw,) = drawn_of(rows, 1, n_references, seed=3)
-    values = scored_once(rows, draw, ("meteor15", "trm_meteor", "trm_cider"), load_lexicon(data, tqdm))
+    (draw,) = draws_of(rows, 1, n_references, seed=3)
+    values = score_once(rows, draw, ("meteor15", "trm_meteor", "trm_cider"), load_lexicon(data, tqdm))
     hypotheses, references = as_columns(rows, draw)
     # Of two rows with as many words the corpus is not the mean: the module meteor15 has it.
     columns = {"predictions": hypotheses, "references": references}
@@ -187,7 +187,7 @@ def test_meteor15_and_triangle_ranks_of_an_iteration(tmp_path, n_references):
 
 def test_parts_of_cider_d_do_not_matter(monkeypatch):
     rows = [[["a", "dog", "runs"], ["a", "dog"], ["the", "dog", "runs"]], [["a", "cat"], ["a", "cat", "runs"]]]
-    (draw,) = drawn_of(rows, 1, None)
+    (draw,) = draws_of(rows, 1, None)
     whole = drawn_cider_d(NgramIndex.of_sets(rows), draw.hypotheses[:, 0], draw.references)
     monkeypatch.setattr(ngram_scores, "MAX_TERMS", 1)
     assert drawn_cider_d(NgramIndex.of_sets(rows), draw.hypotheses[:, 0], draw.references) == pytest.approx(
@@ -233,13 +233,13 @@ def test_one_iteration_has_no_standard_error():
 TAGS = {"a": "DET", "the": "DET", "red": "ADJ", "dog": "NOUN", "runs": "VERB", "rex": "PROPN", ".": "PUNCT"}
 
 
-def tagged(caption):
+def tag_words(caption):
     return [(word, TAGS[word.lower()]) for word in caption.replace(".", " .").split()]
 
 
 def test_nouns_proper_nouns_and_verbs_are_masked_and_nothing_else():
     rows = [["A dog runs.", "the red dog"], ["Rex runs"]]
-    masked = mask_captions(rows, tagged)
+    masked = mask_captions(rows, tag_words)
     tokens = functional.ptb_tokenize([caption for row in masked for caption in row])
     assert [["unknown" if t.startswith("unknown") else t for t in row] for row in tokens] == [
         ["a", "unknown", "unknown"],
@@ -300,11 +300,11 @@ def test_scores_of_rows_are_means_of_their_captions(module):
     rows = [row for row in DATA if len(row) > 1]
     result = module.compute(data=DATA, metrics=("bleu", "rouge_l"), details=True)
     tokens = [functional.ptb_tokenize(row) for row in rows]
-    for key, of_pair in (
+    for key, score in (
         ("bleu_4", lambda caption, others: functional.bleu([[caption]], [others])[0, 3]),
         ("rouge_l", lambda caption, others: functional.rouge_l([[caption]], [others])[0]),
     ):
-        expected = [np.mean([of_pair(row[i], row[:i] + row[i + 1 :]) for i in range(len(row))]) for row in tokens]
+        expected = [np.mean([score(row[i], row[:i] + row[i + 1 :]) for i in range(len(row))]) for row in tokens]
         assert result[f"{key}_per_row"] == pytest.approx([expected[0], math.nan, expected[1]], abs=1e-12, nan_ok=True)
 
 

@@ -64,7 +64,7 @@ def test_words(language, text, words):
 @given(st.text(st.sampled_from("ab1 .'-,’‘`\"–—“”sZéЖ\t\x0b\n\x1f\u2003\u00a0İΣ😀!"), max_size=16))
 @settings(max_examples=300)
 def test_any_text_as_in_the_slow_version(text):
-    slow = meteor15_loop.normalized(text, small_lexicon())
+    slow = meteor15_loop.normalize(text, small_lexicon())
     assert meteor15_words(text, PREFIXES) == meteor15_loop.words_of(slow)
 
 
@@ -120,7 +120,7 @@ LEXICON = small_lexicon()
 
 
 def words(text):
-    return meteor15_loop.words_of(meteor15_loop.normalized(text, LEXICON))
+    return meteor15_loop.words_of(meteor15_loop.normalize(text, LEXICON))
 
 
 def expected_matrix(row):
@@ -188,9 +188,9 @@ def test_trm_meteor_takes_these_scores_on_request():
     equal = np.array([[i == j or {i, j} == {0, 3} for j in range(4)] for i in range(4)])
     assert examined.pair_values.tolist() == np.where(equal, 0.0, 1.0 - matrix).tolist()
     assert examined.statistic == result["trm_meteor"]
-    of_nltk = manycaps.load("trm_meteor", details=True).compute(**SIDES)
-    assert "|meteor:nltk-" in of_nltk["signature"]
-    assert of_nltk["meteor"] != result["meteor"]
+    nltk_result = manycaps.load("trm_meteor", details=True).compute(**SIDES)
+    assert "|meteor:nltk-" in nltk_result["signature"]
+    assert nltk_result["meteor"] != result["meteor"]
     message = "meteor: expected one of 'nltk', '1.5', got '1.4'. Check the spelling.$"
     assert_refused(ValueError, message, load, "trm_meteor", meteor="1.4")
 
@@ -269,16 +269,16 @@ def test_the_table_is_compiled_once_for_each_content(tmp_path, monkeypatch):
 def test_an_interrupted_compilation_leaves_nothing(tmp_path, own_cache, monkeypatch):
     folder = write_data(tmp_path / "folder")
 
-    def interrupted(source, progress):
+    def interrupt(source, progress):
         raise KeyboardInterrupt
 
     for name in ("compile_table", "_write_table"):
-        monkeypatch.setattr(meteor15_scores, name, interrupted)
+        monkeypatch.setattr(meteor15_scores, name, interrupt)
         with pytest.raises(KeyboardInterrupt):
             load_meteor15_data(folder, tqdm)
         monkeypatch.undo()
         monkeypatch.setattr(meteor15_scores.huggingface_hub, "cached_assets_path", cache_of(own_cache))
-    monkeypatch.setattr(os, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
         load_meteor15_data(folder, tqdm)
     assert [path for path in own_cache.rglob("*") if path.is_file() and path.suffix != ".lock"] == []
@@ -348,7 +348,7 @@ def test_words_of_another_form(tmp_path, name, content, message):
     assert_refused(ValueError, message, load_meteor15_data, tmp_path, tqdm)
 
 
-def zipped(content):
+def gzip_bytes(content):
     return gzip.compress(content, mtime=0)
 
 
@@ -356,12 +356,12 @@ def zipped(content):
     ("content", "message"),
     [
         (b"no gzip", "expected a whole gzip file, got table.gz"),
-        (zipped(b"0.1\na\nb\n" * 999)[:40], "expected a whole gzip file, got table.gz"),
-        (zipped(b"0.1\na\nb\n")[:10] + b"\xff" * 60, "expected a whole gzip file, got table.gz"),
-        (zipped(b"0.1\na\nb\n0.1\nc"), "expected lines of probability, phrase and paraphrase in table.gz, got"),
-        (zipped(b"0.1\na\n\xff\n"), "expected lines of probability, phrase and paraphrase in table.gz"),
-        (zipped(b""), "expected entries in table.gz, got none"),
-        (zipped(b"0.1\n" + b"a " * 127 + b"a\nb\n"), ".* in table.gz, got a phrase of 128 words. Get"),
+        (gzip_bytes(b"0.1\na\nb\n" * 999)[:40], "expected a whole gzip file, got table.gz"),
+        (gzip_bytes(b"0.1\na\nb\n")[:10] + b"\xff" * 60, "expected a whole gzip file, got table.gz"),
+        (gzip_bytes(b"0.1\na\nb\n0.1\nc"), "expected lines of probability, phrase and paraphrase in table.gz, got"),
+        (gzip_bytes(b"0.1\na\n\xff\n"), "expected lines of probability, phrase and paraphrase in table.gz"),
+        (gzip_bytes(b""), "expected entries in table.gz, got none"),
+        (gzip_bytes(b"0.1\n" + b"a " * 127 + b"a\nb\n"), ".* in table.gz, got a phrase of 128 words. Get"),
     ],
 )
 def test_tables_of_another_form(tmp_path, content, message):

@@ -47,10 +47,10 @@ TABLES = {
     ),
     "idf": (load_tokens, check_idf, "dog</w>", TokenFrequency({1929: 1}, 3)),
 }
-of_every_table = pytest.mark.parametrize("name", TABLES)
+every_table = pytest.mark.parametrize("name", TABLES)
 
 
-@of_every_table
+@every_table
 def test_a_file_and_a_mapping_give_the_same(name, tmp_path):
     load, check, entry, expected = TABLES[name]
     table = {"n_documents": 3, "document_frequency": {entry: 1}}

@@ -36,7 +36,7 @@ def test_shares_equal_the_slow_loop(draw):
     tails = corpus_tails(kept_distances(*batches), 0.95, None)
     rows = [(row, m) for distances, m in batches for row in distances]
     for name, tail in TAILS.items():
-        expected = np.array(tail_shares(rows, tail.sign, of_pairs=tail.of_pairs))
+        expected = np.array(tail_shares(rows, tail.sign, compares_pairs=tail.of_pairs))
         found = np.stack([tails.shares[name].rows, tails.shares[name].people_rows], axis=1)
         assert found[~np.isnan(found[:, 0])] == pytest.approx(expected, abs=1e-12), name
         assert tails.shares[name].value == pytest.approx(expected[:, 0].mean())
@@ -72,17 +72,17 @@ def test_shares_under_splits_equal_the_slow_loop(draw, clusters):
     tails = [TAILS[name] for name in TESTED]
     keys = rng.random((20, len(members), 1 + 4 + 4))
     found = splits.shares(tails, keys)
-    for i, of_draw in enumerate(keys):
-        taken = [of[int(key[0] * len(of))] for key, of in zip(of_draw, members, strict=True)]
-        of_rows = [(row.tolist(), m, len(members[k])) for row, m, k in taken]
-        of_texts = [
-            [*key[1 : 1 + m], *key[5 : 5 + len(row) - m]] for (row, m, _), key in zip(taken, of_draw, strict=True)
+    for i, draw_keys in enumerate(keys):
+        taken = [of[int(key[0] * len(of))] for key, of in zip(draw_keys, members, strict=True)]
+        taken_rows = [(row.tolist(), m, len(members[k])) for row, m, k in taken]
+        text_keys = [
+            [*key[1 : 1 + m], *key[5 : 5 + len(row) - m]] for (row, m, _), key in zip(taken, draw_keys, strict=True)
         ]
-        expected = [split_share(of_rows, of_texts, tail.sign, of_pairs=tail.of_pairs) for tail in tails]
+        expected = [split_share(taken_rows, text_keys, tail.sign, compares_pairs=tail.of_pairs) for tail in tails]
         assert found[:, i] == pytest.approx(expected, abs=1e-12)
     observed = [(row.tolist(), m, 1) for row, m, _ in rows]
     as_they_are = [range(len(row)) for row, _, _ in observed]
-    expected = [split_share(observed, as_they_are, tail.sign, of_pairs=tail.of_pairs) for tail in tails]
+    expected = [split_share(observed, as_they_are, tail.sign, compares_pairs=tail.of_pairs) for tail in tails]
     assert splits.shares(tails, None)[:, 0] == pytest.approx(expected, abs=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_p_values_by_splits_are_those_of_all_splits():
         shares = []
         for splits in itertools.product(orders, repeat=3):
             rows = [(distances[i][np.ix_(order, order)].tolist(), 2, 1) for i, order in enumerate(splits)]
-            shares.append(split_share(rows, [range(4)] * 3, tail.sign, of_pairs=tail.of_pairs))
+            shares.append(split_share(rows, [range(4)] * 3, tail.sign, compares_pairs=tail.of_pairs))
         exact = np.mean(np.array(shares) >= shares[0] - 1e-9)
         assert p_value == pytest.approx(exact, abs=4 * exact / math.sqrt(50))
 
@@ -128,7 +128,7 @@ def test_wrong_captions_are_bounded_from_below():
     distances = drawn_distances(rng, 4_000, 1, 4, wrong(0.2))
     assert (human_tails(distances, 1).unlike_people_share - 0.05) / 0.95 == pytest.approx(0.2, abs=0.03)
     tails = [corpus_tails(kept_distances((part, 1)), 0.95, None) for part in np.split(distances, 100)]
-    lows = [of_part.shares["unlike_people_share"].low for of_part in tails]
+    lows = [part_tails.shares["unlike_people_share"].low for part_tails in tails]
     assert np.mean((np.array(lows) - 0.05) / 0.95 > 0.2) <= 0.06
 
 
@@ -225,9 +225,9 @@ def test_conformal_p_values_can_be_smaller_than_one_row_allows():
     """Far candidates have 1 / (1 + all references); people's are at most 0.05 in about 5%."""
     rng = np.random.default_rng(9)
     distances = drawn_distances(rng, 200, 2, 4)
-    of_rows = TailDistances(distances, 2)
-    people = PeopleDistances({4: of_rows.people})
-    p_values = conformal_p_values(of_rows.candidates, people)
+    tail_distances = TailDistances(distances, 2)
+    people = PeopleDistances({4: tail_distances.people})
+    p_values = conformal_p_values(tail_distances.candidates, people)
     assert np.mean(p_values <= 0.05) == pytest.approx(0.05, abs=0.035)
     assert conformal_p_values(np.full((1, 1, 4), 99.0), people).tolist() == [[pytest.approx(1 / 801)]]
 
@@ -258,12 +258,12 @@ PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spre
 UNCLEAR, IS_NEARER = (-0.03, 0.2, math.nan, math.nan), (-0.03, 0.01, 0.0, 0.4)
 
 
-def result_with(p_value=0.01, half=0.03, gaps=UNCLEAR, of_gaps=0.01, **shares):
+def result_with(p_value=0.01, half=0.03, gaps=UNCLEAR, gaps_p_value=0.01, **shares):
     """A result whose shares are people's but for those given, with intervals of this half-width.
 
-    `gaps` are both gaps, each with its p-value, without intervals, and `of_gaps` is the p-value of both.
+    `gaps` are both gaps, each with its p-value, without intervals, and `gaps_p_value` is the p-value of both.
     """
-    result = {"human_parity_p_value": p_value, "tails_p_value": p_value, "gaps_p_value": of_gaps, "n_rows": 60}
+    result = {"human_parity_p_value": p_value, "tails_p_value": p_value, "gaps_p_value": gaps_p_value, "n_rows": 60}
     names = ("fidelity_gap", "fidelity_gap_p_value", "diversity_gap", "diversity_gap_p_value")
     result |= dict(zip(names, gaps, strict=True))
     result |= {"copied_share_of_people": 0.01, "copied_share_expected": 0.02}
@@ -299,7 +299,7 @@ SENTENCES = [
     ({"gaps": (0.031, 0.2, 0.1, 0.02)}, "Distinguished .*: more varied than people (diversity gap 0.1).$"),
     ({"gaps": UNCLEAR}, "Distinguished .*: neither gap by itself, but together nearer .* (fidelity gap -0.03).$"),
     (
-        {"gaps": (-0.03, 0.2, 0.01, 0.3), "of_gaps": 0.2, "near_duplicate": 0.078},
+        {"gaps": (-0.03, 0.2, 0.01, 0.3), "gaps_p_value": 0.2, "near_duplicate": 0.078},
         "Distinguished .*: most by near-duplicates (8% [4, 11], people 5%).$",
     ),
     ({"p_value": 0.2, "half": 0.019}, "Cannot be distinguished .*; at most 7% are farther"),
@@ -375,7 +375,7 @@ def test_a_result_without_p_value_or_intervals_is_refused():
         assert_refused(ValueError, message, words_of, result)
 
 
-def said(rng, damage, n_rows=100, m=4, n=4):
+def word_names(rng, damage, n_rows=100, m=4, n=4):
     """Names of the words for one simulated corpus: points in four dimensions, candidates damaged."""
     distances = drawn_distances(rng, n_rows, m, n, damage)
     options = {"p_value": "chi-squared", "confidence_level": 0.95, "clusters": None}
@@ -383,7 +383,7 @@ def said(rng, damage, n_rows=100, m=4, n=4):
     return {word.name for word in words_of(parity_result(row_columns(distances, m), tails, options))}
 
 
-def repeated(_, candidates):
+def repeat_first(_, candidates):
     return np.where(np.arange(candidates.shape[1])[:, None] < 2, candidates, candidates[:, :1])
 
 
@@ -399,7 +399,7 @@ def bland(_, candidates):
     ("damage", "deserved"),
     [
         (lambda _, candidates: candidates, {"alike", "different"}),
-        (repeated, {"near-duplicates"}),
+        (repeat_first, {"near-duplicates"}),
         (wrong_of_words, {"unlike"}),
         (bland, {"ordinary", "near-duplicates"}),
     ],
@@ -407,7 +407,7 @@ def bland(_, candidates):
 def test_no_word_is_false_in_more_than_its_share_of_corpora(damage, deserved):
     """100 corpora: a word with a rate of 5% is counted 13 times or more once in 1,000."""
     rng = np.random.default_rng(0)
-    corpora = [said(rng, damage) for _ in range(100)]
+    corpora = [word_names(rng, damage) for _ in range(100)]
     for name in {"unlike", "copies", "ordinary", "near-duplicates", "spread"} - deserved:
         assert sum(name in words for words in corpora) <= 12, name
     if deserved.isdisjoint({"alike"}):

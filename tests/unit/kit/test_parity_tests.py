@@ -403,8 +403,8 @@ def test_wording_that_distances_do_not_see_is_found_by_all_tests_together(human_
     shuffled = [[" ".join(rng.permutation(drawn_sentence(rng))) for _ in range(2)] for _ in range(40)]
     options = {"distance": shares_no_order, "confidence_level": 0.95}
     result = human_parity.compute(predictions=shuffled, references=people, **options)
-    of_distances = min(result["gaps_p_value"] / 0.8, result["tails_p_value"] / 0.2)
-    assert of_distances > 0.05
+    distances_p_value = min(result["gaps_p_value"] / 0.8, result["tails_p_value"] / 0.2)
+    assert distances_p_value > 0.05
     assert result["human_parity_p_value"] == pytest.approx(result["wording_p_value"] / 0.05)
     assert result["human_parity_p_value"] < 1e-6
     z = scipy.stats.norm.isf(result["wording_p_value"] / 2)

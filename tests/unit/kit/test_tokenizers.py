@@ -104,12 +104,12 @@ def test_time_grows_with_the_length_and_no_faster(unit, monkeypatch):
     n_scanned = 0
     scan = tokenization._shape_at
 
-    def counted(text, start):
+    def count_scan(text, start):
         nonlocal n_scanned
         n_scanned += 1
         return scan(text, start)
 
-    monkeypatch.setattr(tokenization, "_shape_at", counted)
+    monkeypatch.setattr(tokenization, "_shape_at", count_scan)
     n_places = []
     for n in (500, 5_000):
         n_scanned = 0
@@ -327,7 +327,7 @@ ROWS = st.lists(
 )
 
 
-def of_rows(rows):
+def index_of(rows):
     return NgramIndex.of_rows(*zip(*rows, strict=True))
 
 
@@ -336,20 +336,20 @@ def test_rows_by_themselves_have_the_same_bits(rows):
     """Neither the other rows nor what is kept changes a digit."""
     counts = document_frequencies([own for _, own in rows])
     given = {"frequency": ngram_scores.joined_frequency(counts), "n_documents": len(rows)}
-    counted = cider_scores(of_rows(rows)).tolist()
-    assert cider_scores(of_rows(rows), **given).tolist() == counted
-    alone = [value for row in rows for value in cider_scores(of_rows([row]), **given).tolist()]
+    counted = cider_scores(index_of(rows)).tolist()
+    assert cider_scores(index_of(rows), **given).tolist() == counted
+    alone = [value for row in rows for value in cider_scores(index_of([row]), **given).tolist()]
     assert alone == counted
 
 
 def test_nothing_kept_and_every_way_to_sort(monkeypatch):
     rows = [([["a", "dog", "a", "dog"], []], [["a", "dog"], ["dog", "a", "dog"]]), ([["a"]], [["a", "cat", "runs"]])]
-    texts = of_rows(rows)
+    texts = index_of(rows)
     expected = bleu_statistics(texts), cider_scores(texts)
     assert texts.orders(4) is not texts.orders(4)
     monkeypatch.setattr(ngram_scores, "MOST_KEPT_WORDS", 0)
     monkeypatch.setattr(ngram_scores, "KEY_BITS", 1)
-    texts = of_rows(rows)
+    texts = index_of(rows)
     for first, second in zip(expected, (bleu_statistics(texts), cider_scores(texts)), strict=True):
         assert first.tolist() == second.tolist()
     assert texts._kept == []

@@ -69,16 +69,16 @@ def test_the_digest_follows_from_the_content(good):
 
 
 def png(color):
-    return encoded(PIL.Image.new("RGB", (8, 8), color))
+    return encode(PIL.Image.new("RGB", (8, 8), color))
 
 
-def encoded(image):
+def encode(image):
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()
 
 
-NOISE = encoded(PIL.Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)))
+NOISE = encode(PIL.Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)))
 
 
 def test_without_weight_a_column_may_be_missing(good):
@@ -128,7 +128,7 @@ def parts_of_one_parquet(folder):
     return str(folder / "one" / "train.parquet"), "train[:100%]"
 
 
-def saved_to_disk(folder):
+def save_to_disk(folder):
     datasets.DatasetDict(validation=data_set(5)).save_to_disk(folder / "disk")
     return str(folder / "disk"), "validation"
 
@@ -147,7 +147,7 @@ def folder_of_images(folder):
     return str(folder / "images"), "validation"
 
 
-@pytest.mark.parametrize("make", [parts_of_one_parquet, saved_to_disk, folder_of_images])
+@pytest.mark.parametrize("make", [parts_of_one_parquet, save_to_disk, folder_of_images])
 def test_ways_to_give_a_data_set(make, tmp_path):
     source, split = make(tmp_path)
     rows = check(load_split(source, None, split), least_images=5)

@@ -39,8 +39,8 @@ def rows():
 ROWS = rows()
 
 
-def pixels(of_rows):
-    return {"pixel_values": as_pixel_values((row["picture"] for row in of_rows), 32)}
+def pixels(picture_rows):
+    return {"pixel_values": as_pixel_values((row["picture"] for row in picture_rows), 32)}
 
 
 class Words:
@@ -158,8 +158,8 @@ def test_wrong_captions_of_a_bland_model_cancel_in_t2_and_not_in_what_stops_the_
         module.compute(distances=list(drawn_distances(np.random.default_rng(seed), 200, 1, 4)), n_candidates=1)
         for seed in range(5)
     ]
-    of_chance = 6.0  # 95% of people's values, chi-squared with one degree, are below 3.8, and 98.6% below this
-    assert min(statistics[2:5]) < of_chance < 30 < statistics[5] < statistics[1] < statistics[0]
+    chance_limit = 6.0  # 95% of people's values, chi-squared with one degree, are below 3.8, and 98.6% below this
+    assert min(statistics[2:5]) < chance_limit < 30 < statistics[5] < statistics[1] < statistics[0]
     assert max(rows_needed) < 60
     assert np.median([result["rows_needed"] for result in people]) > 200
     falls = [before / after for before, after in itertools.pairwise(rows_needed)]

@@ -63,18 +63,18 @@ REWARDS = {
 @pytest.mark.parametrize("name", REWARDS)
 def test_a_trainer_gets_what_a_loop_gets(name):
     reward = REWARDS[name]()
-    of_rows = reward(CANDIDATES, REFERENCES)
-    assert of_rows.shape == (2, 3)
-    assert of_rows.dtype == np.float64
-    assert np.isfinite(of_rows).all()
+    row_rewards = reward(CANDIDATES, REFERENCES)
+    assert row_rewards.shape == (2, 3)
+    assert row_rewards.dtype == np.float64
+    assert np.isfinite(row_rewards).all()
     logged, extra = {}, {}
-    of_trainer = reward(
+    trainer_rewards = reward(
         **as_trainer(CANDIDATES, REFERENCES), log_metric=logged.__setitem__, log_extra=extra.__setitem__
     )
-    assert all(type(value) is float for value in of_trainer)
-    np.testing.assert_allclose(of_trainer, of_rows.ravel(), atol=1e-12)
+    assert all(type(value) is float for value in trainer_rewards)
+    np.testing.assert_allclose(trainer_rewards, row_rewards.ravel(), atol=1e-12)
     assert logged == {f"{type(reward).__name__}/{key}": value for key, value in reward.last.items()}
-    assert extra == {f"{type(reward).__name__}_reward": of_trainer}
+    assert extra == {f"{type(reward).__name__}_reward": trainer_rewards}
     assert json.loads(json.dumps(reward.last)) == reward.last
 
 
@@ -115,12 +115,12 @@ def test_scores_of_single_captions_are_those_of_the_modules():
     meteor, bleu = MeteorReward()(CANDIDATES, REFERENCES), BleuReward()(CANDIDATES, REFERENCES)
     np.testing.assert_allclose(meteor.mean(axis=1), functional.meteor(tokens, references))
     np.testing.assert_allclose(bleu.mean(axis=1), functional.bleu(tokens, references)[:, 3])
-    of_corpus = {
+    frequencies = {
         "n_documents": 3,
         "document_frequency": document_frequencies([[t.split() for t in row] for row in CORPUS]),
     }
-    cider = CiderReward(of_corpus)(CANDIDATES, REFERENCES)
-    np.testing.assert_allclose(cider.mean(axis=1), functional.cider_d(tokens, references, of_corpus))
+    cider = CiderReward(frequencies)(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(cider.mean(axis=1), functional.cider_d(tokens, references, frequencies))
     np.testing.assert_allclose(cider, CiderReward(CORPUS)(CANDIDATES, REFERENCES))
 
 
@@ -303,29 +303,29 @@ def test_a_text_without_a_vector_is_far_from_all_others_and_equal_texts_are_not(
 # Messages.
 
 
-def broken(**changes):
+def caller(**changes):
     return lambda: EnergyReward(letters)(**{**as_trainer(CANDIDATES, REFERENCES), **changes})
 
 
 GROUPS = "expected groups of at least"
 MESSAGES = [
-    ("references: expected a column of human texts, a list in every row, got none. Add it to", broken(references=None)),
-    ("references[5]: expected at least one caption, got an empty list.", broken(references=[["a"]] * 5 + [[]])),
-    ("references: expected one value for each of the 6 completions, got 5. Repeat", broken(references=[["a"]] * 5)),
-    ("prompts: expected one for each completion, got none. Give them, or a column group.$", broken(prompts=None)),
+    ("references: expected a column of human texts, a list in every row, got none. Add it to", caller(references=None)),
+    ("references[5]: expected at least one caption, got an empty list.", caller(references=[["a"]] * 5 + [[]])),
+    ("references: expected one value for each of the 6 completions, got 5. Repeat", caller(references=[["a"]] * 5)),
+    ("prompts: expected one for each completion, got none. Give them, or a column group.$", caller(prompts=None)),
     *(
         (f"group[3]: expected a number or a text that all completions of a row share, got {shown}. Give the id", given)
         for shown, given in (
-            ("nan", broken(group=[1, 1, 1, math.nan, math.nan, math.nan])),
-            ("None", broken(group=[1, 1, 1, None, None, None])),
-            ("{'id': 2}", broken(group=[1, 1, 1, {"id": 2}, {"id": 2}, {"id": 2}])),
+            ("nan", caller(group=[1, 1, 1, math.nan, math.nan, math.nan])),
+            ("None", caller(group=[1, 1, 1, None, None, None])),
+            ("{'id': 2}", caller(group=[1, 1, 1, {"id": 2}, {"id": 2}, {"id": 2}])),
         )
     ),
-    ("group[3]: expected the references of completion 0, which has the value 1 too, got other", broken(group=[1] * 6)),
-    ("group: expected one value for each completion, got ndarray (array(3)). Give a list.", broken(group=np.array(3))),
+    ("group[3]: expected the references of completion 0, which has the value 1 too, got other", caller(group=[1] * 6)),
+    ("group: expected one value for each completion, got ndarray (array(3)). Give a list.", caller(group=np.array(3))),
     ("references: expected at least one row, got none.", lambda: EnergyReward(letters)(CANDIDATES, [])),
-    ("completions[0]: expected a text, or a list of messages with role and content, got", broken(completions=[1] * 6)),
-    (f"num_generations: {GROUPS} 3 captions of one row, got 1 in group 0.", broken(prompts=[str(i) for i in range(6)])),
+    ("completions[0]: expected a text, or a list of messages with role and content, got", caller(completions=[1] * 6)),
+    (f"num_generations: {GROUPS} 3 captions of one row, got 1 in group 0.", caller(prompts=[str(i) for i in range(6)])),
     (f"candidates: {GROUPS} 2 captions of one row, got 1 in group 0.", lambda: EnergyReward(letters)([["a"]], [["b"]])),
     (
         "candidates[1]: expected 1 texts as in row 0, got another number.",

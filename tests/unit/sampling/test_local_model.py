@@ -83,13 +83,13 @@ def stop_after(n_batches, monkeypatch):
     """Let a run end, as by ctrl-C, when it has written so many batches."""
     add, left = CaptionsFile.add, [n_batches]
 
-    def stopping(self, rows):
+    def add_or_stop(self, rows):
         if not left[0]:
             raise KeyboardInterrupt
         left[0] -= 1
         return add(self, rows)
 
-    monkeypatch.setattr(CaptionsFile, "add", stopping)
+    monkeypatch.setattr(CaptionsFile, "add", add_or_stop)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_code_of_a_model_is_not_run(folder, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def asked(path, *prompts):
+def write(path, *prompts):
     path.write_text("".join(json.dumps({"id": f"q{i}", "prompt": prompt}) + "\n" for i, prompt in enumerate(prompts)))
     return str(path)
 
@@ -206,7 +206,7 @@ def asked(path, *prompts):
 def test_a_row_does_not_depend_on_longer_neighbours(folder, kind, name, tmp_path):
     setting = Setting(num_beams=4 if name == "beams4" else None, max_new_tokens=6)
     options = vars(options_for(folder, kind, tmp_path / "1.jsonl", setting=setting))
-    options |= {"sources": [asked(tmp_path / "asked.jsonl", "dog", "dog " * 30, "a dog runs", "cat " * 13)]}
+    options |= {"sources": [write(tmp_path / "asked.jsonl", "dog", "dog " * 30, "a dog runs", "cat " * 13)]}
     alone, together = (
         rows_of(sample(SampleOptions(**{**options, "output": tmp_path / f"{size}.jsonl", "batch_size": size})))
         for size in (1, 2)
@@ -219,7 +219,7 @@ def test_a_row_does_not_depend_on_longer_neighbours(folder, kind, name, tmp_path
 
 def test_rows_with_and_without_an_image_go_to_one_model(folder, tmp_path):
     options = vars(options_for(folder, "image-chat", tmp_path / "1.jsonl", limit=5))
-    options |= {"sources": [asked(tmp_path / "asked.jsonl", "dog", "a cat"), str(folder / "photos")]}
+    options |= {"sources": [write(tmp_path / "asked.jsonl", "dog", "a cat"), str(folder / "photos")]}
     alone, together = (
         rows_of(sample(SampleOptions(**{**options, "output": tmp_path / f"{size}.jsonl", "batch_size": size})))
         for size in (1, 4)
@@ -229,7 +229,7 @@ def test_rows_with_and_without_an_image_go_to_one_model(folder, tmp_path):
 
 
 def test_a_prompt_has_room_for_an_answer(folder, tmp_path):
-    source = [asked(tmp_path / "long.jsonl", "dog", "dog " * 40, "cat")]
+    source = [write(tmp_path / "long.jsonl", "dog", "dog " * 40, "cat")]
     options = vars(options_for(folder, "gpt2", tmp_path / "a.jsonl")) | {"sources": source}
     message = ".*prompt[1]: expected fewer tokens than the 32 positions of the model, got 40. Shorten it. --on-error"
     assert_refused(ValueError, message, sample, SampleOptions(**options))
@@ -367,7 +367,7 @@ def test_an_id_or_a_prompt_that_is_no_utf_8(folder, tmp_path, capsys):
     (photos / "0.png").rename(os.fsdecode(os.fsencode(photos) + b"/\xff.png"))
     for source, message in (
         (str(photos), r"\udcff.png: expected an id in UTF-8, got '\udcff.png'. Rename it."),
-        (asked(tmp_path / "asked.jsonl", "half \ud83d"), r"prompt[0]: expected a prompt in UTF-8, got 'half \ud83d'."),
+        (write(tmp_path / "asked.jsonl", "half \ud83d"), r"prompt[0]: expected a prompt in UTF-8, got 'half \ud83d'."),
     ):
         assert main(["sample", str(folder / "gpt2"), source, "-o", str(tmp_path / "a.jsonl")]) == 1
         assert message in capsys.readouterr().err
@@ -424,7 +424,7 @@ def samples_of(model, folder, setting):
     return [text.split() for line in path.read_text().splitlines() for text in json.loads(line)["captions"]]
 
 
-def expected(setting):
+def probabilities(setting):
     """Probabilities of the three tokens, worked out by hand."""
     p = np.array(list(KNOWN.values())) ** (1 / setting.temperature)
     p /= p.sum()
@@ -442,7 +442,7 @@ def expected(setting):
 def test_frequencies_are_those_of_softmax(known_model, tmp_path, setting):
     counts = collections.Counter(itertools.chain.from_iterable(samples_of(known_model, tmp_path, setting)))
     assert counts.total() == 10 * 20 * 20
-    p = expected(setting)
+    p = probabilities(setting)
     drawn = np.array([counts[word] for word in KNOWN])
     assert (drawn[p == 0] == 0).all()
     assert scipy.stats.chisquare(drawn[p > 0], p[p > 0] * counts.total()).pvalue > 1e-3

@@ -16,7 +16,7 @@ import pytest
 import manycaps
 from manycaps.sampling import SameMeaning
 from tests.tools import ROOT
-from tests.unit.sampling.test_server import KEY, completion, serving
+from tests.unit.sampling.test_server import KEY, completion, serve
 
 # Captions of a row that mean the same begin with the same word.
 ROWS = [["dog a", "dog b", "cat c"], ["dog b", "dog b", "man d"], ["cat c", "dog a", "dog e"]]
@@ -50,7 +50,7 @@ def pairs_of_rows():
 
 def test_set_diversity_asks_about_every_two_texts_once_in_the_order_of_the_alphabet(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving(judge) as server:
+    with serve(judge) as server:
         equivalent = judge_of(server, tmp_path)
         result = different_answers(equivalent)
         expected = different_answers(lambda first, second: first.split()[0] == second.split()[0])
@@ -87,7 +87,7 @@ def test_what_is_killed_resumes_and_no_question_is_answered_twice(tmp_path):
         answered[texts_of(body)] += 1
         return judge(body)
 
-    with serving(until_it_stops) as server:
+    with serve(until_it_stops) as server:
         line = [sys.executable, "-c", PROGRAM, server.url, str(tmp_path / "answers.jsonl")]
         with subprocess.Popen(line, cwd=ROOT) as process:
             assert has_stopped.wait(60)
@@ -118,7 +118,7 @@ def test_what_is_killed_resumes_and_no_question_is_answered_twice(tmp_path):
     ],
 )
 def test_what_is_no_answer_names_the_pair_and_answers_before_it_are_kept(tmp_path, answer, message):
-    with serving(lambda body, _: judge(body) if "a" not in texts_of(body) else answer) as server:
+    with serve(lambda body, _: judge(body) if "a" not in texts_of(body) else answer) as server:
         equivalent = judge_of(server, tmp_path)
         assert equivalent("c", "d") is False
         with pytest.raises(ValueError, match=message.replace("(", r"\(").replace(")", r"\)")):
@@ -129,7 +129,7 @@ def test_what_is_no_answer_names_the_pair_and_answers_before_it_are_kept(tmp_pat
 
 def test_an_answer_may_follow_a_thought_and_end_in_words(tmp_path):
     texts = iter(["<think>Yes? Hmm.</think>\n\nNo.", "YES, both name no dog", '"No", since ...'])
-    with serving(lambda body, _: completion(next(texts))) as server:
+    with serve(lambda body, _: completion(next(texts))) as server:
         equivalent = judge_of(server, tmp_path, concurrency=1)
         assert equivalent.of_pairs([("a", "b"), ("a", "c"), ("c", "b")]) == [False, True, False]
 
@@ -145,7 +145,7 @@ def test_an_answer_may_follow_a_thought_and_end_in_words(tmp_path):
 )
 def test_a_file_of_something_else_is_named_and_left_as_it_is(tmp_path, content, message):
     path = tmp_path / "answers.jsonl"
-    with serving(judge) as server:
+    with serve(judge) as server:
         equivalent = judge_of(server, tmp_path)
         equivalent("a", "b")
         content = content or path.read_bytes() + b'{"texts": ["a"]}\n'
@@ -158,7 +158,7 @@ def test_a_file_of_something_else_is_named_and_left_as_it_is(tmp_path, content, 
 
 def test_a_line_that_was_not_finished_is_deleted_and_an_odd_address_is_refused(tmp_path):
     path = tmp_path / "answers.jsonl"
-    with serving(judge) as server:
+    with serve(judge) as server:
         for begun in (b"", b'{"model": "my-', path):
             path.write_bytes(begun if isinstance(begun, bytes) else path.read_bytes() + b'{"texts": ["x", "')
             assert judge_of(server, tmp_path)("dog\u2028x", "dog y") is True

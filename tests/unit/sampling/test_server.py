@@ -64,7 +64,7 @@ class FakeServer:
 
 
 @contextlib.contextmanager
-def serving(answer):
+def serve(answer):
     server = FakeServer(answer)
     handler = type("Handler", (http.server.BaseHTTPRequestHandler,), {"log_message": lambda *_: None})
     handler.do_POST = lambda request: server.handle(request)
@@ -85,7 +85,7 @@ def echo(body, number=1):
     return completion(*(f"{body['messages'][-1]['content']} {body['seed']} {i}" for i in range(body.get("n", 1))))
 
 
-def refusing(*fields):
+def refusal_of(*fields):
     """A server that takes none of these fields."""
     return lambda body, _: (422, "application/json", '{"error": "unknown"}') if {*fields} & {*body} else echo(body)
 
@@ -118,7 +118,7 @@ def check_whole(rows, n=3):
 )
 def test_every_dialect(tmp_path, monkeypatch, fields, dialect, sent):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving(refusing(*fields)) as server:
+    with serve(refusal_of(*fields)) as server:
         options = options_for(server.url, tmp_path, setting=Setting(0.7, top_p=0.9), system="be brief")
         check_whole(rows_of(options))
     last = server.requests[-1]
@@ -133,14 +133,14 @@ def test_every_dialect(tmp_path, monkeypatch, fields, dialect, sent):
 
 
 def test_fewer_samples_than_asked_for(tmp_path):
-    with serving(lambda body, _: echo({**body, "n": 1})) as server:
+    with serve(lambda body, _: echo({**body, "n": 1})) as server:
         check_whole(rows_of(options_for(server.url, tmp_path)))
     assert len({request["seed"] for request in server.requests}) >= 12
 
 
 def test_an_image_is_sent_with_its_pixels(tmp_path):
     photos = save_pictures(tmp_path / "photos", 1)
-    with serving(lambda body, _: completion(*["a dog"] * body.get("n", 1))) as server:
+    with serve(lambda body, _: completion(*["a dog"] * body.get("n", 1))) as server:
         options = SampleOptions(
             "my-vlm", [str(photos)], tmp_path / "a.jsonl", n=2, url=server.url, prompt="what is it?"
         )
@@ -172,21 +172,21 @@ ONCE = {
 @pytest.mark.parametrize("fault", ONCE)
 def test_a_fault_that_passes_loses_nothing(tmp_path, monkeypatch, fault):
     monkeypatch.setattr("manycaps.sampling.server_requests.FIRST_PAUSE", 0.01)
-    with serving(ONCE[fault]) as server:
+    with serve(ONCE[fault]) as server:
         timeout = 0.4 if fault == "slow" else 5.0
         check_whole(rows_of(options_for(server.url, tmp_path, timeout=timeout)))
 
 
-def sent(*answer):
+def reply(*answer):
     """A server that answers so, whatever it is asked."""
     return lambda *_: answer
 
 
 def json_body(text):
-    return sent(200, "application/json", text)
+    return reply(200, "application/json", text)
 
 
-def dripping(*_):
+def drip(*_):
     def pieces():
         for _ in range(100):
             time.sleep(0.1)
@@ -195,8 +195,8 @@ def dripping(*_):
     return 200, "application/json", pieces()
 
 
-def gzipped(content):
-    return sent(200, "application/json", content, {"Content-Encoding": "gzip"})
+def gzip_reply(content):
+    return reply(200, "application/json", content, {"Content-Encoding": "gzip"})
 
 
 ENDLESS = (b" " * (1 << 20) for _ in range(10_000))
@@ -208,36 +208,36 @@ FILTERED = '{"choices": [{"message": {"content": "a"}, "finish_reason": "content
 
 # What a server does with every request, and what the message says of it: with "after 1 retry" where there was one.
 FAULTS = {
-    "busy": (sent(429, "application/json", "{}"), r"status 429 \(\{\}\) after 1 retry"),
-    "long_wait": (sent(429, "a/b", "", {"Retry-After-Ms": "x", "Retry-After": "1000"}), "status 429, and .* 1,000 s"),
-    "down": (sent(500, "text/plain", "oops"), r"status 500 \(oops\) for row 'q0' after 1 retry"),
-    "escapes": (sent(500, "text/plain", "\x1b[31mred\u202e"), r"status 500 \(\[31mred\) for row"),
-    "wrong_key": (sent(401, "text/plain", f"wrong key {KEY}"), "status 401(?! after)"),
-    "unknown_model": (sent(404, "text/plain", f"no model {KEY}"), r"status 404 \(no model \*\*\*\)"),
-    "encoded_key": (sent(500, "text/plain", base64.b64encode(f"Bearer {KEY}".encode()).decode()), r".*\(\*\*\*\)"),
+    "busy": (reply(429, "application/json", "{}"), r"status 429 \(\{\}\) after 1 retry"),
+    "long_wait": (reply(429, "a/b", "", {"Retry-After-Ms": "x", "Retry-After": "1000"}), "status 429, and .* 1,000 s"),
+    "down": (reply(500, "text/plain", "oops"), r"status 500 \(oops\) for row 'q0' after 1 retry"),
+    "escapes": (reply(500, "text/plain", "\x1b[31mred\u202e"), r"status 500 \(\[31mred\) for row"),
+    "wrong_key": (reply(401, "text/plain", f"wrong key {KEY}"), "status 401(?! after)"),
+    "unknown_model": (reply(404, "text/plain", f"no model {KEY}"), r"status 404 \(no model \*\*\*\)"),
+    "encoded_key": (reply(500, "text/plain", base64.b64encode(f"Bearer {KEY}".encode()).decode()), r".*\(\*\*\*\)"),
     "redirect": (
-        sent(307, "a/b", "", {"Location": "//u:p@else:1/a?k=p"}),
+        reply(307, "a/b", "", {"Location": "//u:p@else:1/a?k=p"}),
         r"a redirect .* http://else:1/a, which is not",
     ),
     "redirect_to_a_file": (
-        sent(302, "a/b", "", {"Location": "file:///etc/passwd"}),
+        reply(302, "a/b", "", {"Location": "file:///etc/passwd"}),
         r"a redirect .* file:///etc/passwd,",
     ),
-    "html": (sent(200, "text/html", "<html>"), r"no JSON in '<html>' \(.*\) for row 'q0' after 1 retry"),
+    "html": (reply(200, "text/html", "<html>"), r"no JSON in '<html>' \(.*\) for row 'q0' after 1 retry"),
     "half": (json_body("{"), r"no JSON in '\{' \("),
-    "nothing": (sent(204, "a/b", ""), "no JSON in ''"),
+    "nothing": (reply(204, "a/b", ""), "no JSON in ''"),
     "not_utf8": (json_body(b'{"choices": "\xff"}'), "no JSON in .*codec can't decode"),
     "deep": (json_body(DEEP), r"no JSON in .* \(brackets nested too deeply\)"),
     "large_number": (json_body("9" * 10_000), "no JSON in "),
     "filtered": (json_body(FILTERED), "no text in "),
     "closed": (lambda *_: None, "Response payload is not completed"),
     "slow": (lambda *_: time.sleep(1), r"no whole answer within 0\.3 s"),
-    "drips": (dripping, r"no whole answer within 0\.3 s .* after 1 retry"),
+    "drips": (drip, r"no whole answer within 0\.3 s .* after 1 retry"),
     "endless": (json_body(ENDLESS), "an answer of more than 16,777,216 bytes for row"),
-    "bomb": (gzipped(gzip.compress(b" " * (1 << 26))), "an answer of more than 16,777,216 bytes for row"),
-    "no_gzip": (gzipped("no gzip"), "an answer that cannot be decompressed"),
-    "brotli": (sent(200, "a/b", "", {"Content-Encoding": "br"}), "an answer in the encoding 'br'"),
-    "long_header": (sent(200, "a/b", "", {"X": "a" * 200_000}), "Got more than 8190 bytes"),
+    "bomb": (gzip_reply(gzip.compress(b" " * (1 << 26))), "an answer of more than 16,777,216 bytes for row"),
+    "no_gzip": (gzip_reply("no gzip"), "an answer that cannot be decompressed"),
+    "brotli": (reply(200, "a/b", "", {"Content-Encoding": "br"}), "an answer in the encoding 'br'"),
+    "long_header": (reply(200, "a/b", "", {"X": "a" * 200_000}), "Got more than 8190 bytes"),
 } | {text: (json_body(text), "no text in ") for text in NO_TEXT}
 
 
@@ -248,7 +248,7 @@ def test_a_fault_that_stays_is_named_in_bounded_time_and_memory(tmp_path, monkey
     answer, got = FAULTS[fault]
     timeout = "0.3" if fault in ("slow", "drips") else "20"
     save_prompts(tmp_path / "prompts.jsonl", 2)
-    with serving(answer) as server:
+    with serve(answer) as server:
         line = ["sample", "--url", server.url, "--model", "m", str(tmp_path / "prompts.jsonl"), "--retries", "1"]
         start = time.monotonic()
         assert main([*line, "--timeout", timeout, "-o", str(tmp_path / "a.jsonl")]) == 2
@@ -265,11 +265,11 @@ def test_finished_rows_are_kept_when_a_server_goes_down(tmp_path):
     def first_rows(body, _):
         return echo(body) if len(body["messages"][-1]["content"].split()) < 3 else (500, "text/plain", "oops")
 
-    with serving(first_rows) as server, pytest.raises(ValueError, match="the same command resumes"):
+    with serve(first_rows) as server, pytest.raises(ValueError, match="the same command resumes"):
         sample(options_for(server.url, tmp_path, retries=0))
     kept = (tmp_path / "a.jsonl.partial").read_bytes()
     assert [json.loads(line)["id"] for line in kept.splitlines()] == ["q0", "q1"]
-    with serving(echo) as again:
+    with serve(echo) as again:
         settings = json.loads((tmp_path / "a.jsonl.settings").read_text())
         (tmp_path / "a.jsonl.settings").write_text(json.dumps({**settings, "url": again.url}))
         check_whole(rows_of(options_for(again.url, tmp_path, retries=0)))
@@ -294,10 +294,10 @@ ODD_TEXTS = {
 def test_odd_texts_are_written_as_they_are(tmp_path, encoding):
     body = completion(*ODD_TEXTS)[2]
     if encoding == "gzip":
-        answer = gzipped(gzip.compress(body.encode()))
+        answer = gzip_reply(gzip.compress(body.encode()))
     else:
-        answer = sent(200, "text/plain; charset=zzz", body.encode(encoding))
-    with serving(answer) as server:
+        answer = reply(200, "text/plain; charset=zzz", body.encode(encoding))
+    with serve(answer) as server:
         options = options_for(server.url, tmp_path, n=len(ODD_TEXTS), retries=0)
         lines = sample(options).read_bytes().split(b"\n")[:-1]
     assert [json.loads(line)["captions"] for line in lines] == [list(ODD_TEXTS.values())] * 4
@@ -320,7 +320,7 @@ ODD_ANSWERS = {
 @pytest.mark.parametrize("name", ODD_ANSWERS)
 def test_an_odd_answer_has_samples(tmp_path, monkeypatch, name):
     monkeypatch.setattr("manycaps.sampling.server_requests.FIRST_PAUSE", 0.01)
-    with serving(ODD_ANSWERS[name]) as server:
+    with serve(ODD_ANSWERS[name]) as server:
         rows = rows_of(options_for(server.url, tmp_path))
     assert [len(row["captions"]) for row in rows] == [3] * 4
     assert {request["cookie"] for request in server.requests} == {None}
@@ -329,7 +329,7 @@ def test_an_odd_answer_has_samples(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize(("key", "sent_key"), [(f" {KEY}\r\n", KEY), (f"{KEY}\n", KEY), ("", None), (" ", None)])
 def test_the_key_is_stripped(tmp_path, monkeypatch, key, sent_key):
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with serving(echo) as server:
+    with serve(echo) as server:
         check_whole(rows_of(options_for(server.url, tmp_path)))
     assert {request["key"] for request in server.requests} == {sent_key and f"Bearer {sent_key}"}
 
@@ -346,7 +346,7 @@ def test_secrets_of_the_address_are_sent_and_never_written(tmp_path):
     def answer(body, _):
         return echo(body) if text_of(body) == "what" else (500, "text/plain", "user:pa%20ss pa ss api-secret")
 
-    with serving(answer) as server:
+    with serve(answer) as server:
         secret = server.url.replace("//", "//user:pa%20ss@") + "?api_key=api-secret"
         with pytest.raises(ValueError, match=re.escape(server.url)) as raised:
             sample(options_for(secret, tmp_path, retries=0))
@@ -383,13 +383,13 @@ def test_a_proxy_is_asked_and_its_password_not_shown(tmp_path, monkeypatch, prox
     assert "pass" not in str(raised.value)
 
 
-def filtering(*refused, status=400):
+def filter_of(*refused, status=400):
     """A server that refuses some prompts."""
     return lambda body, _: (status, "text/plain", "filtered") if text_of(body) in refused else echo(body)
 
 
 def test_a_refused_row_is_skipped_and_tried_again(tmp_path, capsys):
-    with serving(filtering("what", "what is the", status=403)) as server:
+    with serve(filter_of("what", "what is the", status=403)) as server:
         options = options_for(server.url, tmp_path, on_error="skip", retries=0)
         assert [row["id"] for row in rows_of(options)] == ["q1", "q3"]
         # Refusals of single rows turn nothing off: three samples are still asked for at once.
@@ -415,7 +415,7 @@ def test_a_refused_row_is_skipped_and_tried_again(tmp_path, capsys):
 
 def test_the_command_that_tries_rows_again_is_printed_without_password_and_key(tmp_path, capsys):
     prompts, output = save_prompts(tmp_path / "prompts.jsonl", 4), str(tmp_path / "a b.jsonl")
-    with serving(filtering("what", "what is the", status=403)) as server:
+    with serve(filter_of("what", "what is the", status=403)) as server:
         url = server.url.replace("//", "//me:secret-word@") + "?api_key=sk-1"
         line = ["sample", str(prompts), "-n", "3", "--model", "my-lm", f"--url={url}", "--retries", "0"]
         assert main([*line, "--on-error", "skip", "--rest", "-o", output]) == 0
@@ -433,7 +433,7 @@ def test_the_command_that_tries_rows_again_is_printed_without_password_and_key(t
 
 
 def test_a_row_that_stops_a_run_names_the_way_on(tmp_path):
-    with serving(filtering("what is")) as server:
+    with serve(filter_of("what is")) as server:
         message = "--url: expected samples of 'q1', got a refusal: filtered. --on-error skip leaves out such rows.$"
         assert_refused(ValueError, message, sample, options_for(server.url, tmp_path))
     assert [json.loads(line)["id"] for line in (tmp_path / "a.jsonl.partial").read_text().splitlines()] == ["q0"]
@@ -443,7 +443,7 @@ def test_a_damaged_picture_is_skipped(tmp_path):
     photos = save_pictures(tmp_path / "photos", 3)
     (photos / "0.png").write_bytes(b"no picture")
     given = {"n": 2, "prompt": "what is it?", "on_error": "skip"}
-    with serving(lambda body, _: completion(*["a dog"] * body.get("n", 1))) as server:
+    with serve(lambda body, _: completion(*["a dog"] * body.get("n", 1))) as server:
         options = SampleOptions("my-vlm", [str(photos)], tmp_path / "a.jsonl", url=server.url, **given)
         assert [row["id"] for row in rows_of(options)] == ["1.png", "2.png"]
     (error,) = map(json.loads, (tmp_path / "a.jsonl.errors").read_text().splitlines())
@@ -451,11 +451,11 @@ def test_a_damaged_picture_is_skipped(tmp_path):
 
 
 def test_a_server_that_is_down_is_no_error_of_rows(tmp_path):
-    def dying(body, _):
+    def go_down(body, _):
         return echo(body) if text_of(body) == "what" else (500, "text/plain", "down")
 
     save_prompts(tmp_path / "many.jsonl", 40)
-    with serving(dying) as server:
+    with serve(go_down) as server:
         options = options_for(server.url, tmp_path, on_error="skip", retries=0)
         options = dataclasses.replace(options, sources=[str(tmp_path / "many.jsonl")])
         assert_refused(ValueError, ".*status 500.* 20 rows in succession have failed", sample, options)
@@ -465,7 +465,7 @@ def test_a_server_that_is_down_is_no_error_of_rows(tmp_path):
 
 
 def test_all_rows_that_fail_are_an_error(tmp_path):
-    with serving(lambda body, _: (400, "a/b", "no") if "n" in body or body["seed"] else echo(body)) as server:
+    with serve(lambda body, _: (400, "a/b", "no") if "n" in body or body["seed"] else echo(body)) as server:
         message = "source: expected rows that can be sampled, got errors alone. .*a.jsonl.errors says why."
         assert_refused(ValueError, message, sample, options_for(server.url, tmp_path, on_error="skip"))
 
@@ -477,14 +477,14 @@ def test_answers_without_json_wait_as_busy_servers_do(tmp_path, monkeypatch):
         pauses.append(seconds)
 
     monkeypatch.setattr("manycaps.sampling.server_requests.asyncio.sleep", asleep)
-    with serving(json_body("<html>")) as server, pytest.raises(ValueError, match="after 5 retries"):
+    with serve(json_body("<html>")) as server, pytest.raises(ValueError, match="after 5 retries"):
         sample(options_for(server.url, tmp_path, retries=5))
     expected = [0.5, 1, 2, 4, 8]
     assert all(0.75 * most <= pause <= most for pause, most in zip(pauses, expected, strict=True))
 
 
 def test_large_answers_are_asked_for_in_parts(tmp_path):
-    with serving(echo) as server:
+    with serve(echo) as server:
         check_whole(rows_of(options_for(server.url, tmp_path, setting=Setting(max_new_tokens=100_000), n=12)), n=12)
     assert max(request.get("n", 1) for request in server.requests) == 10
 
@@ -500,13 +500,13 @@ def test_large_answers_are_asked_for_in_parts(tmp_path):
     ],
 )
 def test_settings_that_a_server_does_not_have(tmp_path, changed, message):
-    with serving(refusing("top_k", "generation_config")) as server:
+    with serve(refusal_of("top_k", "generation_config")) as server:
         assert_refused(ValueError, message, lambda: sample(options_for(server.url, tmp_path, **changed)))
     assert not [request for request in server.requests if not {"top_k", "generation_config"} & {*request}]
 
 
 def test_a_dialect_takes_all_settings_of_a_comparison(tmp_path):
-    with serving(refusing("top_k", "generation_config")) as server:
+    with serve(refusal_of("top_k", "generation_config")) as server:
         options = options_for(server.url, tmp_path)
         load_sampler(options, items_of(options), [Setting(0.5), Setting(2.0)])
         message = "--url: expected a server that takes a chat, got a refusal: it takes neither --top-k nor --min-p."
@@ -517,11 +517,11 @@ def test_ctrl_c_waits_for_no_answer(tmp_path, monkeypatch):
     def first(body, _):
         return echo(body) if text_of(body) == "what" else time.sleep(30)
 
-    def interrupted(*_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("manycaps.sampling.captions_file.CaptionsFile.add", interrupted)
-    with serving(first) as server:
+    monkeypatch.setattr("manycaps.sampling.captions_file.CaptionsFile.add", interrupt)
+    with serve(first) as server:
         start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             sample(options_for(server.url, tmp_path, timeout=60.0))
@@ -536,5 +536,5 @@ def test_requests_run_side_by_side(tmp_path):
             both.wait()
         return echo(body)
 
-    with serving(together) as server:
+    with serve(together) as server:
         check_whole(rows_of(options_for(server.url, tmp_path)))

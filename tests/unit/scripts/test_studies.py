@@ -58,14 +58,14 @@ def test_an_interrupted_study_ends_with_the_same_bytes(tmp_path):
     table(tmp_path / "whole").fill(CELLS, lines_of)
     computed = []
 
-    def interrupted(*cell):
+    def interrupt(*cell):
         if cell == ("a", 2):
             raise KeyboardInterrupt
         return lines_of(*cell)
 
     # The cells that are done may be any, in any order.
     with pytest.raises(KeyboardInterrupt):
-        table(tmp_path / "resumed").fill([("b", 1), ("a", 1), ("a", 2)], interrupted)
+        table(tmp_path / "resumed").fill([("b", 1), ("a", 1), ("a", 2)], interrupt)
     table(tmp_path / "resumed").fill(CELLS, lambda *cell: computed.append(cell) or lines_of(*cell))
     # A cell without lines leaves no trace, and is computed again.
     assert computed == [("a", 2), ("b", 1)]
@@ -96,7 +96,7 @@ def test_settings_name_no_folder(tmp_path):
 def renew(monkeypatch, tmp_path):
     """Run studies that write a table and its settings; return the status, the arguments of each run, and the copies."""
 
-    def renewed(*options):
+    def run_studies(*options):
         seen = []
 
         def run(arguments, **_):
@@ -113,7 +113,7 @@ def renew(monkeypatch, tmp_path):
         status = renew_studies.main(renew_studies.parse(["--output", str(tmp_path / "out"), *options]))
         return status, seen, sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("shown/*/*"))
 
-    return renewed
+    return run_studies
 
 
 def test_studies_run_on_the_corpora_of_the_list_and_are_copied(renew):
@@ -146,7 +146,7 @@ IMAGES = [
 ]
 
 
-def drawn(damage, size=(3, 3), n_rows=400):
+def draw_trials(damage, size=(3, 3), n_rows=400):
     order = np.tile(np.arange(N_PEOPLE), (4, 1))
     return draw_places(order, np.arange(n_rows) % 4, size, damage, np.random.default_rng(0))
 
@@ -168,30 +168,30 @@ def test_a_pool_holds_every_caption_in_every_kind():
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_references_are_peoples_and_the_same_whatever_the_damage(name):
-    places = drawn(DAMAGES[name])
-    assert (places[:, 3:] == drawn(DAMAGES["human"])[:, 3:]).all()
+    places = draw_trials(DAMAGES[name])
+    assert (places[:, 3:] == draw_trials(DAMAGES["human"])[:, 3:]).all()
     assert all(len({*row}) == 3 for row in places[:, 3:])
     if name != "copies":
         assert all(not {*row[:3]} & {*row[3:]} for row in places)
 
 
 def test_damages_are_what_they_say():
-    kind = drawn(Damage(share=0.25))[:, :3] // N_PEOPLE
+    kind = draw_trials(Damage(share=0.25))[:, :3] // N_PEOPLE
     assert set(np.unique(kind)) == {0, KINDS.index("other")}
     assert kind.astype(bool).mean() == pytest.approx(0.25, abs=0.05)
-    assert (drawn(DAMAGES["five words"])[:, :3] // N_PEOPLE == KINDS.index("cut")).all()
-    half = drawn(DAMAGES["half repeated"])
+    assert (draw_trials(DAMAGES["five words"])[:, :3] // N_PEOPLE == KINDS.index("cut")).all()
+    half = draw_trials(DAMAGES["half repeated"])
     assert (half[:, 2] == half[:, 0]).all()
     assert (half[:, 1] != half[:, 0]).all()
-    copies = drawn(DAMAGES["copies"], (3, 2))
+    copies = draw_trials(DAMAGES["copies"], (3, 2))
     assert (copies[:, :3] == copies[:, [3, 4, 3]]).all()
     # The order of all images is 0, 1, ...: the most ordinary one that is no reference.
-    for row in drawn(DAMAGES["blandest"]):
+    for row in draw_trials(DAMAGES["blandest"]):
         assert {*row[:3]} == {min({*range(N_PEOPLE)} - {*row[3:]})}
-    for row in drawn(Damage("bland")):
+    for row in draw_trials(Damage("bland")):
         assert [*row[:3]] == sorted({*range(N_PEOPLE)} - {*row[3:]})
     # The share of wrong captions is the same whatever is repeated.
-    alone, both = (drawn(Damage(share=0.4, repeats=repeats), n_rows=4_000)[:, :3] for repeats in (0.0, 0.5))
+    alone, both = (draw_trials(Damage(share=0.4, repeats=repeats), n_rows=4_000)[:, :3] for repeats in (0.0, 0.5))
     assert [(places >= N_PEOPLE).mean() for places in (alone, both)] == pytest.approx([0.4, 0.4], abs=0.02)
     assert (alone[:, 1] == alone[:, 0]).mean() == 0
     assert (both[:, 1] == both[:, 0]).mean() == pytest.approx(0.5, abs=0.03)
@@ -347,17 +347,17 @@ def test_systems_of_tables_are_joined_to_people(tmp_path):
             read_captions(parse(arguments))
 
 
-def damaged(damage):
+def draw_damaged(damage):
     return draw_rows(IMAGES_OF_STUDIES, [0, 1, 2, 3, 0], (5, 3), damage, np.random.default_rng(0))
 
 
 def test_rows_differ_in_the_damage_alone():
-    human, references = damaged("human")
+    human, references = draw_damaged("human")
     assert [{caption[0] for caption in row} for row in human] == [{image} for image in "abcda"]
     assert all(len(set(p + r)) == 8 for p, r in zip(human, references, strict=True))
     replaced = {}
     for damage in KINDS_OF_DAMAGE:
-        predictions, same_references = damaged(damage)
+        predictions, same_references = draw_damaged(damage)
         assert same_references == references
         replaced[damage] = {
             (i, k): caption
@@ -369,7 +369,7 @@ def test_rows_differ_in_the_damage_alone():
     # What is replaced at one probability is replaced by the same caption at all larger ones.
     assert replaced["w = 0.1"].items() <= replaced["w = 0.2"].items() <= replaced["w = 0.5"].items()
     assert 0 < len(replaced["w = 0.2"]) < len(replaced["w = 0.5"]) < 25
-    assert damaged("repeated")[0] == [row[:1] * 5 for row in human]
+    assert draw_damaged("repeated")[0] == [row[:1] * 5 for row in human]
 
 
 def test_rows_needed_by_hand():
