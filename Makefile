@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
-# Processes that run tests. Each may load torch and a model: about 1.5 GB. Slow tests get one process more: they wait
+# Processes that run tests. Each may load torch and a model: about 1.5 GB. Slow tests get two processes more: they wait
 # for downloads and browsers.
 test test-oldest: WORKERS ?= 2
-test-slow test-all: WORKERS ?= 3
+test-slow test-all: WORKERS ?= 4
 # Python compiles tests once, not in each run, whatever the shell says.
 test test-slow test-all test-oldest: export PYTHONDONTWRITEBYTECODE :=
 # Whether the quickstart also shows the image and video metrics: yes or no.
@@ -38,7 +38,7 @@ help:
 	@echo "make studies      renew the tables and pictures of docs/studies.md: bundled captions, DATA=FOLDER public ones too"
 	@echo "make clean        delete the environments and what the targets wrote"
 	@echo "IMAGES=yes make quickstart   with the image and video metrics, on scenes of a made world"
-	@echo "WORKERS=8 make test       run as many tests at once (2, and 3 of all tests)"
+	@echo "WORKERS=8 make test       run as many tests at once (2, and 4 of slow tests)"
 	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new environment"
 
 quickstart: $(VENV)/quickstart-images-$(IMAGES).installed

@@ -45,7 +45,7 @@ SMALL: Mapping[str, str] = {
         --rewards CIDEr-D 'energy, n-grams + PAC-S'""",
     "inference": "--simulations 4",
     "human_parity_power": "--simulations 4 --joint 4 --drawn 140 --distances MiniLM",
-    "human_parity_truth": "--simulations 5 --scenes 12 --drawn 120 --distances meteor",
+    "human_parity_truth": "--simulations 2 --scenes 12 --drawn 120 --distances meteor",
     "human_parity_experts": "--distances meteor",
     "human_ratings": "--measures meteor metrics",
     "real_systems": "--distance meteor",
