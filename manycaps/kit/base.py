@@ -80,7 +80,7 @@ def quote_value(value: object) -> str:
     try:
         text = repr(value)
         text.encode()  # half a surrogate pair cannot be printed
-    except Exception:  # that of an object of the user's, or of a number with too many digits
+    except Exception:  # raised by an object of the user's, or by a number with too many digits
         return type(value).__name__
     text = " ".join(text.split())
     return text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}..."
@@ -572,7 +572,7 @@ def write_folder(folder: pathlib.Path, temporary: pathlib.Path, write: Callable[
 def path_state(path: str | os.PathLike[str]) -> tuple[Hashable, ...]:
     """Return what changes when a file does, or one of a model's folder: resolved paths, sizes, times, small contents.
 
-    Of a folder its files and those of its folders count, and no deeper ones: a model has none. Empty where nothing is.
+    In a folder its files and its folders' files count, and no deeper ones: a model has none. Empty where nothing is.
 
     >>> path_state("/no/such/file")
     ()
@@ -862,7 +862,7 @@ def as_pairs(values: npt.ArrayLike, name: str) -> tuple[Floats, npt.NDArray[np.b
     """Values of all pairs of a row as float64, shape (n_rows, n, n), and which rows are not symmetric."""
     rows = as_rows(values, name)
     if rows.shape[1] != rows.shape[2]:
-        raise InputError(name, "shape (n_rows, n, n)", rows.shape, "Give those of all pairs of texts.")
+        raise InputError(name, "shape (n_rows, n, n)", rows.shape, "Give a value for every pair of texts.")
     differences = np.abs(rows - rows.swapaxes(1, 2)).max(axis=(1, 2))
     return rows, differences > 1e-9 * np.abs(rows).max(axis=(1, 2))
 
@@ -1224,7 +1224,7 @@ def check_options(table: Mapping[str, Option], options: Mapping[str, Any]) -> No
         fits(options)
 
 
-def needing(effect: Effect, options: Mapping[str, Option]) -> dict[str, Option]:
+def dependent_options(effect: Effect, options: Mapping[str, Option]) -> dict[str, Option]:
     """Return options that have an effect only beside another one."""
     return {name: option._replace(needs=effect) for name, option in options.items()}
 
@@ -1271,7 +1271,7 @@ class CollectionModule:
     COLUMNS: ClassVar[Mapping[str, str]]
     READY: ClassVar[Mapping[str, Ready]] = {}
 
-    # Those of its columns that only a configuration reads, with its name; and those that may be left out.
+    # Its columns that only a configuration reads, with its name; and those that may be left out.
     CONFIG_COLUMNS: ClassVar[Mapping[str, str]] = {}
     OPTIONAL_COLUMNS: ClassVar[frozenset[str]] = frozenset()
 
@@ -1371,8 +1371,8 @@ class CollectionModule:
     def __len__(self) -> int:
         """Return the number of rows that were added since the last compute."""
         if self.num_process > 1:
-            of_evaluate: Any = super()
-            return int(of_evaluate.__len__())
+            evaluate_module: Any = super()
+            return int(evaluate_module.__len__())
         return sum(len(next(iter(columns.values()))) for columns in self.added)
 
     def check_options(self, options: Mapping[str, Any]) -> None:
@@ -1412,8 +1412,8 @@ class CollectionModule:
     def _add_rows(self, columns: Mapping[str, Any]) -> None:
         checked = self._prepare(columns, self.load_options)
         if self.num_process > 1:
-            of_evaluate: Any = super()
-            of_evaluate.add_batch(**checked)
+            evaluate_module: Any = super()
+            evaluate_module.add_batch(**checked)
         else:
             self.added.append(checked)
 
@@ -1437,15 +1437,15 @@ class CollectionModule:
             checked = [self._prepare(columns, options)] if has_rows else []
             if self.num_process > 1:
                 # evaluate gathers the rows of all processes in files.
-                of_evaluate: Any = super()
+                evaluate_module: Any = super()
                 for rows in checked:
-                    of_evaluate.add_batch(**rows)
-                gathered: dict[str, Any] | None = of_evaluate.compute(options=options)
+                    evaluate_module.add_batch(**rows)
+                gathered: dict[str, Any] | None = evaluate_module.compute(options=options)
                 return gathered
             batches = self.added + checked
             rows = {name: [row for batch in batches for row in batch[name]] for name in names}
-            for name, of_column in rows.items():
-                warn_of_empty_captions(of_column, name, self.has_token(options))
+            for name, column in rows.items():
+                warn_of_empty_captions(column, name, self.has_token(options))
             result = self._compute(**rows, options=options)
             self.added = []
             return result
@@ -1471,7 +1471,7 @@ class CollectionModule:
         import evaluate
 
         captions = datasets.Sequence(datasets.Value("string")), datasets.Value("string")
-        # Of images and videos features alone are stored; "large": those of one call may take more than 2 GB.
+        # Of images and videos features alone are stored; "large": the features of one call may take more than 2 GB.
         encoded = ({"key": datasets.Value("string"), "features": datasets.Value("large_binary")},)
         names = self.own_columns()
         forms = itertools.product(*(encoded if name in ENCODED_COLUMNS else captions for name in names))
@@ -1486,7 +1486,7 @@ class CollectionModule:
         )
 
     def call_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of a call, completed with those of load time and checked; no other column is given."""
+        """Return the options of a call, completed by load-time options and checked; no other column is given."""
         self._check_other_columns({name: given[name] for name in COLUMNS if name in given})
         loaded = {name: value for name, value in self.load_options.items() if name not in self.LOAD_OPTIONS}
         options = self.load_options | take_compute_options(given, loaded)
@@ -1496,7 +1496,7 @@ class CollectionModule:
 
     @classmethod
     def effective_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of some options that have an effect together; what is the default is left as it is."""
+        """Return the given options that have an effect together; what is the default is left as it is."""
         options = {**cls.DEFAULTS, **given}
         return {
             name: value
@@ -1629,7 +1629,7 @@ def _plain_option(value: Any, name: str) -> Any:
 def as_plain(value: Any, name: str = "") -> Any:
     """Return the value of an option as Python's own; what is no scalar of NumPy, dtype or device of torch stays.
 
-    A number of lower precision is the decimal that it prints, and the number of a device is that of a GPU.
+    A number of lower precision is the decimal that it prints, and the number of a device is a GPU's.
 
     >>> import numpy as np
     >>> as_plain(np.int64(3)), as_plain([np.float32(0.1), np.bool_(True)]), as_plain(0, "device")

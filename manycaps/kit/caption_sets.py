@@ -476,7 +476,7 @@ def clustered_test(name: str, excess: ClusteredMean) -> dict[str, float]:
 
 
 def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:
-    """Number the clusters in the order in which they appear, and return that of every row.
+    """Number the clusters in the order in which they appear, and return the cluster's number for every row.
 
     >>> cluster_numbers(["b", "a", "b"]).tolist()
     [0, 1, 0]
@@ -549,8 +549,8 @@ class CorpusTest(NamedTuple):
     corpus_p_value: float
     # Distance of the mean over rows from its null mean, in null standard deviations; NaN where no split changes it.
     z: float
-    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes; that of the corpus by
-    # all splits, around whose p-value that of the draws scatters.
+    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes; the corpus's by all
+    # splits, around whose p-value the p-value by draws scatters.
     smallest_p: float
     smallest_corpus_p: float
 
@@ -784,7 +784,7 @@ DISTRIBUTION_DEFAULTS = defaults_of(SET_OPTIONS)
 # How intervals are made, for the signature.
 INTERVAL = "hall-t"
 
-# Splits of a row whose statistics cost less than its own: those of 5 + 5 captions are 252.
+# Splits of a row whose statistics cost less than its own: 5 + 5 captions have 252.
 MAX_UNTESTED_SPLITS = 500
 
 # Pairs of texts compared at once (256 rows of 10 + 5): enough to spread numpy's overhead, small enough for its caches.
@@ -852,7 +852,7 @@ class Sets(NamedTuple):
     # From options to what decides the numbers besides the texts, the test and the intervals, for the signature.
     settings: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _options: {}
     # From `EmbeddingRows`, options and a progress bar to values of all candidates against all references.
-    of_corpus: Callable[[Any, Mapping[str, Any], Any], dict[str, Any]] = lambda _rows, _options, _progress: {}
+    corpus_values: Callable[[Any, Mapping[str, Any], Any], dict[str, Any]] = lambda _rows, _options, _progress: {}
     # From sizes of rows and options to whether the excess is returned without a test, too.
     has_excess: Callable[[Sequence[tuple[int, int]], Mapping[str, Any]], bool] = lambda _sizes, _options: False
 
@@ -912,7 +912,7 @@ class SetMetric(CollectionModule):
             check(sizes, columns, options)
 
     def summary(self, rows: ComparableRows, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Compare all rows, and build the keys that all modules of sets share, and those of the corpus."""
+        """Compare all rows, and build the keys that all modules of sets share, and the corpus's own."""
         has_excess = self.SETS.has_excess(rows.sizes, options)
         compared = compare_rows(rows, options, self.progress, has_excess=has_excess)
         columns = {self.name: compared.statistic}
@@ -921,11 +921,11 @@ class SetMetric(CollectionModule):
         value_range = self.SETS.value_range(options)
         result = distribution_result(columns, compared.tests, options, value_range, compared.untested_excesses)
         if rows.embedded is not None:
-            result |= self.SETS.of_corpus(rows.embedded, options, self.progress) | rows.n_unread()
+            result |= self.SETS.corpus_values(rows.embedded, options, self.progress) | rows.n_unread()
         return result | ({"signature": self._signature(options, rows.settings)} if options["details"] else {})
 
     def _signature(self, options: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-        """Return the signature of the numbers; `settings` are those of the rows."""
+        """Return the signature of the numbers; `settings` are the rows'."""
         return signature(self.name, **{**self.SETS.settings(options), **settings, **signature_settings(options)})
 
     def examine(self, *, predictions: Any, references: Any, row: int = 0, **given: Any) -> ExaminedRow:
@@ -960,7 +960,7 @@ def set_values(name: str, *others: str, pooled: bool = False, untested: bool = F
         {name}_pooled_p_value | 0 to 1 | | with `pooled` and `p_value`: candidates and references exchanged within rows
             only, `n_resamples` times
     """
-    of_rows = f"""
+    row_table = f"""
         n_rows | | | number of rows
         * {name}_corpus_p_value | 0 to 1 | | with `p_value`: do the sets differ over all rows? p-value of the mean over
             rows: one split of every row is drawn, `n_resamples` times; at least 1 / (n_resamples + 1). One row keeps
@@ -977,11 +977,11 @@ def set_values(name: str, *others: str, pooled: bool = False, untested: bool = F
             the corpus, can have with sets of these sizes
         {name}_ci_low, {name}_ci_high, {name}_excess_ci_low, {name}_excess_ci_high | | | with `confidence_level`: ends
             of the interval of the mean over rows, or over clusters of them: Student's, without skewness (Hall 1992);
-            those of the excess with `p_value` as well
+            for the excess with `p_value` as well
         {lists} | | | with `details`
         signature | | | with `details`: everything that determines the numbers
     """
-    return (value_table(whole_corpus) if pooled else ()) + value_table(of_rows)
+    return (value_table(whole_corpus) if pooled else ()) + value_table(row_table)
 
 
 def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -990,7 +990,7 @@ def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> signature_settings(dict(DISTRIBUTION_DEFAULTS))
     {'p_value': 'none', 'n_resamples': None, 'confidence_level': None, 'interval': None, 'clusters': None, 'seed': None}
     """
-    # An exact test draws splits too: those of the corpus.
+    # An exact test draws splits too, for the corpus.
     draws = options["p_value"] in P_VALUE_METHODS[1:]
     has_interval = options["confidence_level"] is not None
     is_clustered = options["clusters"] is not None and (options["p_value"] != "none" or has_interval)
@@ -1092,8 +1092,8 @@ def distribution_result(
 
     `columns` holds n_rows floats each by name, the first being the statistic, named like the module; no interval goes
     beyond `value_range`. Returns Python scalars: the mean over rows of every column, n_rows, and what p_value and
-    confidence_level add; with `details` also lists under `_per_row` keys. `untested_excesses` are those of rows
-    without a test.
+    confidence_level add; with `details` also lists under `_per_row` keys. `untested_excesses` are of rows without a
+    test.
 
     >>> distribution_result({"trm": np.array([0.25, 0.75]), "plain": np.ones(2)}, None, DISTRIBUTION_DEFAULTS)
     {'trm': 0.5, 'plain': 1.0, 'n_rows': 2}

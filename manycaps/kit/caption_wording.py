@@ -52,12 +52,12 @@ from .tokenization import RowTexts, number_keys, word_ids
 #     p(w | h) = (max(c(h w) - D, 0) + D t(h) p(w | h')) / c(h)
 #
 # where c(h) is the sum of c(h w), t(h) the number of w with c(h w) > 0, and h' is h without its first word; if c(h) =
-# 0 it is p(w | h'). Counts are those of the references of all other rows: what a row, or its cluster, adds is
-# subtracted. So a reference and a candidate are scored by one model that has seen neither; if people wrote both, they
-# are exchangeable.
+# 0 it is p(w | h'). Counts are over the references of all other rows: what a row, or its cluster, adds is subtracted.
+# So a reference and a candidate are scored by one model that has seen neither; if people wrote both, they are
+# exchangeable.
 #
-# A candidate is odd if its SLOR is below that of 19 of 20 human captions, and formulaic if it is above; people give 5%
-# of each. The wording gap of a row is the mean SLOR of its candidates less that of its references. Rows share the
+# A candidate is odd if 19 of 20 human captions have a larger SLOR, and formulaic if they have a smaller one; people
+# give 5% of each. The wording gap of a row is the mean SLOR of its candidates less its references' mean. Rows share the
 # model: the gaps of rows with similar captions are correlated, and `wording_test` adds these covariances to the
 # variance. The slow versions of all this are in tests/oracles/wording_loop.py.
 
@@ -167,7 +167,7 @@ class Order(NamedTuple):
     unit_gram: Ints
     unit_history: Ints
     # The history of each n-gram, and the n-gram and the history with its unit of each `unit_gram`.
-    of_gram: Ints
+    history_of_gram: Ints
     gram_of_pair: Ints
     history_of_pair: Ints
 
@@ -203,7 +203,7 @@ class WordingRows:
     sizes: Ints
     # float64 arrays, shape (n_texts,): SLOR, and how much larger the sum of the gaps of all other rows is if the text
     # is among the references of its row, to first order: beside the references as they are, 0 for candidates; and
-    # beside those that random splits have. 0 where the model is that of another corpus.
+    # beside those that random splits have. 0 where the model comes from another corpus.
     slor: Floats
     influence: Floats
     split_influence: Floats
@@ -225,13 +225,13 @@ class WordingRows:
         gaps: Floats = means[:, 0] - means[:, 1]
         return np.where(np.abs(gaps) > TIE_TOLERANCE, gaps, 0.0)
 
-    def of_candidates(self) -> list[list[float]]:
+    def candidate_slor(self) -> list[list[float]]:
         """Return the SLOR of every candidate, row by row."""
         ends = self.texts.first[:-1] + self.sizes[:, 0]
         return [self.slor[first:end].tolist() for first, end in zip(self.texts.first, ends, strict=False)]
 
     def part(self, rows: Sequence[int]) -> "WordingRows":
-        """Return some of the rows; the model stays that of all, and influences are those on so many rows."""
+        """Return some of the rows; the model still counts all of them, and influences are on so many rows."""
         chosen = np.concatenate([np.arange(self.texts.first[row], self.texts.first[row + 1]) for row in rows])
         share = len(rows) / len(self.sizes)
         influences = self.influence[chosen] * share, self.split_influence[chosen] * share
@@ -283,7 +283,7 @@ def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
     slor = np.add.reduceat(ratios, starts) / texts.length
     if not is_tested:
         return WordingRows(texts.sizes, slor, np.zeros(n_texts), np.zeros(n_texts))
-    # The share of a position in the sum of gaps: that of its text, over its length.
+    # The share of a position in the sum of gaps: its text's share, over the text's length.
     m, n = texts.sizes[RowTexts(texts.sizes.sum(axis=1)).row].T
     is_reference = are_references(texts.sizes)
     share = (np.where(is_reference, -1 / n, 1 / m) / texts.length)[texts.text]
@@ -291,8 +291,8 @@ def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
     # Under random splits every text is a reference with this chance.
     chance = n / (m + n)
     expected = [others_counts(order, chance[texts.text]) for order in texts.orders]
-    of_splits = np.add.reduceat(_influences(texts.orders, expected, words, share, float(chance.mean())), starts)
-    return WordingRows(texts.sizes, slor, np.where(is_reference, influence, 0.0), of_splits)
+    split_influence = np.add.reduceat(_influences(texts.orders, expected, words, share, float(chance.mean())), starts)
+    return WordingRows(texts.sizes, slor, np.where(is_reference, influence, 0.0), split_influence)
 
 
 def number_texts(
@@ -301,7 +301,7 @@ def number_texts(
     clusters: Sequence[Hashable] | None = None,
     model: LanguageModel | None = None,
 ) -> Texts:
-    """Number the words and n-grams of all texts; the arguments are those of `wording_rows`."""
+    """Number the words and n-grams of all texts; arguments as for `wording_rows`."""
     rows = list(zip(candidates, references, strict=True))
     vocabulary: dict[str, int] = {}
     words, lengths = word_ids((text for mine, people in rows for text in (*mine, *people)), vocabulary)
@@ -331,11 +331,11 @@ def texts_of(
     unit = unit[RowTexts(sizes.sum(axis=1)).row[text]]
     weight = are_references(sizes)[text].astype(np.float64)
     if model is not None:
-        # Trigrams of the model are positions of a unit of their own; those of the rows do not count.
+        # Trigrams of the model are positions of a unit of their own; the rows' trigrams do not count.
         codes = [_number_trigram(trigram, vocabulary) for trigram in model.trigrams]
-        of_model = np.array(codes, dtype=np.int64).reshape(-1, 3).T
+        model_words = np.array(codes, dtype=np.int64).reshape(-1, 3).T
         two_before, before, word = (
-            np.concatenate(pair) for pair in zip((two_before, before, word), of_model, strict=True)
+            np.concatenate(pair) for pair in zip((two_before, before, word), model_words, strict=True)
         )
         n = len(codes)
         text, unit = (np.concatenate((numbers, np.full(n, numbers.max() + 1))) for numbers in (text, unit))
@@ -357,13 +357,13 @@ def _orders(word: Ints, before: Ints, two_before: Ints, unit: Ints, n_words: int
     pairs_before = number_keys(two_before * n_words + before)[1]
     orders = []
     for history in (np.zeros_like(word), before, pairs_before):
-        of_gram, gram = number_keys(history * n_words + word)
-        of_pair, unit_gram = number_keys(unit * len(of_gram) + gram)
+        gram_keys, gram = number_keys(history * n_words + word)
+        pair_keys, unit_gram = number_keys(unit * len(gram_keys) + gram)
         unit_history = number_keys(unit * (history.max() + 1) + history)[1]
-        history_of_pair = np.empty(len(of_pair), dtype=np.int64)
+        history_of_pair = np.empty(len(pair_keys), dtype=np.int64)
         history_of_pair[unit_gram] = unit_history
         numbers = (gram, history, unit_gram, unit_history)
-        orders.append(Order(*numbers, of_gram // n_words, of_pair % len(of_gram), history_of_pair))
+        orders.append(Order(*numbers, gram_keys // n_words, pair_keys % len(gram_keys), history_of_pair))
     return orders
 
 
@@ -373,16 +373,16 @@ def sums_of(numbers: Ints, values: Floats | np.ndarray, least: int = 0) -> Float
 
 
 def others_counts(order: Order, weight: Floats) -> Counts:
-    """Count n-grams in the references of other units: all counts less those of the unit itself."""
-    of_all, of_unit = (sums_of(numbers, weight) for numbers in (order.gram, order.unit_gram))
-    histories, of_unit_history = (sums_of(numbers, weight) for numbers in (order.history, order.unit_history))
-    types = sums_of(order.of_gram, of_all > 0, len(histories))
+    """Count n-grams in the references of other units: all counts less the unit's own."""
+    all_counts, unit_counts = (sums_of(numbers, weight) for numbers in (order.gram, order.unit_gram))
+    histories, unit_histories = (sums_of(numbers, weight) for numbers in (order.history, order.unit_history))
+    types = sums_of(order.history_of_gram, all_counts > 0, len(histories))
     # Words that follow a history in this unit alone.
-    is_own = (of_unit > 0) & (of_unit == of_all[order.gram_of_pair])
-    own_types = sums_of(order.history_of_pair, is_own, len(of_unit_history))
+    is_own = (unit_counts > 0) & (unit_counts == all_counts[order.gram_of_pair])
+    own_types = sums_of(order.history_of_pair, is_own, len(unit_histories))
     return Counts(
-        of_all[order.gram] - of_unit[order.unit_gram],
-        histories[order.history] - of_unit_history[order.unit_history],
+        all_counts[order.gram] - unit_counts[order.unit_gram],
+        histories[order.history] - unit_histories[order.unit_history],
         types[order.history] - own_types[order.unit_history],
     )
 
@@ -395,13 +395,13 @@ def _n_words(texts: Texts) -> int:
 def _log_ratios(counts: Sequence[Counts], n_words: int) -> Floats:
     """Logarithm of p(word | two words before) / p(word) at every position."""
     p: Floats = np.full(len(counts[0].own), 1 / (n_words + 1))
-    of_orders = []
+    probabilities = []
     for count, total, types in counts:
         # The smaller one is another only of counts that are no whole numbers.
         discounted = np.maximum(count - DISCOUNT, 0) + np.minimum(DISCOUNT * types, total) * p
         p = np.divide(discounted, total, out=p.copy(), where=total > 0)
-        of_orders.append(p)
-    ratios: Floats = np.log(of_orders[-1]) - np.log(of_orders[0])
+        probabilities.append(p)
+    ratios: Floats = np.log(probabilities[-1]) - np.log(probabilities[0])
     return ratios
 
 
@@ -410,26 +410,26 @@ def _influences(
 ) -> Floats:
     """What the sum of the gaps of other units gains if each position's trigram is in the model, not out of it.
 
-    `share` is that of each position in the sum, and `weight` what an occurrence has in the counts: 1, or the chance
-    that it is in the model. A position x changes with an occurrence y by how much of its trigram they share: the word
-    alone, the word and one before, all three; or the history alone, of one word or of two, which another word follows.
-    Sums over all x of a unit's others are those of all x less those of its own.
+    `share` is each position's part of the sum, and `weight` what an occurrence has in the counts: 1, or the chance that
+    it is in the model. A position x changes with an occurrence y by how much of its trigram they share: the word alone,
+    the word and one before, all three; or the history alone, of one word or of two, which another word follows. A sum
+    over all x of a unit's others is the sum over all x less the sum over its own.
     """
 
-    def effect(changed: Sequence[int], *, of_history: bool = False) -> Floats:
+    def effect(changed: Sequence[int], *, history_alone: bool = False) -> Floats:
         """Effect on positions that share the n-gram of these orders, or their history alone."""
         sides = []
         for shift in (-weight, 1 - weight):
             side = list(counts)
             for order in changed:
-                side[order] = (_with_history if of_history else _with_gram)(counts[order], order, shift, weight)
+                side[order] = (_with_history if history_alone else _with_gram)(counts[order], order, shift, weight)
             sides.append(_log_ratios(side, n_words))
         _, total, _ = largest = counts[changed[-1]]
-        is_possible = total - largest.own > ROUNDING if of_history else largest.own > ROUNDING
+        is_possible = total - largest.own > ROUNDING if history_alone else largest.own > ROUNDING
         return np.where(is_possible, (sides[1] - sides[0]) * share, 0.0)
 
     word, pair, trigram = effect([0]), effect([0, 1]), effect([0, 1, 2])
-    after_one, after_two = effect([1], of_history=True), effect([1, 2], of_history=True)
+    after_one, after_two = effect([1], history_alone=True), effect([1, 2], history_alone=True)
     sums = np.zeros_like(share)
     for values, all_of, own in (
         (word, orders[0].gram, orders[0].unit_gram),
@@ -484,8 +484,8 @@ def wording_test(
     estimate is. The sum over its root is normal.
     Rows in clusters: Student's, of the sums over clusters; the model leaves clusters out.
 
-    The interval is that of the jackknife to first order: of the row's gap and of what its references do to others.
-    NaN below `LEAST_ROWS_OF_WORDING` rows or clusters; the p-value also where no split changes the gap.
+    The interval is the jackknife's to first order: of the row's gap and of what its references do to others. NaN below
+    `LEAST_ROWS_OF_WORDING` rows or clusters; the p-value also where no split changes the gap.
     """
     gaps = rows.gaps
     numbers = np.arange(len(rows.sizes)) if clusters is None else cluster_numbers(clusters)
@@ -497,11 +497,11 @@ def wording_test(
     low = high = math.nan
     if confidence_level is not None:
         pseudo_values = gaps + influence - influence.mean()
-        of_mean = clustered_mean(sums_of(numbers, pseudo_values), sizes)
-        low, high = mean_interval(of_mean._replace(mean=gap), confidence_level)
+        pseudo_mean = clustered_mean(sums_of(numbers, pseudo_values), sizes)
+        low, high = mean_interval(pseudo_mean._replace(mean=gap), confidence_level)
     if clusters is not None:
-        of_splits = side_sums(rows.split_influence, rows.sizes)[:, 1]
-        return WordingTest(gap, low, high, _clustered_p_value(sums_of(numbers, gaps), of_splits, numbers, sizes))
+        split_influence = side_sums(rows.split_influence, rows.sizes)[:, 1]
+        return WordingTest(gap, low, high, _clustered_p_value(sums_of(numbers, gaps), split_influence, numbers, sizes))
     variance = _split_variance(rows)
     p_value = 2 * float(scipy.special.ndtr(-abs(gap) * len(gaps) / math.sqrt(variance))) if variance > 0 else math.nan
     return WordingTest(gap, low, high, p_value)
@@ -517,20 +517,20 @@ def _split_variance(rows: WordingRows) -> float:
 
     slor, influence = centre(rows.slor), centre(rows.split_influence)
     slor[np.abs(slor) <= TIE_TOLERANCE] = 0.0
-    of_rows = np.add.reduceat(slor**2, rows.texts.first[:-1]) / (n_texts - 1) * (1 / rows.sizes).sum(axis=1)
+    row_variances = np.add.reduceat(slor**2, rows.texts.first[:-1]) / (n_texts - 1) * (1 / rows.sizes).sum(axis=1)
     between = np.add.reduceat(slor * influence, rows.texts.first[:-1]) / (n_texts - 1)
-    return math.fsum(of_rows) + max(0.0, -math.fsum(between))
+    return math.fsum(row_variances) + max(0.0, -math.fsum(between))
 
 
 def _clustered_p_value(sums: Floats, influence: Floats, numbers: Ints, sizes: Ints) -> float:
     """p-value of Student's distribution, of the sums of gaps over clusters."""
-    of_mean: ClusteredMean = clustered_mean(sums, sizes)
-    if not of_mean.standard_error > 0:
+    mean_gap: ClusteredMean = clustered_mean(sums, sizes)
+    if not mean_gap.standard_error > 0:
         return math.nan
-    of_clusters = sums_of(numbers, influence)
-    between = math.fsum((sums - sums.mean()) * (of_clusters - of_clusters.mean())) / sizes.sum() ** 2
-    error = math.sqrt(of_mean.standard_error**2 + max(0.0, between))
-    return 2 * float(scipy.special.stdtr(len(sizes) - 1, -abs(of_mean.mean) / error))
+    cluster_influence = sums_of(numbers, influence)
+    between = math.fsum((sums - sums.mean()) * (cluster_influence - cluster_influence.mean())) / sizes.sum() ** 2
+    error = math.sqrt(mean_gap.standard_error**2 + max(0.0, between))
+    return 2 * float(scipy.special.stdtr(len(sizes) - 1, -abs(mean_gap.mean) / error))
 
 
 class WordingShares(NamedTuple):
@@ -548,15 +548,15 @@ def wording_shares(
     rows: WordingRows, clusters: Sequence[Hashable] | None = None, confidence_level: float | None = None
 ) -> WordingShares:
     """Compute the shares of candidates that are odd and formulaic, with intervals as `corpus_tails` has them."""
-    of_references, n_references = rows.slor[rows.is_reference], rows.sizes[:, 1]
+    people_slor, n_references = rows.slor[rows.is_reference], rows.sizes[:, 1]
     count = np.repeat(n_references, n_references)
-    people = PeopleDistances({n: of_references[count == n] for n in np.unique(n_references).tolist()})
+    people = PeopleDistances({n: people_slor[count == n] for n in np.unique(n_references).tolist()})
     shares, degrees = {}, {}
     for name, sign in WORDING_SHARES.items():
         degrees[name] = people.threshold(sign, TAIL).shares(rows.slor)
-        of_sides = side_sums(degrees[name], rows.sizes) / rows.sizes
+        side_shares = side_sums(degrees[name], rows.sizes) / rows.sizes
         n_candidates = int(rows.sizes[:, 0].sum())
-        share = tail_share(of_sides[:, 0], of_sides[:, 1], clusters, n_candidates)
+        share = tail_share(side_shares[:, 0], side_shares[:, 1], clusters, n_candidates)
         if confidence_level is not None and share.candidates.n_clusters > 1:
             ends = quantile_interval(share.people.standard_error, people, confidence_level)
             below, above, near = (_mean_share(rows, people.threshold(sign, end)) if end else 0.0 for end in ends[:3])
@@ -603,7 +603,7 @@ class CorpusWording(NamedTuple):
 
     def lists(self) -> dict[str, Any]:
         """Return the values of rows and candidates, and `N_LISTED` candidates, the oddest first."""
-        slor = self.rows.of_candidates()
+        slor = self.rows.candidate_slor()
         scored = ((value, row, i) for row, values in enumerate(slor) for i, value in enumerate(values))
         lists = {
             "wording_gap_per_row": self.rows.gaps.tolist(),
@@ -655,7 +655,7 @@ def human_wording(
 ) -> HumanWording:
     """Say how predictable the words of candidates are to an n-gram model of people's captions of all other rows.
 
-    SLOR, the mean over words of log p(word | two before) - log p(word), of the candidates less that of the references.
+    SLOR, the mean over words of log p(word | two before) - log p(word), of the candidates less the references' SLOR.
 
     Args:
         candidates: n_rows lists of token lists, at least one text per row.
@@ -681,10 +681,10 @@ def human_wording(
         check_number("confidence_level", confidence_level, 0, 1)
     if clusters is not None:
         check_clusters(clusters, len(candidates))
-    of_corpus = corpus_wording(wording_rows(candidates, references, clusters), clusters, confidence_level)
-    result = of_corpus.result(None)
+    corpus = corpus_wording(wording_rows(candidates, references, clusters), clusters, confidence_level)
+    result = corpus.result(None)
     shares = result["odd_wording_share"], result["formulaic_share"]
-    return HumanWording(*of_corpus.test, *shares, of_corpus.rows.of_candidates())
+    return HumanWording(*corpus.test, *shares, corpus.rows.candidate_slor())
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -727,18 +727,18 @@ def telling_phrases(texts: Texts, clusters: Sequence[Hashable] | None = None) ->
     discoveries are controlled as by Benjamini and Hochberg (1995), https://doi.org/10.1111/j.2517-6161.1995.tb02031.x.
     Of phrases that contain each other the one with the larger difference is named.
     """
-    of_phrase, rows, counts, names = _phrases_of_rows(texts)
-    if not len(of_phrase):
+    phrase_numbers, rows, counts, names = _phrases_of_rows(texts)
+    if not len(phrase_numbers):
         return []
     m, n = texts.sizes[rows].T
     n_rows, n_phrases = len(texts.sizes), len(names)
-    shares = [sums_of(of_phrase, counts[:, side] / texts.sizes[rows, side]) / n_rows for side in (0, 1)]
+    shares = [sums_of(phrase_numbers, counts[:, side] / texts.sizes[rows, side]) / n_rows for side in (0, 1)]
     differences = shares[0] - shares[1]
     per_cluster = np.ones(len(rows), dtype=np.int64)
     if clusters is not None:
         numbers = cluster_numbers(clusters)
         per_cluster = np.bincount(numbers)[numbers][rows]
-    log_bounds = _log_bounds(of_phrase, np.stack((m, n, counts.sum(axis=1), per_cluster)), differences * n_rows)
+    log_bounds = _log_bounds(phrase_numbers, np.stack((m, n, counts.sum(axis=1), per_cluster)), differences * n_rows)
     p_values = np.minimum(1.0, 2 * np.exp(log_bounds))
     order = np.argsort(p_values, kind="stable")
     adjusted = np.empty(n_phrases)
@@ -759,8 +759,8 @@ def telling_phrases(texts: Texts, clusters: Sequence[Hashable] | None = None) ->
             continue
         named.append((is_more, words))
         text = " ".join(filter(None, words))
-        share, of_people, p_value = float(shares[0][i]), float(shares[1][i]), float(adjusted[i])
-        phrases.append(Phrase(text, not words[0], not words[-1], share, of_people, p_value))
+        share, people_share, p_value = float(shares[0][i]), float(shares[1][i]), float(adjusted[i])
+        phrases.append(Phrase(text, not words[0], not words[-1], share, people_share, p_value))
     return phrases
 
 
@@ -783,7 +783,7 @@ def _phrases_of_rows(texts: Texts) -> tuple[Ints, Ints, Ints, list[tuple[str, ..
     parts, names, n_earlier = [], list[tuple[str, ...]](), 0
     for n, (order, is_phrase) in enumerate(zip(texts.orders, beyond_marks, strict=True)):
         chosen = np.flatnonzero(is_row & is_phrase)
-        n_grams = len(order.of_gram)
+        n_grams = len(order.history_of_gram)
         pairs = np.unique(texts.text[chosen] * n_grams + order.gram[chosen])  # each phrase of a text once
         text, gram = np.divmod(pairs, n_grams)
         frequent = np.bincount(gram, minlength=n_grams) >= LEAST_TEXTS
@@ -801,18 +801,18 @@ def _phrases_of_rows(texts: Texts) -> tuple[Ints, Ints, Ints, list[tuple[str, ..
     n_rows = len(texts.sizes)
     keys, place = np.unique(number * n_rows + row, return_inverse=True)
     counts = np.bincount(place * 2 + side, minlength=2 * len(keys)).reshape(-1, 2)
-    of_phrase, rows = np.divmod(keys, n_rows)
-    return of_phrase, rows, counts, names
+    phrase_numbers, rows = np.divmod(keys, n_rows)
+    return phrase_numbers, rows, counts, names
 
 
-def _log_bounds(of_phrase: Ints, kinds: Ints, differences: Floats) -> Floats:
+def _log_bounds(phrase_numbers: Ints, kinds: Ints, differences: Floats) -> Floats:
     """Logarithm of Chernoff's bound of the tail beyond each phrase's summed difference, on its side.
 
     `kinds`, shape (4, n): of each row of each phrase the numbers of candidates, of references, of texts that have the
     phrase, and of the rows of its cluster.
     """
     distinct, kind = np.unique(kinds, axis=1, return_inverse=True)
-    keys, number = np.unique(of_phrase * distinct.shape[1] + kind.ravel(), return_counts=True)
+    keys, number = np.unique(phrase_numbers * distinct.shape[1] + kind.ravel(), return_counts=True)
     phrase, kind = np.divmod(keys, distinct.shape[1])
     sides, x = np.sign(differences), np.abs(differences)
     by_kind = np.argsort(kind, kind="stable")
@@ -823,17 +823,17 @@ def _log_bounds(of_phrase: Ints, kinds: Ints, differences: Floats) -> Floats:
     def cumulants(t: Floats) -> tuple[Floats, Floats, Floats]:
         """Return K(t) and its first two derivatives."""
         sums = np.zeros((3, len(x)))
-        for rows, (of_split, log_chance), size in zip(groups, values, distinct[3].tolist(), strict=True):
+        for rows, (split_difference, log_chance), size in zip(groups, values, distinct[3].tolist(), strict=True):
             at = phrase[rows]
-            value = sides[at, None] * of_split * size
+            value = sides[at, None] * split_difference * size
             exponents = log_chance + t[at, None] * value
             largest = exponents.max(axis=1, keepdims=True)
             chances = np.exp(exponents - largest)
             total = chances.sum(axis=1, keepdims=True)
             first, second = ((chances * value**power).sum(axis=1) / total[:, 0] for power in (1, 2))
-            of_rows = np.log(total[:, 0]) + largest[:, 0], first, second - first**2
-            for i, of_kind in enumerate(of_rows):
-                sums[i] += sums_of(at, of_kind * number[rows] / size, len(x))
+            row_cumulants = np.log(total[:, 0]) + largest[:, 0], first, second - first**2
+            for i, cumulant in enumerate(row_cumulants):
+                sums[i] += sums_of(at, cumulant * number[rows] / size, len(x))
         return sums[0], sums[1], sums[2]
 
     t, best = np.zeros(len(x)), np.zeros(len(x))

@@ -368,7 +368,7 @@ def _refusal(path: pathlib.Path, expected: str, got: object) -> ValueError:
         "checkpoint",
         f"{expected} for {path.name}",
         quote_value(got),
-        "Give a CLIPModel of transformers, as those of OpenAI and LAION are, with its own processor.",
+        "Give a CLIPModel of transformers, such as OpenAI's or LAION's, with its own processor.",
     )
 
 
@@ -411,7 +411,7 @@ class Checkpoint(NamedTuple):
 
     @property
     def is_toy(self) -> bool:
-        """Whether the weights know only the made world of coloured shapes, as those of tiny-pac do."""
+        """Whether the weights know only the made world of coloured shapes, as tiny-pac's do."""
         return read_facts(self.path).get("source") == MADE_WORLD
 
 
@@ -435,7 +435,7 @@ def find_checkpoint(
 def local_checkpoint(
     variant: str | None, checkpoint: str | os.PathLike[str], option: str = "checkpoint"
 ) -> Checkpoint | None:
-    """Find weights on this disk, without a download; None where the name is that of a Hub repository."""
+    """Find weights on this disk, without a download; None where the name is a Hub repository's."""
     name, given = variant_name(variant), os.fspath(checkpoint)
     path = local_path(checkpoint)
     if is_folder(path):

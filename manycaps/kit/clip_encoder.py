@@ -154,8 +154,8 @@ CLIP_LOAD_OPTIONS: dict[str, Option] = {
     "processor": Option(
         None,
         check_together,
-        "The `AutoProcessor` of a model in memory, whose mean and deviation of pixels are used; by default those "
-        "of OpenAI. A folder has its own.",
+        "The `AutoProcessor` of a model in memory, whose mean and deviation of pixels are used; by default OpenAI's. "
+        "A folder has its own.",
         at_load=True,
     ),
     "device": Option(
@@ -477,8 +477,8 @@ def encode_images(
 ) -> list[bytes]:
     """Encode a column of images as they come; at most a few batches of pixels are in memory.
 
-    Returns float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
-    remembered has the bits that it had the first time.
+    Returns float32 features of each image, as bytes; equal pixels have equal ones, and an image that is remembered has
+    the bits that it had the first time.
 
     Messages name the `column`, and an image as `place` names its number. `n_workers` threads read and decode: None for
     one per processor core, at most 8. With `ready`, an image may be its features, as `ready_features` takes them.
@@ -512,7 +512,7 @@ class _ImageWork:
     def __init__(self, encoder: ClipEncoder, batch_size: int, place: Callable[[int], str], ready: bool) -> None:
         self.encoder, self.batch_size, self.place, self.ready = encoder, batch_size, place, ready
         self.model, self.remembered = encoder.model, encoder.remembered
-        # Of each row, and by hash: that of the file to that of the pixels, and that of the pixels to the features.
+        # Each row's file as a hash; the pixels' hash by the file's; and the features by the pixels' hash.
         self.keys: list[bytes] = []
         self.hashes: dict[bytes, bytes] = {}
         self.features: dict[bytes, bytes] = {}
@@ -787,7 +787,7 @@ class _VideoWork:
         self.model, self.checkpoint = model, checkpoint
         self.batch_size = batch_size
         self.queue: queue.Queue[tuple[str, Any]] = queue.Queue(BATCHES_AHEAD * batch_size)
-        # Features of each video, batch by batch, and those of videos that are complete.
+        # Features of each video, batch by batch, and of complete videos as a whole.
         self.begun: dict[str, list[np.ndarray]] = {}
         # Column and row of each video, for the messages.
         self.places: dict[str, str] = {}

@@ -227,9 +227,9 @@ def check_shape_keys(weights: Weights) -> None:
 
 
 def check_architecture(weights: Weights, n_layers: Sequence[int], heads: tuple[int, int] | None) -> None:
-    """Raise unless shapes are those of a CLIP: violations would fail deep in a library, or not at all.
+    """Raise unless shapes are a CLIP's: violations would fail deep in a library, or not at all.
 
-    Layers and heads are those of the image and of the text encoder.
+    Layers and heads: the image encoder's and the text encoder's.
     """
     sizes = {name: len(weights[name]) for name in SHAPE_KEYS}
     n_places, text_width = sizes["visual.positional_embedding"], sizes["ln_final.weight"]
@@ -431,8 +431,8 @@ class ClipModel:
         with network_loading():
             self.network = network.to(self.device, self.dtype).eval()
         self.mean, self.std = (
-            torch.tensor(of_colors, dtype=torch.float32, device=self.device).reshape(3, 1, 1) * 255
-            for of_colors in (mean, std)
+            torch.tensor(color_values, dtype=torch.float32, device=self.device).reshape(3, 1, 1) * 255
+            for color_values in (mean, std)
         )
         self.tokenizer = open_clip.SimpleTokenizer()
         # Held while the model computes: several threads may share it.
@@ -491,8 +491,8 @@ class ClipModel:
                 ids, _ = self._as_batch([texts[i] for i in rows])
                 for i, embedded in zip(rows, self._embed_tokens(ids), strict=True):
                     features[i] = _as_array(embedded[: len(texts[i].ids)])
-        for i, of_tokens in enumerate(features):
-            _check_features(of_tokens, i)
+        for i, token_vectors in enumerate(features):
+            _check_features(token_vectors, i)
         return features
 
     def tokenize(self, text: str) -> ClipTokens:
@@ -512,8 +512,8 @@ class ClipModel:
     def embed_tokens(self, ids: "torch.Tensor", ends: "torch.Tensor | None" = None) -> "torch.Tensor":
         """Map (n, length) token numbers to features: (n, length, d), or (n, d) at the indices `ends`; differentiable.
 
-        The text encoder is causal, so nothing behind the end token can change it: `length` need only be that of the
-        longest text, where CLIP's own function always computes all 77 positions.
+        The text encoder is causal, so nothing behind the end token can change it: `length` need only be the longest
+        text's, where CLIP's own function always computes all 77 positions.
         """
         import torch
 

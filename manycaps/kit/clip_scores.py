@@ -149,8 +149,8 @@ def retrieval_ranks(texts: np.ndarray, images: np.ndarray, rows: np.ndarray) -> 
     >>> found.ranks().tolist(), found.recalls(1).tolist(), found.n_images
     ([1.0, 1.0], [1.0, 1.0], 2)
     """
-    distinct, of_rows = np.unique(images, axis=0, return_inverse=True)
-    pool, own = unit_vectors(distinct), of_rows.reshape(-1)[rows]
+    distinct, image_of_row = np.unique(images, axis=0, return_inverse=True)
+    pool, own = unit_vectors(distinct), image_of_row.reshape(-1)[rows]
     n_larger, n_equal = np.empty((2, len(texts)), dtype=np.int64)
     step = max(1, COSINES_AT_ONCE // len(pool))
     for start in range(0, len(texts), step):
@@ -182,7 +182,7 @@ class TextPlaces(NamedTuple):
 
 
 def text_places(n_candidates: Sequence[int], n_references: Sequence[int]) -> TextPlaces:
-    """Pair every candidate with every reference of its row, those of one candidate after those of the other.
+    """Pair every candidate with every reference of its row, one candidate after the other.
 
     >>> places = text_places([2, 1], [1, 2])
     >>> list(zip(places.captions.tolist(), places.references.tolist()))
@@ -220,10 +220,7 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
     scores, cosines = as_finite(pac_scores, "pac_scores"), as_finite(reference_cosines, "reference_cosines")
     if scores.shape != cosines.shape:
         raise InputError(
-            "reference_cosines",
-            f"shape {scores.shape}, that of pac_scores",
-            cosines.shape,
-            "Give one cosine per score.",
+            "reference_cosines", f"shape {scores.shape}, like pac_scores", cosines.shape, "Give one cosine per score."
         )
     likeness = np.clip(cosines, 0.0, 1.0)
     both = (scores > 0) & (likeness > 0)
@@ -281,7 +278,7 @@ PAC_ENCODER: dict[str, Callable[[Any], ClipEncoder]] = {
 class CaptionsAndImages(NamedTuple):
     """Features of the captions and images of all rows."""
 
-    # Of all captions, those of one column after those of the other.
+    # Of all captions, one column after the other.
     texts: TextFeatures
     # float32 array, shape (n_rows, d).
     pictures: np.ndarray
@@ -383,7 +380,7 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
 
 
 def as_image_rows(images: Any, d: int, n_rows: int) -> np.ndarray:
-    """Return ready features of images, as long as those of captions: float32 array, shape (n_rows, d)."""
+    """Return ready features of images, as long as the captions': float32 array, shape (n_rows, d)."""
     check_image_column(images, "images", ready=True)
     rows = decode_values(images, "images", "an image")
     whose = f"{ARRAY_COLUMNS[0]} have"
@@ -426,7 +423,7 @@ class Match(NamedTuple):
     fine_f: float
 
     def values(self) -> dict[str, float]:
-        """Return the mean of the coarse and each fine value, and these four, by name; that of F is the score."""
+        """Return the mean of the coarse and each fine value, and these four, by name; the mean with F is the score."""
         parts = {"emscore_pac": self.fine_f, "full_precision": self.fine_precision, "full_recall": self.fine_recall}
         return {name: (self.coarse + part) / 2 for name, part in parts.items()} | self._asdict()
 
@@ -661,7 +658,7 @@ CLIP_SET_OPTIONS: dict[str, Option] = ENCODER_OPTIONS | {
         "beside images have in any case; no prompt is put before them, and features are scaled to length 1."
     ),
     "variant": Option(
-        None, by_value(variant_name), 'Which CLIP: one of pac_score\'s; by default `"clip-vit-l-14-336"`, that of CMMD.'
+        None, by_value(variant_name), 'Which CLIP: one of pac_score\'s; by default `"clip-vit-l-14-336"`, as in CMMD.'
     ),
     "checkpoint": Option(
         None,
@@ -780,9 +777,9 @@ def check_encoded(module: CollectionModule, options: Mapping[str, Any], what: st
         unused, where = [OF_SENTENCES], f"for {what} of a CLIP, which takes long_captions"
     else:
         unused, where = ["variant", "checkpoint", "long_captions"], f"for captions without encoder={CLIP!r}"
-    # Options of load time may be those of other calls.
-    of_call = [name for name in unused if options[name] is not module.load_options[name]]
-    module.check_unused(options, of_call, where)
+    # Options of load time may be meant for other calls.
+    unused_in_call = [name for name in unused if options[name] is not module.load_options[name]]
+    module.check_unused(options, unused_in_call, where)
 
 
 def encode_by_clip_or_sentences(
@@ -965,7 +962,7 @@ KID_WEIGHTS = "pt_inception-2015-12-05-6726825d.pth"
 
 
 def check_features(preset: str | None, encoder: object, what: str) -> None:
-    """Raise if the features of a preset differ from those of captions or images."""
+    """Raise if a preset needs other features than the captions or images have."""
     if preset == "kid":
         raise InputOSError(
             f"preset={preset!r}",

@@ -48,7 +48,7 @@ def coco_scores(
 ) -> CocoScores:
     """Score every candidate against all references of its row.
 
-    Numbers equal those of pycocoevalcap 1.2, to the last bit but for METEOR: 2e-16. METEOR is that of the lexicon's
+    Numbers equal pycocoevalcap 1.2's, to the last bit but for METEOR: 2e-16. METEOR is for the lexicon's
     language. No token holds a blank. `documents` are document frequencies for CIDEr-D; None counts in the references.
     Of one row, which has none, CIDEr is NaN; of rows with the same references it is 0, with a warning.
     """

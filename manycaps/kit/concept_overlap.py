@@ -83,7 +83,7 @@ def load_labels(name: str, source: LabelSource) -> list[tuple[str, ...]]:
 
     `source` has labels, or is the path of a text file with one per line. A WordNet id or a folder of one letter before
     a label and a number behind it are left out; "_" is a space; commas separate the names of one label, and what
-    follows a "/" says where or how, and is left out. `name` is that of the list, for messages.
+    follows a "/" says where or how, and is left out. `name` names the list in messages.
 
     >>> load_labels("imagenet", ["n01440764 tench, Tinca tinca", "/a/apartment_building/outdoor 8", "Person"])
     [('tench', 'tinca tinca'), ('apartment building',), ('person',)]
@@ -138,7 +138,7 @@ def concept_matches(
 
     A label, a tuple of names in lower case, is found where one of its names is. "exact": the name is a part of the
     caption in lower case, also inside a word (the paper's); "words": the name's tokens follow each other in the
-    caption; "fuzzy": the Porter stem of every word of the name is that of a word of the caption, wherever it stands.
+    caption; "fuzzy": every word of the name shares its Porter stem with a word of the caption, wherever it stands.
     `tokenizer` makes the tokens, as for `tokenize_rows`; "exact" has none.
 
     >>> labels = [("cat",), ("playing baseball",)]
@@ -239,10 +239,10 @@ def best_transfer(
     own = _own_captions(candidates, rows)
     best, total, number = np.full(len(rows), -np.inf), np.zeros(len(rows)), np.zeros(len(rows), np.int64)
     step = max(1, MAX_CELLS // len(rows))
-    of_rows = row_labels.T.tocsr()
+    rows_by_label = row_labels.T.tocsr()
     for begin in range(0, len(candidates), step):
         end = min(begin + step, len(candidates))
-        allowed = (candidate_labels[begin:end] @ of_rows).toarray() > 0
+        allowed = (candidate_labels[begin:end] @ rows_by_label).toarray() > 0
         allowed &= ~own[begin:end].toarray()
         scores = table.scores(begin, end)
         best = np.maximum(best, np.where(allowed, scores, -np.inf).max(axis=0))

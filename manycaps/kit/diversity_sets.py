@@ -37,7 +37,7 @@ from .ngram_scores import (
 )
 
 # --------------------------------------------------------------------------------------------------------------------
-# How many different captions a set holds in effect, from the eigenvalues of kernels such as those of n-grams.
+# How many different captions a set holds in effect, from the eigenvalues of kernels, such as cosines of n-grams.
 
 # How far a user's kernel may be from symmetric, from 1 on its diagonal, and below 0 in its eigenvalues, relative
 # to the largest: that much is float32's rounding.
@@ -85,7 +85,7 @@ def unit_rows(features: np.ndarray) -> np.ndarray:
 def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
     """Return the eigenvalues of the cosines between rows of length 1, float64, (n, d) to (n,).
 
-    Those of the smaller of both Gram matrices, the others being 0.
+    They are computed from the smaller of both Gram matrices; the others are 0.
     """
     n, d = features.shape
     gram = features @ features.T if n <= d else features.T @ features
@@ -179,9 +179,8 @@ def self_cider_of_features(features: np.ndarray) -> float:
 
     -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel
     K_ij = CIDEr(i, j) / 10 of m captions, whose roots are the singular values; Wang and Chan (2019), section 3.3,
-    https://arxiv.org/abs/1903.12020. CIDEr here is that of Vedantam et al. (2015), equation 2, which is a mean of
-    cosines and so a kernel; CIDEr-D, with its clipped counts, is not symmetric. NaN as in
-    `manycaps.functional.self_cider`.
+    https://arxiv.org/abs/1903.12020. CIDEr here is as in Vedantam et al. (2015), equation 2: a mean of cosines and so a
+    kernel; CIDEr-D, with its clipped counts, is not symmetric. NaN as in `manycaps.functional.self_cider`.
     """
     if len(features) < 2:
         return math.nan
@@ -196,7 +195,7 @@ def ngram_features(index: NgramIndex, row: int, weights: Sequence[Floats] | None
     """Return a matrix whose product with itself has the mean over n of the n-gram cosines of the captions of a row.
 
     float64, shape (n_captions, n_columns). A caption without n-grams of an order, or with weights of 0 alone, has zeros
-    there. `weights` are those of the n-grams of each order, as `document_weights`, or None for 1.
+    there. `weights` weigh the n-grams of each order, as `document_weights`, or None for 1.
     """
     start, end = index.texts.first[row : row + 2].tolist()
     blocks = []
@@ -413,8 +412,8 @@ def judge_texts(texts: Sequence[str], equivalent: Equivalence) -> np.ndarray:
                 "Return a bool.",
             )
         answers[i, j] = answers[j, i] = answer
-    of_texts = [place[text] for text in texts]
-    return answers[np.ix_(of_texts, of_texts)]
+    places = [place[text] for text in texts]
+    return answers[np.ix_(places, places)]
 
 
 def _are_equal(texts: Sequence[str]) -> np.ndarray:
@@ -473,8 +472,8 @@ KernelFunction = Callable[[list[str]], object]
 # Which captions of a row are measured.
 SIZES = ("equal", "all")
 
-# Smallest order: those below 1 weigh eigenvalues that are rounding. Largest finite one: beyond it the value is that of
-# infinity but for a power of 1.001.
+# Smallest order: smaller ones weigh eigenvalues that are rounding. Largest finite one: beyond it the value is the same
+# as at infinity but for a power of 1.001.
 SMALLEST_ORDER, LARGEST_ORDER = 1, 1_000
 
 # Most captions of a set: the time grows with their cube, and 2,000 take 90 seconds.
@@ -736,7 +735,7 @@ def select_measured_rows(
 
 
 def check_set_sizes(sizes: Sequence[tuple[int, ...]], columns: Sequence[str]) -> None:
-    """Raise if a set has more than `MOST_CAPTIONS` captions; `sizes` are those of each row, for each column."""
+    """Raise if a set has more than `MOST_CAPTIONS` captions; `sizes` has a size per column for each row."""
     for name, column in zip(columns, zip(*sizes, strict=True), strict=True):
         large = [i for i, size in enumerate(column) if size > MOST_CAPTIONS]
         if large:

@@ -746,7 +746,7 @@ HUB_TIMEOUT = 10
 # Number formats of the model's arithmetic.
 DTYPES = ("float32", "bfloat16", "float16")
 
-# Word pieces that a tokenizer adds to those of a text, at most: its marks of beginning and end.
+# Word pieces that a tokenizer adds to a text's own, at most: its marks of beginning and end.
 MOST_MARKS = 8
 
 # Texts whose word pieces are counted at once.
@@ -909,9 +909,9 @@ class SentenceEncoder:
     def count_unread(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
         """Count the texts, repeated ones too, that the model does not read as a whole; warn of words not read.
 
-        n_truncated: texts of which words are not read; with windows those of which a sentence is too long, and
-        n_windowed: texts that are read in several windows. Empty for a function, and for a model that does not say how
-        much it reads. n_unknown_words, of word vectors: words that have none, as often as they occur.
+        n_truncated: texts of which words are not read; with windows, texts with too long a sentence, and n_windowed:
+        texts that are read in several windows. Empty for a function, and for a model that does not say how much it
+        reads. n_unknown_words, of word vectors: words that have none, as often as they occur.
         """
         if not isinstance(options["encoder"], str | os.PathLike):
             return {}
@@ -1132,7 +1132,7 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
                 name, revision=revision, allow_patterns=FETCHED_FILES, local_files_only=only_cached
             )
             return _as_model_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
-        except Exception as error:  # the hub's errors are of many kinds, those of httpx are no OSErrors
+        except Exception as error:  # the hub's errors are of many kinds; httpx's are no OSErrors
             cause = error if cause is None or not only_cached else cause
     raise InputOSError(
         "encoder",

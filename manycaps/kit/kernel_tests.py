@@ -117,7 +117,7 @@ def bandwidths(
 
     "median" and "mean" are half the median and half the mean of the distances of all pairs of different texts of the
     joint row, as in the authors' program, at least 0, in the unit of the vectors; of an even number of values the lower
-    middle one is the median, as in `torch.median`. A number is that of all rows. `root` turns values into distances.
+    middle one is the median, as in `torch.median`. A number holds for all rows. `root` turns values into distances.
     """
     if sigma not in BANDWIDTH_RULES:
         return np.full(len(squared), float(sigma))
@@ -135,8 +135,8 @@ def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np
     Of float64 arrays, shapes (n_rows, n, d) and (n_rows, m, d), or None for the first: float64, (n_rows, n, m).
     """
     other = first if second is None else second
-    lengths, of_other = (np.einsum("bnd,bnd->bn", vectors, vectors) for vectors in (first, other))
-    both = lengths[:, :, None] + of_other[:, None, :]  # (n_rows, n, m)
+    lengths, other_lengths = (np.einsum("bnd,bnd->bn", vectors, vectors) for vectors in (first, other))
+    both = lengths[:, :, None] + other_lengths[:, None, :]  # (n_rows, n, m)
     squared = first @ other.swapaxes(1, 2)
     squared *= -2
     squared += both
@@ -242,7 +242,7 @@ def kernel_values(
     """Return the kernel values of all pairs of a row by a name of `KERNELS`; "linear" is a.b.
 
     "rbf" and "laplace" are sums over the bandwidths `sigmas`; "rbf" with one is the kernel of `mmd_bert`, to the last
-    bit. The other options are those of `polynomial_kernel`. `vectors` is float64, shape (n_rows, n_texts, d); returns a
+    bit. The other options are `polynomial_kernel`'s. `vectors` is float64, shape (n_rows, n_texts, d); returns a
     float64 array, shape (n_rows, n_texts, n_texts).
     """
     if kernel == "linear":
@@ -250,15 +250,15 @@ def kernel_values(
     if kernel == "polynomial":
         with np.errstate(over="ignore", invalid="ignore"):  # found by `check_kernel_values`
             return _polynomial_kernel(vectors, degree, gamma, coef0)
-    of_one = _gaussian_kernel if kernel == "rbf" else _laplace_kernel
-    total = of_one(vectors, sigmas[0])
+    one_kernel = _gaussian_kernel if kernel == "rbf" else _laplace_kernel
+    total = one_kernel(vectors, sigmas[0])
     for sigma in sigmas[1:]:
-        total += of_one(vectors, sigma)
+        total += one_kernel(vectors, sigma)
     return total
 
 
 def without_own(kernel: np.ndarray) -> np.ndarray:
-    """Return the kernel values with zeros in place of those of a text with itself, which "unbiased" leaves out."""
+    """Return the kernel values with zeros for a text with itself, which "unbiased" leaves out."""
     texts = np.arange(kernel.shape[1])
     changed = kernel.copy()
     changed[:, texts, texts] = 0
@@ -314,7 +314,7 @@ def map_blocks(
     [[[0.0, -1.0], [1.0, 0.0]], [[-3.0], [-2.0]], [[0.0]]]
     """
 
-    def of_block(rows: slice, first: np.ndarray, columns: slice) -> BatchPart:
+    def block_result(rows: slice, first: np.ndarray, columns: slice) -> BatchPart:
         return work(rows, columns, pair_values(first, None if rows == columns else _float64(vectors[columns])))
 
     waiting: collections.deque[Future[BatchPart]] = collections.deque()
@@ -324,7 +324,7 @@ def map_blocks(
         try:
             for start in progress(starts, desc=what, unit="block", delay=1):
                 rows = slice(start, start + block_size)
-                block = functools.partial(of_block, rows, _float64(vectors[rows]))
+                block = functools.partial(block_result, rows, _float64(vectors[rows]))
                 for other in range(start, len(vectors), block_size):
                     waiting.append(pool.submit(block, slice(other, other + block_size)))
                     if len(waiting) > 2 * n_threads():
@@ -373,7 +373,7 @@ class MedianSearch:
         self.below, self.n_inside = _own_pairs(weights), 0
         self.inside: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def of_block(self, rows: slice, columns: slice, values: np.ndarray) -> MedianPart:
+    def visit_block(self, rows: slice, columns: slice, values: np.ndarray) -> MedianPart:
         """Count the values below the bracket, and keep those in it; thread-safe."""
         if rows == columns:  # each pair once
             values = np.where(np.tri(len(values), dtype=bool), np.inf, values)
@@ -415,7 +415,7 @@ class MeanSearch:
         self.guess = float(np.sqrt(values) @ times / times.sum()) * (1 - _own_pairs(weights) / self.n_pairs)
         self.total = 0.0
 
-    def of_block(self, rows: slice, columns: slice, values: np.ndarray) -> float:
+    def visit_block(self, rows: slice, columns: slice, values: np.ndarray) -> float:
         """Add the roots of a block; thread-safe."""
         total = float(self.weights[rows] @ (np.sqrt(values) @ self.weights[columns]))
         return total / 2 if rows == columns else total
@@ -657,7 +657,7 @@ def kernel_mmd_p_values(
 
 
 def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Floats:
-    """Kernels as float64, checked as `kernel_mmd_squared` says; "unbiased" without those of an item with itself."""
+    """Kernels as float64, checked as `kernel_mmd_squared` says; zeros for an item with itself if not "biased"."""
     rows, different = as_pairs(kernels, "kernels")
     check_choice("estimator", estimator, KERNEL_ESTIMATORS)
     check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
@@ -835,12 +835,12 @@ def _kernel_sums(
     Both sums that involve references follow from these.
     """
 
-    def of_block(rows: slice, columns: slice, squared: np.ndarray) -> np.ndarray:
+    def kernel_sums(rows: slice, columns: slice, squared: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):  # as in `gaussian_kernel`
             kernel = np.exp(squared / (-2 * bandwidth**2)) if bandwidth > 0 else (squared == 0).astype(np.float64)
         return _block_sums(kernel, rows, columns, counts, weights)
 
-    return sum(map_blocks(of_block, vectors, _distance_matrix, progress, "pooled kernel", block_size), np.zeros(()))
+    return sum(map_blocks(kernel_sums, vectors, _distance_matrix, progress, "pooled kernel", block_size), np.zeros(()))
 
 
 def _sums_in_one_visit(
@@ -848,8 +848,8 @@ def _sums_in_one_visit(
 ) -> np.ndarray | None:
     """`_kernel_sums` with the bandwidth of a rule; None if the sample was too far off.
 
-    With g = 1 / (2 sigma^2), g0 that of the sample, q a squared distance and e = g / g0 - 1, the kernel exp(-g q) is
-    the sum over k of (-e)^k / k! (g0 q)^k exp(-g0 q). What is left off after `N_TERMS` terms is at most
+    With g = 1 / (2 sigma^2), g0 the sample's, q a squared distance and e = g / g0 - 1, the kernel exp(-g q) is the sum
+    over k of (-e)^k / k! (g0 q)^k exp(-g0 q). What is left off after `N_TERMS` terms is at most
     (|e| / (1 - |e|))^N_TERMS / sqrt(2 pi N_TERMS): Lagrange's remainder, with u^n exp(-u) at most (n / e)^n, and
     Stirling's bound for n!.
     """
@@ -858,8 +858,8 @@ def _sums_in_one_visit(
     if first_sigma == 0:
         return None
 
-    def of_block(rows: slice, columns: slice, squared: np.ndarray) -> tuple[Any, np.ndarray]:
-        searched = search.of_block(rows, columns, squared)
+    def series_sums(rows: slice, columns: slice, squared: np.ndarray) -> tuple[Any, np.ndarray]:
+        searched = search.visit_block(rows, columns, squared)
         exponents = squared
         exponents /= -2 * first_sigma**2
         kernel = np.exp(exponents)
@@ -870,7 +870,7 @@ def _sums_in_one_visit(
         return searched, np.stack(terms)
 
     total = np.zeros(())
-    for searched, terms in map_blocks(of_block, vectors, _distance_matrix, progress, f"pooled {rule}", block_size):
+    for searched, terms in map_blocks(series_sums, vectors, _distance_matrix, progress, f"pooled {rule}", block_size):
         search.add(searched)
         total = total + terms
     value = search.result()
@@ -904,7 +904,7 @@ def _pooled_bandwidth(
     rule, value = str(sigma), None
     if rule == "mean" or can_sample(vectors, weights):
         search = _search(vectors, weights, rule)
-        for part in map_blocks(search.of_block, vectors, _distance_matrix, progress, f"pooled {rule}", block_size):
+        for part in map_blocks(search.visit_block, vectors, _distance_matrix, progress, f"pooled {rule}", block_size):
             search.add(part)
         value = search.result()
     return _bandwidth_of(
@@ -944,7 +944,7 @@ def kid_values(
 
     Bińkowski et al. (2018), section 4, https://arxiv.org/abs/1801.01401: subsets of equal size, drawn without
     replacement from each set, floating-point, shapes (n, d) and (m, d); the value is their mean, beside their standard
-    deviation. The options are those of `manycaps.functional.kid`.
+    deviation. Options as for `manycaps.functional.kid`.
     """
     rng = np.random.default_rng(seed)
     values = np.empty(n_subsets)
@@ -959,8 +959,8 @@ def kid_values(
 def cmmd(candidates: npt.ArrayLike, references: npt.ArrayLike) -> float:
     """Return CMMD of two sets of features: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
 
-    Jayasumana et al. (2024), section 4, https://arxiv.org/abs/2401.09603; their features are those of CLIP ViT-L/14 at
-    336 pixels, scaled to length 1.
+    Jayasumana et al. (2024), section 4, https://arxiv.org/abs/2401.09603; their features come from CLIP ViT-L/14 at 336
+    pixels, scaled to length 1.
 
     Args:
         candidates: floating-point array, shape (n, d), finite.
@@ -1175,7 +1175,7 @@ def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsO
     constants = constants + own.sum(axis=1) / (m - 1)
     scale = 2 / np.sqrt((n - 1) * (m - 1))
     for labels, values in zip(label_blocks(forms, splits), split_values(forms, constants, splits), strict=True):
-        yield np.maximum(values - scale * np.stack([_cross_nuclear_norms(of_row, labels) for of_row in gram]), 0)
+        yield np.maximum(values - scale * np.stack([_cross_nuclear_norms(row_gram, labels) for row_gram in gram]), 0)
 
 
 def from_first(vectors: np.ndarray) -> np.ndarray:
@@ -1304,7 +1304,7 @@ def mmd_squared(
         candidates: floating-point array, shape (n_rows, n, d), finite; n is at least 2, 1 for "biased".
         references: floating-point array, shape (n_rows, m, d), likewise.
         sigma: bandwidth: "median" or "mean" of the distances of two texts of the row, halved, or a positive number.
-        estimator: "unbiased", "biased" or "authors" (that of the authors' program).
+        estimator: "unbiased", "biased" or "authors" (as in the authors' program).
 
     Returns:
         float64 array, shape (n_rows,), at most 2; "biased" is at least 0, "unbiased" has mean 0 when both sets are

@@ -151,10 +151,10 @@ def draws(
     >>> draw.hypotheses.shape, draw.references.shape, draw.is_whole
     ((2, 1), (2, 1), False)
     """
-    generators, of_seed = [], RowGenerators((seed,))
+    generators, row_generators = [], RowGenerators((seed,))
     for row in rows:
         content = repr(list(row)).encode("utf-8", "surrogatepass")
-        generators.append(of_seed.of(hashlib.blake2b(content, digest_size=16).digest()))
+        generators.append(row_generators.of(hashlib.blake2b(content, digest_size=16).digest()))
     sizes, whole = texts.sizes, texts.masks(texts.row, texts.place, len(texts.sizes))
     for begin in range(0, n_iterations, BLOCK):
         n_drawn = min(BLOCK, n_iterations - begin)
@@ -168,13 +168,13 @@ def draws(
             drawn = [texts.first[:-1, None] + places[:, i : i + 1] for i in range(n_drawn)]
         else:
             drawn = [_smallest(texts, numbers, n_hypotheses).reshape(-1, n_hypotheses) for numbers in keys().T]
-        of_references = None if n_references is None else keys()
+        reference_keys = None if n_references is None else keys()
         for i, hypotheses in enumerate(drawn):
             own = texts.masks(texts.row[hypotheses].ravel(), texts.place[hypotheses].ravel(), len(sizes))
-            if of_references is None or n_references is None:
+            if reference_keys is None or n_references is None:
                 yield Draw(hypotheses, whole & ~own, True)
             else:
-                numbers = of_references[:, i].copy()
+                numbers = reference_keys[:, i].copy()
                 numbers[hypotheses] = np.inf
                 chosen = _smallest(texts, numbers, np.minimum(n_references, sizes - n_hypotheses)[texts.row])
                 yield Draw(hypotheses, texts.masks(texts.row[chosen], texts.place[chosen], len(sizes)), False)
@@ -202,22 +202,22 @@ def iteration_values(metrics: Sequence[ScoredTexts], texts: RowTexts, draws: Ite
     # The scores of each text against all others of its row, computed once and if they are needed.
     scores_of_texts = [functools.cache(functools.partial(_scores_of_texts, metric, texts)) for metric in metrics]
     for draw in draws:
-        for metric, of_texts in zip(metrics, scores_of_texts, strict=True):
-            of_corpus, of_rows = _score_iteration(metric, draw, of_texts)
-            for key, value in of_corpus.items():
+        for metric, text_scores in zip(metrics, scores_of_texts, strict=True):
+            corpus_values, row_values = _score_iteration(metric, draw, text_scores)
+            for key, value in corpus_values.items():
                 corpus.setdefault(key, []).append(value)
-                rows[key] = rows[key] + of_rows[key] if key in rows else of_rows[key]
+                rows[key] = rows[key] + row_values[key] if key in rows else row_values[key]
     return IterationValues(corpus, {key: total / len(corpus[key]) for key, total in rows.items()})
 
 
 def _score_iteration(
-    metric: ScoredTexts, draw: Draw, of_texts: Callable[[], tuple[Statistics, dict[str, Floats]]]
+    metric: ScoredTexts, draw: Draw, text_scores: Callable[[], tuple[Statistics, dict[str, Floats]]]
 ) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Score the hypotheses of an iteration as a corpus, and those of each row by themselves."""
+    """Score the hypotheses of an iteration as a corpus, and each row's by themselves."""
     n_hypotheses = draw.hypotheses.shape[1]
     if metric.is_own and draw.is_whole and n_hypotheses == 1:
-        statistics, of_rows = of_texts()
-        return metric.corpus(statistics[draw.hypotheses[:, 0]]), of_rows
+        statistics, row_values = text_scores()
+        return metric.corpus(statistics[draw.hypotheses[:, 0]]), row_values
     if metric.is_set:
         statistics = metric.statistics(draw.hypotheses, draw.references)
         return metric.corpus(statistics), metric.each(statistics)
@@ -371,8 +371,8 @@ def set_scores(texts: RowTexts, name: str, matrices: Sequence[Floats], compare: 
             for begin in range(0, len(alike), step):
                 these = alike[begin : begin + step]
                 own = other[first[these, None] + np.arange(n)]
-                of_sets = np.column_stack([hypotheses[these], own])  # hypotheses first
-                values[these] = compare(numbers[pairs.squares(of_sets)], n_hypotheses)
+                both_sets = np.column_stack([hypotheses[these], own])  # hypotheses first
+                values[these] = compare(numbers[pairs.squares(both_sets)], n_hypotheses)
         return values
 
     return mean_scores(name, scores, is_set=True)
@@ -463,11 +463,11 @@ def bleu_of_corpus(index: NgramIndex) -> ScoredTexts:
 def best_rouge_l(index: NgramIndex) -> ScoredTexts:
     """Return ROUGE-L: mean over rows, of precision and recall the best over the references."""
     row_pairs = RowPairs(index.texts)
-    of_pairs = precisions_and_recalls(index, *row_pairs.pairs())
+    pair_values = precisions_and_recalls(index, *row_pairs.pairs())
 
     def scores(hypotheses: Ints, references: Masks) -> Floats:
         pairs, starts = row_pairs.select(hypotheses, references)
-        precision, recall = (np.maximum.reduceat(values[pairs], starts) for values in of_pairs)
+        precision, recall = (np.maximum.reduceat(values[pairs], starts) for values in pair_values)
         return f_measure(precision, recall)
 
     return mean_scores("rouge_l", scores)
@@ -476,11 +476,11 @@ def best_rouge_l(index: NgramIndex) -> ScoredTexts:
 def best_meteor(texts: RowTexts, matrices: Sequence[Floats]) -> ScoredTexts:
     """Return METEOR as NLTK computes it, of the best reference, by the scores [reference, candidate] of each row."""
     row_pairs = RowPairs(texts)
-    of_pairs = np.concatenate([matrix.T.ravel() for matrix in matrices])
+    pair_scores = np.concatenate([matrix.T.ravel() for matrix in matrices])
 
     def scores(hypotheses: Ints, references: Masks) -> Floats:
         pairs, starts = row_pairs.select(hypotheses, references)
-        return np.maximum.reduceat(of_pairs[pairs], starts)
+        return np.maximum.reduceat(pair_scores[pairs], starts)
 
     return mean_scores("meteor", scores)
 
@@ -493,20 +493,18 @@ def meteor15_of_corpus(texts: RowTexts, rows: TokenRows, lexicon: Meteor15Lexico
     candidate, reference = (text[side] for side in row_pairs.pairs())
     distinct, number = np.unique(candidate * len(numbers) + reference, return_inverse=True)
     words = [lexicon.words(caption) for caption in numbers]
-    of_pair = pair_statistics(words, *np.divmod(distinct, len(numbers)), lexicon)
-    score_of_pair = meteor15_scores(of_pair)
+    statistics_of_pair = pair_statistics(words, *np.divmod(distinct, len(numbers)), lexicon)
+    score_of_pair = meteor15_scores(statistics_of_pair)
 
     def statistics(hypotheses: Ints, references: Masks) -> Statistics:
         """Return the statistics of each hypothesis with its best reference, the first of equals, shape (n, 23)."""
         pairs, starts = row_pairs.select(hypotheses, references)
         pairs = number[pairs]
         n_references = np.diff(np.append(starts, len(pairs)))
-        return of_pair[pairs[first_largest(score_of_pair[pairs], n_references)]]
+        return statistics_of_pair[pairs[first_largest(score_of_pair[pairs], n_references)]]
 
     return ScoredTexts(
-        statistics,
-        lambda of_texts: {"meteor15": meteor15_scores(of_texts)},
-        lambda of_texts: {"meteor15": corpus_score(of_texts)},
+        statistics, lambda best: {"meteor15": meteor15_scores(best)}, lambda best: {"meteor15": corpus_score(best)}
     )
 
 
@@ -525,7 +523,7 @@ def count_statistics(rows: TokenRows, metrics: Sequence[str], sources: Sources) 
         return cider_distances(rows, cider_d_scores(rows, document_frequencies(rows), len(rows)))
 
     def by_vectors(metric: str, matrix: Callable[[Floats], Floats], compare: Compare) -> ScoredTexts:
-        return set_scores(texts, metric, [matrix(of_row) for of_row in vectors()], compare)
+        return set_scores(texts, metric, [matrix(row_vectors) for row_vectors in vectors()], compare)
 
     def discrepancies(squared: Floats, n_hypotheses: int) -> Floats:
         """Squared MMD of every row; the bandwidth is half the median distance of the texts that are compared."""
@@ -536,7 +534,7 @@ def count_statistics(rows: TokenRows, metrics: Sequence[str], sources: Sources) 
     makers: Mapping[str, Callable[[], ScoredTexts]] = {
         "bleu": lambda: bleu_of_corpus(index()),
         "rouge_l": lambda: best_rouge_l(index()),
-        # Its document frequencies are those of all references of an iteration.
+        # Its document frequencies count all references of an iteration.
         "cider_d": lambda: mean_scores("cider_d", functools.partial(drawn_cider_d, index()), is_own=False),
         "meteor15": lambda: meteor15_of_corpus(texts, rows, sources.meteor15()),
         "meteor": lambda: best_meteor(texts, nltk_scores()),

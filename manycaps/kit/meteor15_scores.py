@@ -356,12 +356,12 @@ def _choose(
     if not len(opened):
         return chosen, chunks
     number = np.cumsum(is_open) - 1
-    of_open = np.flatnonzero(is_open[matches.pair])
-    own = take_matches(matches, of_open)
+    open_matches = np.flatnonzero(is_open[matches.pair])
+    own = take_matches(matches, open_matches)
     own = own._replace(pair=number[own.pair])
     places = _ranges((np.cumsum(reference_length) - reference_length)[opened], reference_length[opened])
     best, chunks[opened] = search(own, _starts(own, coverage[places], reference_length[opened]), len(opened))
-    return np.append(chosen, of_open[best]), chunks
+    return np.append(chosen, open_matches[best]), chunks
 
 
 def _chunks_of_fixed(matches: Matches, n_pairs: int) -> Ints:
@@ -460,11 +460,11 @@ def _best_of_batch(
     numbers: dict[str, int] = {}
     hypothesis, reference, n_references = [], [], []
     for texts, others in zip(candidates, references, strict=True):
-        of_row = [numbers.setdefault(text, len(numbers)) for text in others]
+        row_references = [numbers.setdefault(text, len(numbers)) for text in others]
         for text in texts:
-            hypothesis += [numbers.setdefault(text, len(numbers))] * len(of_row)
-            reference += of_row
-            n_references.append(len(of_row))
+            hypothesis += [numbers.setdefault(text, len(numbers))] * len(row_references)
+            reference += row_references
+            n_references.append(len(row_references))
     distinct = numbers if tokenizer == "raw" else map(" ".join, tokenize_rows([list(numbers)], tokenizer)[0])
     words = [lexicon.words(text) for text in distinct]
     statistics = pair_statistics(words, hypothesis, reference, lexicon)
@@ -474,7 +474,7 @@ def _best_of_batch(
 # --------------------------------------------------------------------------------------------------------------------
 # The table of paraphrases of METEOR 1.5, turned from 16 million lines of text into arrays that can be mapped.
 
-# Most words of a phrase, for numbers of a byte; those of the English table have up to 7.
+# Most words of a phrase, for numbers of a byte; the English table's have up to 7.
 MOST_PHRASE_WORDS = 127
 
 # Entries between two steps of the progress bar.
@@ -524,19 +524,19 @@ def _number_phrases(
 ) -> tuple[dict[str, int], npt.NDArray[np.int32], npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
     """Number the words, and list the phrases, each source once before its paraphrases.
 
-    Returns the number of every word; those of all phrases one after the other; how many words each phrase has; and
-    whether it is a source.
+    Returns the number of every word; the words of all phrases, as numbers; how many words each phrase has; and whether
+    it is a source.
     """
     words: dict[str, int] = {}
     numbers, n_words, is_source = array.array("i"), array.array("b"), array.array("b")
     source = ""
     for phrase, paraphrase in entries:
         for line in (paraphrase,) if phrase == source else (phrase, paraphrase):
-            of_line = line[:-1].split(" ")
-            if len(of_line) > MOST_PHRASE_WORDS:
-                raise ValueError(f"a phrase of {len(of_line)} words")
-            numbers.extend([words.setdefault(word, len(words)) for word in of_line])
-            n_words.append(len(of_line))
+            line_words = line[:-1].split(" ")
+            if len(line_words) > MOST_PHRASE_WORDS:
+                raise ValueError(f"a phrase of {len(line_words)} words")
+            numbers.extend([words.setdefault(word, len(words)) for word in line_words])
+            n_words.append(len(line_words))
         is_source.extend((0,) if phrase == source else (1, 0))
         source = phrase
     return words, np.array(numbers, np.int32), np.array(n_words, np.int8), np.array(is_source, np.bool_)
@@ -561,7 +561,7 @@ def _as_tree(words: npt.NDArray[np.int32], n_words: npt.NDArray[np.int8]) -> tup
 def _group_paraphrases(
     words: dict[str, int], keys: Ints, sources: npt.NDArray[np.int32], targets: npt.NDArray[np.int32]
 ) -> PhraseTable:
-    """Sort the paraphrases by the node of their source; their order under a source is that of the file."""
+    """Sort the paraphrases by the node of their source; under a source they keep the file's order."""
     order = np.argsort(sources, kind="stable")
     n_targets = np.bincount(sources, minlength=len(keys) + 1)
     first_target = np.append(0, np.cumsum(n_targets)).astype(np.int32)
@@ -613,7 +613,7 @@ def check_data_source(source: object) -> None:
             "meteor15_data",
             f"the path of {JAR_NAME} or of a folder",
             type(source).__name__,
-            f"Leave it out for that of {PACKAGE}.",
+            f"Leave it out to use {PACKAGE}'s.",
         )
 
 
@@ -622,7 +622,7 @@ METEOR15_DATA: dict[str, Option] = {
         None,
         by_value(check_data_source),
         "Of METEOR 1.5: path of `meteor-1.5.jar`, or of a folder that holds it, with `data/paraphrase-en.gz` "
-        "beside it; by default that of the package pycocoevalcap (`pip install pycocoevalcap`), which is compiled "
+        "beside it; by default the one in the package pycocoevalcap (`pip install pycocoevalcap`), which is compiled "
         "once, at the first use, in about 10 seconds.",
         licence="METEOR 1.5's data come with `pycocoevalcap`, beside Java programs under the GPL, which are not run.",
     )
@@ -701,7 +701,7 @@ def find_data(
 
 
 def _find_paraphrases(program: pathlib.Path, table: str, given: str | os.PathLike[str] | None) -> pathlib.Path | None:
-    """The table of paraphrases: the one that was given, or that of a language beside the program; English has one."""
+    """The table of paraphrases: the one that was given, or a language's beside the program; English has one."""
     folder, name = program if program.is_dir() else program.parent, f"paraphrase-{table}.gz"
     if given is not None:
         path = local_path(given)
@@ -843,13 +843,13 @@ def meteor15(
 
     F (1 - 0.6 (chunks / matches)^0.2), F = 1 / (0.15 / P + 0.85 / R) in English, of matches by form, stem, synonyms and
     paraphrases, against the best reference; mean over the candidates (Denkowski and Lavie 2014,
-    https://aclanthology.org/W14-3348). The score of a corpus is another one: that of the module `meteor15`.
+    https://aclanthology.org/W14-3348). The score of a corpus is another one, which the module `meteor15` has.
 
     Args:
         candidates: n_rows lists of token lists, at least one text per row; METEOR 1.5 splits the tokens, joined by
             spaces, into words of its own.
         references: the same for the references.
-        meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; None for that of pycocoevalcap.
+        meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; None for pycocoevalcap's.
         language: "en", "de", "fr", "es", "cs" or "ru".
         function_words: "english", as the Java program has them for every language, or "language" for its own.
         paraphrases: path of a table such as paraphrase-de.gz; None for the one beside the program, without which other

@@ -260,8 +260,8 @@ def _without_residual_suffix(word: str, rv: int, r2: int) -> str:
 # --------------------------------------------------------------------------------------------------------------------
 # The languages of METEOR 1.5, and the words that it compares, which its option -norm makes of texts.
 #
-# Denkowski and Lavie (2014), https://aclanthology.org/W14-3348. The steps are those of the Java program, in its
-# order, with its notion of a letter.
+# Denkowski and Lavie (2014), https://aclanthology.org/W14-3348. The steps are the Java program's, in its order, with
+# its notion of a letter.
 
 # Letters to the program, for use in brackets.
 LETTERS = "A-Za-zŠŽšžŸÀ-ÖØ-öø-žЀ-ԧꙀ-ꙮ꙾-ꚗᴀ-ᵿ"
@@ -312,7 +312,7 @@ _WORD = re.compile(f"[^{SEPARATORS}]+")
 
 
 class Prefixes(NamedTuple):
-    """Words whose full stop is a part of them, and those of which that holds before a number only."""
+    """Words whose full stop is a part of them: anywhere, or before a number only."""
 
     ordinary: Collection[str]
     numeric: Collection[str]
@@ -414,7 +414,7 @@ FUNCTION_WORDS = ("english", "language")
 # How a reference's unit and a hypothesis's unit may match: bits of a relation, in the order of the search.
 EXACT, STEM, SYNONYM, OF_REFERENCE, OF_HYPOTHESIS = 1, 2, 4, 8, 16
 
-# From the ending of an inflected form to that of its base form, in the order in which METEOR 1.5 tries them (rules of
+# From the ending of an inflected form to its base form's, in the order in which METEOR 1.5 tries them (rules of
 # WordNet's Morphy, https://wordnet.princeton.edu/documentation/morphy7wn, nouns, verbs and adjectives).
 ENDINGS = [
     *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man")),
@@ -573,7 +573,7 @@ def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedT
 
 
 def _content(hashes: Ints, first_word: Ints) -> Ints:
-    """Number the texts so that those of equal hashes have one number."""
+    """Number the texts so that equal hashes have one number."""
     numbers: dict[bytes, int] = {}
     contents = (hashes[begin:end].tobytes() for begin, end in itertools.pairwise(first_word))
     return np.array([numbers.setdefault(content, len(numbers)) for content in contents], np.int64)
@@ -675,7 +675,7 @@ PAIRS_PER_SEARCH = 2_048
 # Words of a hypothesis in one machine word, a mask of used words.
 MASK_BITS = 64
 
-# Bits of a machine word without its sign: those of a path's number, and of that together with its place.
+# Bits of a machine word without its sign: for a path's number, and for this together with its place.
 RANK_BITS = MACHINE_WORD_BITS = 63
 
 
@@ -783,7 +783,7 @@ class _Beam:
     def __init__(self, matches: Matches, starts: Starts, pairs: Ints, first_start: Ints, n_steps: Ints) -> None:
         self.matches, self.starts = matches, starts
         self.first_start, self.n_steps = first_start, n_steps
-        of_pairs = np.isin(matches.pair, pairs) if len(pairs) < PAIRS_PER_SEARCH else slice(None)
+        searched = np.isin(matches.pair, pairs) if len(pairs) < PAIRS_PER_SEARCH else slice(None)
         self.offset = np.abs(matches.reference_start - matches.hypothesis_start)
         half = matches.reference_length // 2 + matches.hypothesis_length // 2
         gain = np.where(matches.kind == 0, 2, half)
@@ -794,7 +794,7 @@ class _Beam:
         self.has_next = bool(self.next_bits.any())
         # Words up to the last match, on both sides: no path matches more.
         self.most = int(self.end.max(initial=0) + self.next_place.max(initial=0))
-        distance = int(np.bincount(matches.pair[of_pairs], self.offset[of_pairs]).max(initial=0))
+        distance = int(np.bincount(matches.pair[searched], self.offset[searched]).max(initial=0))
         self.layout = _layout(len(pairs), self.most, distance)
         self.chunks_mask = (1 << (self.layout.unmatched - self.layout.chunks)) - 1
         self.gain = gain << self.layout.unmatched
@@ -846,7 +846,7 @@ class _Beam:
         return _Paths(rank, used, children.last_end.take(order), children.next_place.take(order)), order
 
     def _with_matches(self, used: npt.NDArray[np.uint64], match: Ints) -> npt.NDArray[np.uint64]:
-        """The used words with those of a match of each path, -1 for none; in place."""
+        """The used words with the words of a match of each path, -1 for none; in place."""
         path = np.flatnonzero(match >= 0)
         match = match.take(path)
         mask = self.mask.take(match)
@@ -963,7 +963,7 @@ def _interleave(first: Ints, second: Ints, first_places: Ints, second_places: In
 
 
 def _words(matches: Matches) -> tuple[Ints, npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """The hypothesis words of each match as bits: the mask in which they begin, its bits, and those of the next one.
+    """The hypothesis words of each match as bits: the mask in which they begin, its bits, and the next one's.
 
     No match is longer than a mask.
     """

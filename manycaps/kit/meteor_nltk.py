@@ -32,13 +32,13 @@ MACHINE_WORD_BITS = 64
 # Pairs of texts aligned at once: the working arrays (8 bytes a pair) stay in the processor's cache.
 MAX_PAIRS = 8_192
 
-# METEOR as NLTK computes it, which the paper's program uses, and that of captioning papers.
+# METEOR as NLTK computes it, which the paper's program uses, and as captioning papers have it.
 METEORS = ("nltk", "1.5")
 
 # From rows of tokens to the scores of all ordered pairs of texts of each.
 PairScores = Callable[[Sequence[Sequence[Sequence[str]]]], list[np.ndarray]]
 
-# Most scores that are remembered, 8 bytes each: those of 30,000 rows of 10 texts.
+# Most scores that are remembered, 8 bytes each: 30,000 rows of 10 texts.
 MAX_REMEMBERED = 3_000_000
 
 # Longest word, in characters, that is stemmed and looked up: NLTK's stemmer is quadratic in a word's length and
@@ -118,7 +118,7 @@ def distances_from_meteor(rows: Sequence[Sequence[Sequence[str]]], scores: Seque
     Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
     below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0.
 
-    `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, those of `meteor_scores`.
+    `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, come from `meteor_scores`.
     The distances have that shape: 0 to 1, not symmetric.
 
     >>> distances_from_meteor([[["A"], ["a"], ["b"]]], [np.full((3, 3), 0.5)])[0].tolist()
@@ -133,8 +133,8 @@ def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
 
-    `scores`, float64 of shape (n_rows, n_texts, n_texts), are those of `meteor_scores`, candidates first. Shape
-    (n_rows,), 0 (worst) to below 1 (best).
+    `scores`, float64 of shape (n_rows, n_texts, n_texts), come from `meteor_scores`, candidates first. Shape (n_rows,),
+    0 (worst) to below 1 (best).
 
     >>> multi_reference_meteor(np.array([[[0.9, 0.0, 0.0], [0.5, 0.9, 0.0], [0.7, 0.0, 0.9]]]), 1).tolist()
     [0.7]
@@ -163,7 +163,7 @@ class _Places:
         # Of different positions the sum is the union, and is faster.
         np.add.at(self.sets, self.slot[text] + self.column, bits)
 
-    def of_related(self, related: Sequence[Sequence[int]], row_of_text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def related_sets(self, related: Sequence[Sequence[int]], row_of_text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sets of the positions of all other words that `related` lists for a word, in the same slots.
 
         And which columns have any such word in their row: boolean, shape (n_columns,).
@@ -232,7 +232,7 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     stem_of_column = np.empty(len(by_word.pairs), np.int64)
     stem_of_column[by_word.column] = by_stem.column
     has_forms = np.bincount(stem_of_column, minlength=len(by_stem.pairs)) > 1
-    synonyms, has_synonyms = by_stem.of_related(related, row_of_text)
+    synonyms, has_synonyms = by_stem.related_sets(related, row_of_text)
     stages = [
         _Stage(by_word, by_word.sets, None),
         _Stage(by_stem, by_stem.sets, has_forms[by_stem.column]),
@@ -330,7 +330,7 @@ def meteor_scorer(version: str, meteor15_data: Any, progress: Callable[..., Any]
 
 
 def meteor_settings(version: str, meteor15_data: Any, progress: Callable[..., Any]) -> dict[str, Any]:
-    """Return what decides a METEOR, for the signature; the arguments are those of `meteor_scorer`."""
+    """Return what decides a METEOR, for the signature; arguments as for `meteor_scorer`."""
     if version == "1.5":
         return {"meteor": "1.5", "data": load_lexicon(meteor15_data, progress).data.version}
     return {"meteor": f"nltk-{importlib.metadata.version('nltk')}", "wordnet": WORDNET_VERSION}

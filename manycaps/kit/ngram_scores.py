@@ -56,7 +56,7 @@ MAX_TERMS = 100_000
 class NgramOrder(NamedTuple):
     """N-grams of one order. An entry is an n-gram of a text, a cell an n-gram of a row.
 
-    Entries are in the order of their n-grams, then of the texts: cell by cell, those of references last.
+    Entries are in the order of their n-grams, then of the texts: cell by cell, the references' last.
     """
 
     # Of each entry: number of its text, of its n-gram and of its cell, index of the last word of its first use, and how
@@ -153,10 +153,10 @@ class NgramIndex:
 
     def _orders(self, max_order: int) -> Iterator[NgramOrder]:
         start = np.cumsum(self.lengths) - self.lengths
-        of_word = np.arange(len(self.words)) - start[self.text_of_word]
+        place = np.arange(len(self.words)) - start[self.text_of_word]
         ids = np.zeros(len(self.words), np.int64)  # of the n-gram of the order before that ends at each word
         for order in range(max_order):
-            last = np.flatnonzero(of_word >= order)
+            last = np.flatnonzero(place >= order)
             by_ngram, is_new = _runs(ids[last - 1] if order else ids[last], self.words[last])
             position = last[by_ngram]
             number = np.cumsum(is_new) - 1
@@ -164,7 +164,7 @@ class NgramIndex:
             yield self._order(position, number)
 
     def _order(self, position: Ints, number: Ints) -> NgramOrder:
-        """Entries and cells out of the uses of n-grams: those of one n-gram follow each other, as in the texts."""
+        """Entries and cells out of the uses of n-grams: one n-gram's follow each other, as in the texts."""
         text = self.text_of_word[position]
         first = np.flatnonzero(run_begins(number, text))
         frequency = np.diff(first, append=len(position))
@@ -198,7 +198,7 @@ class NgramIndex:
         return Pairs(number, candidates[number], reference, first, size, some)
 
     def matches(self, order: NgramOrder, candidates: Ints | None = None) -> Iterator[tuple[Ints, Ints, Ints]]:
-        """Join the entries of all or some candidates with those of references in their cells, in parts of whole texts.
+        """Join the entries of all or some candidates with the references' in their cells, in parts of whole texts.
 
         Yields the entries, in the order of the texts, how many references each meets, and the entries of all these.
         """
@@ -465,7 +465,7 @@ class FrequencyTable:
         return self._last[2]
 
     def count(self, references: Sequence[Sequence[str]], options: Mapping[str, Any]) -> DocumentFrequency:
-        """Return the frequencies that the options ask for, by default those of n_rows lists of references."""
+        """Return the frequencies that the options ask for, by default from n_rows lists of references."""
         if options["document_frequency"] is not None:
             return self.load(options["document_frequency"])
         check_enough_documents(len(references))
@@ -615,7 +615,7 @@ def cider_distances(rows: TokenRows, scores: Sequence[Floats]) -> list[Floats]:
     Equal token sequences have distance 0 by definition, since a short text scores below 10 against itself and the
     triangle-rank statistic needs d(x, x) = 0.
 
-    `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, those of `cider_d_scores`.
+    `rows` are token lists, and `scores`, float64 of shape (n_texts, n_texts) for each row, come from `cider_d_scores`.
     The distances have that shape: 0 to 10, not symmetric.
 
     >>> cider_distances([[["a"], ["b"]]], [np.array([[2.5, 1.0], [2.0, 2.5]])])[0].tolist()
@@ -632,7 +632,7 @@ def multi_reference_cider_d(scores: Floats, n_candidates: int) -> Floats:
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code.
 
-    `scores`, float64 of shape (n_rows, n_texts, n_texts), are those of `cider_d_scores`, candidates first. Shape
+    `scores`, float64 of shape (n_rows, n_texts, n_texts), come from `cider_d_scores`, candidates first. Shape
     (n_rows,), 0 (worst) to 10 (best).
 
     >>> multi_reference_cider_d(np.array([[[9.0, 1.0, 2.0], [0.0, 9.0, 0.0], [0.0, 0.0, 9.0]]]), 1).tolist()
@@ -652,8 +652,8 @@ def document_weights(index: NgramIndex, documents: DocumentFrequency | int) -> l
     """Return the weights of the n-grams of each order, by a table, or as counted in so many rows of references."""
     if isinstance(documents, int):
         return [ngram_weights(order.documents, documents) for order in index.orders()]
-    of_order = _in_table(index, joined_frequency(documents.counts))
-    return [ngram_weights(of_order(n, order), documents.n_documents) for n, order in enumerate(index.orders(), 1)]
+    table_counts = _in_table(index, joined_frequency(documents.counts))
+    return [ngram_weights(table_counts(n, order), documents.n_documents) for n, order in enumerate(index.orders(), 1)]
 
 
 def weigh_ngrams(index: NgramIndex, order: NgramOrder, weights: Floats) -> tuple[Floats, Floats]:
@@ -699,7 +699,7 @@ def _cosines(
     index: NgramIndex, order: NgramOrder, weights: Floats, norms: Floats, pairs: Pairs, *, is_clipped: bool
 ) -> Floats:
     """Cosine of every pair, with clipping if so."""
-    # The number of a pair is that of its reference, plus one that depends on the candidate.
+    # The number of a pair is its reference's, plus one that depends on the candidate.
     offset = np.zeros(len(norms), np.int64)
     offset[pairs.candidate[pairs.first]] = pairs.first - pairs.reference[pairs.first]
     products = np.zeros(len(pairs.number))
@@ -745,10 +745,10 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
     """Turn the statistics of candidates, or their sums, into BLEU-1 to BLEU-4.
 
     BLEU-N = B (p_1 ... p_N)^(1/N), p_n = (matches_n + 1e-15) / (ngrams_n + 1e-9). With q = (c + 1e-15) / (r + 1e-9),
-    c the length of the candidate and r that of the reference of the nearest length, the brevity penalty B is
+    c the length of the candidate and r the nearest length of a reference, the brevity penalty B is
     exp(1 - 1/q) where q < 1, else 1.
 
-    Powers are those of the C library, which NumPy's differ from in the last digit.
+    Powers are the C library's, which NumPy's differ from in the last digit.
 
     Args:
         statistics: array, shape (n, 10), columns as `STATISTICS`; for BLEU-1 to BLEU-N shape (n, 2 N + 2).
@@ -822,8 +822,8 @@ def drawn_bleu_statistics(index: NgramIndex, candidates: Ints, references: Masks
 def _statistics(index: NgramIndex, candidates: Ints, matches: Sequence[Ints], first: Ints, references: Ints) -> Ints:
     """Columns as `STATISTICS`; the references of each candidate follow each other, from `first`."""
     lengths = index.lengths[candidates]
-    of_pairs = np.repeat(lengths, np.diff(first, append=len(references)))
-    nearest = _nearest_lengths(of_pairs, index.lengths[references], first)
+    pair_lengths = np.repeat(lengths, np.diff(first, append=len(references)))
+    nearest = _nearest_lengths(pair_lengths, index.lengths[references], first)
     numbers = [np.maximum(lengths - order, 0) for order in range(len(matches))]
     return np.stack([*matches, *numbers, lengths, nearest], axis=1)
 
@@ -935,19 +935,19 @@ class CrossBleu:
         self.lengths, row = index.lengths[: len(candidates)], index.texts.row[len(candidates) :] - 1
         self.products = []
         for ngrams in index.orders(order):
-            own, of_references = _level_matrices(ngrams, np.ones(len(ngrams.text)), len(candidates), len(row))
-            of_rows = scipy.sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), (len(rows), len(row)))
-            of_rows = of_rows @ of_references
-            of_rows.data[:] = 1  # references of a row share columns: one of them is enough
-            self.products.append((own, of_rows.T.tocsr()))
+            own, reference_levels = _level_matrices(ngrams, np.ones(len(ngrams.text)), len(candidates), len(row))
+            row_levels = scipy.sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), (len(rows), len(row)))
+            row_levels = row_levels @ reference_levels
+            row_levels.data[:] = 1  # references of a row share columns: one of them is enough
+            self.products.append((own, row_levels.T.tocsr()))
         self.penalties = _brevity_penalties(self.lengths, index.lengths[len(candidates) :], row, len(rows))
 
     def scores(self, begin: int, end: int) -> Floats:
         """Score some candidates against every row: float64, shape (end - begin, n_rows), 0 (worst) to 1 (best)."""
         lengths = self.lengths[begin:end]
         product: Floats = np.ones((end - begin, self.products[0][1].shape[1]))
-        for order, (of_candidates, of_rows) in enumerate(self.products):
-            matches = (of_candidates[begin:end] @ of_rows).toarray()
+        for order, (candidate_levels, row_levels) in enumerate(self.products):
+            matches = (candidate_levels[begin:end] @ row_levels).toarray()
             matches += TINY
             matches /= (np.maximum(lengths - order, 0) + SMALL)[:, None]
             product *= matches
@@ -961,7 +961,7 @@ class CrossBleu:
 
 
 class CrossCider:
-    """CIDEr-D (`cider_scores`): n-grams counted once; document frequencies are those of the rows of references.
+    """CIDEr-D (`cider_scores`): n-grams counted once; document frequencies count the rows of references.
 
     The matrices hold weights: the candidate's, and the reference's times its frequency, both divided by their lengths.
     The penalty depends on both lengths, so the references of every row are added up for all candidates of one length.
@@ -977,7 +977,7 @@ class CrossCider:
             # Of a candidate once for each k, of a reference with all of its frequency.
             units[order.text < n] /= order.frequency[order.text < n]
             sides.append(_level_matrices(order, units, n, len(index.lengths) - n))
-        self.of_candidates, self.of_references = (
+        self.candidate_weights, self.reference_weights = (
             scipy.sparse.hstack(parts, format="csr") for parts in zip(*sides, strict=True)
         )
         n_bigrams, row = np.maximum(index.lengths - 1, 0), index.texts.row[n:] - 1
@@ -999,7 +999,7 @@ class CrossCider:
         result = np.empty((len(chosen), self.n_rows))
         for length in np.unique(lengths).tolist():
             is_here = lengths == length
-            result[is_here] = (self.of_candidates[chosen[is_here]] @ self._rows(length)).toarray()
+            result[is_here] = (self.candidate_weights[chosen[is_here]] @ self._rows(length)).toarray()
         return result
 
     def _rows(self, length: int) -> scipy.sparse.csr_array:
@@ -1010,7 +1010,7 @@ class CrossCider:
             adding = scipy.sparse.csr_array(
                 (weight * penalty, (row, np.arange(len(row)))), shape=(self.n_rows, len(row))
             )
-            self.added_up = length, (adding @ self.of_references).T.tocsr()
+            self.added_up = length, (adding @ self.reference_weights).T.tocsr()
         return self.added_up[1]
 
 

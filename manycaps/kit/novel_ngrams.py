@@ -65,7 +65,7 @@ class NoveltyCounts(NamedTuple):
 def caption_novelty(
     captions: Sequence[TokenList], rows: Ints, training: Iterable[tuple[Sequence[TokenList], Ints | int]]
 ) -> NoveltyCounts:
-    """Look captions up in training captions; those of a caption's own row do not count.
+    """Look captions up in training captions; a caption's own row does not count.
 
     Args:
         captions: token lists.
@@ -80,9 +80,9 @@ def caption_novelty(
     n_orders = min(LONGEST_RUN, int(sought.lengths.max(initial=0)))
     wholes = _Occurrences(sought.wholes())
     orders = [_Occurrences(hashes) for _, hashes in itertools.islice(sought.ngrams(), n_orders)]
-    for texts, of_rows in training:
+    for texts, text_rows in training:
         chunk = _Sequences(texts)
-        labels = np.broadcast_to(np.asarray(of_rows, dtype=np.int64), len(texts))
+        labels = np.broadcast_to(np.asarray(text_rows, dtype=np.int64), len(texts))
         wholes.add(chunk.wholes(), labels)
         ngrams = chunk.ngrams()
         places: Ints | None = None
@@ -95,24 +95,24 @@ def caption_novelty(
     n_novel, n_ngrams = np.zeros((2, len(captions), len(ORDERS)), np.int64)
     longest = np.zeros(len(captions), np.int64)
     for order, (occurrences, (starts, hashes)) in enumerate(zip(orders, sought.ngrams(), strict=False), start=1):
-        of_captions = sought.caption[starts]
-        occurs = occurrences.elsewhere(hashes, rows[of_captions])
-        longest[of_captions[occurs]] = order
+        caption_numbers = sought.caption[starts]
+        occurs = occurrences.elsewhere(hashes, rows[caption_numbers])
+        longest[caption_numbers[occurs]] = order
         if order in ORDERS:
-            n_ngrams[:, order - 1] = np.bincount(of_captions, minlength=len(captions))
-            n_novel[:, order - 1] = np.bincount(of_captions[~occurs], minlength=len(captions))
+            n_ngrams[:, order - 1] = np.bincount(caption_numbers, minlength=len(captions))
+            n_novel[:, order - 1] = np.bincount(caption_numbers[~occurs], minlength=len(captions))
     return NoveltyCounts(~wholes.elsewhere(sought.wholes(), rows), n_novel, n_ngrams, longest)
 
 
 def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = False) -> dict[str, float]:
     """Say what of texts does not occur in training captions: whole texts, n-grams, and the longest copied run.
 
-    The share of novel captions is that of Dai et al. (2017, https://arxiv.org/abs/1703.06029).
+    The share of novel captions follows Dai et al. (2017, https://arxiv.org/abs/1703.06029).
 
     Args:
         texts: n_rows lists of token lists, of a system or of people.
         training: lists of token lists: the captions of every training image.
-        leave_out_row: whether the training captions are of the same rows, and those of a text's own row do not count.
+        leave_out_row: whether the training captions are of the same rows, and a text's own row does not count.
 
     Returns:
         "novel_share", 0 to 1, of texts that equal no training caption; "novel_1gram_share" to "novel_4gram_share", 0

@@ -1,8 +1,8 @@
-"""CHAIR: objects that captions name, and those of them that are not in the image, by rules, and people's own value.
+"""CHAIR: objects that captions name, and which of them are not in the image, by rules, and people's own value.
 
 Rohrbach et al. (2018), https://arxiv.org/abs/1809.02156, section 3.1: CHAIR-i is the share of all mentions of objects
 that are hallucinated, CHAIR-s the share of captions with such a mention. An object is in the image if it is among the
-image's labels, or if a human caption names it. The rules, the order in which they apply and the vocabulary are those of
+image's labels, or if a human caption names it. The rules, the order in which they apply and the vocabulary come from
 the published program (LisaAnne/Hallucination, utils/chair.py): NLTK's tokens, singular forms, then pairs of words that
 are read as one. `tests/oracles` has a slow version of the leave-one-out values.
 """
@@ -276,15 +276,15 @@ def _vocabulary(
     split = {tuple(phrase.split(" ")): word for phrase, word in phrases.items()}
     lengths: dict[str, list[int]] = {}
     for phrase in sorted(split, key=len, reverse=True):
-        of_word = lengths.setdefault(phrase[0], [])
-        of_word += [] if len(phrase) in of_word else [len(phrase)]
+        word_lengths = lengths.setdefault(phrase[0], [])
+        word_lengths += [] if len(phrase) in word_lengths else [len(phrase)]
     return Vocabulary(objects, split, lengths, left_out, words or singular_words)
 
 
 def singular_words(caption: str) -> list[str]:
     """Return the tokens of a caption in lower case and in the singular form, as the published program makes them.
 
-    The tokens are those of NLTK's `word_tokenize(caption.lower(), preserve_line=True)`.
+    The tokens equal NLTK's `word_tokenize(caption.lower(), preserve_line=True)`.
 
     >>> singular_words("Two women ride buses.")
     ['two', 'woman', 'ride', 'bus', '.']
@@ -360,14 +360,12 @@ def row_objects(
     truth = known.union(n_naming)
     # Ground truths without a reference: what only this one names is missing.
     named_once = {name for name, n in n_naming.items() if n == 1} - known
-    without_one = [
-        truth if named_once.isdisjoint(of_caption) else truth - (named_once & of_caption) for of_caption in sets
-    ]
+    without_one = [truth if named_once.isdisjoint(names) else truth - (named_once & names) for names in sets]
     if objects is None and len(sets) < 2:
         lists, sets, without_one = [], [], []
     hallucinated = [
-        [] if of_caption <= truth else [mention for mention in caption if mention.object not in truth]
-        for caption, of_caption in zip(named, named_sets, strict=True)
+        [] if names <= truth else [mention for mention in caption if mention.object not in truth]
+        for caption, names in zip(named, named_sets, strict=True)
     ]
     truths = itertools.repeat(truth)
     return RowObjects(
@@ -379,8 +377,8 @@ def row_objects(
         ),
         (
             _share([bool(caption) for caption in hallucinated]),
-            _share([not of_caption <= others for of_caption in named_sets for others in without_one]),
-            _share([not of_caption <= others for of_caption, others in zip(sets, without_one, strict=True)]),
+            _share([not names <= others for names in named_sets for others in without_one]),
+            _share([not names <= others for names, others in zip(sets, without_one, strict=True)]),
         ),
     )
 
@@ -411,7 +409,7 @@ def shares_in_image(rows: Iterable[RowObjects]) -> Floats:
 
 
 class ObjectSums(NamedTuple):
-    """What the values of rows are made of; those of parts are added, and appended."""
+    """What the values of rows are made of: counts are added up, shares appended."""
 
     # int64, shape (2, 4): sums of `RowObjects.counts`; and float64, shape (n_rows, 3): `RowObjects.shares`.
     counts: Ints
@@ -467,14 +465,14 @@ def object_values(
         "chair_s_gap": _ratio(math.fsum(gaps), len(gaps)),
         "chair_p_value": math.nan,
     }
-    of_gap = mean_of_rows(gaps.tolist(), labels) if len(gaps) else ClusteredMean(math.nan, math.nan, 0.0, 0)
-    is_tested = of_gap.n_clusters >= LEAST_COMPARED
+    mean_gap = mean_of_rows(gaps.tolist(), labels) if len(gaps) else ClusteredMean(math.nan, math.nan, 0.0, 0)
+    is_tested = mean_gap.n_clusters >= LEAST_COMPARED
     if is_tested:
-        result["chair_p_value"] = gap_p_value(of_gap)
+        result["chair_p_value"] = gap_p_value(mean_gap)
     if confidence_level is not None:
-        of_all = mean_of_rows(shares[:, 0].tolist(), clusters)
-        ends = wilson_interval(of_all.mean, of_all.standard_error, of_all.n_clusters, confidence_level)
-        gap_ends = mean_interval(of_gap, confidence_level) if is_tested else (math.nan, math.nan)
+        mean_share = mean_of_rows(shares[:, 0].tolist(), clusters)
+        ends = wilson_interval(mean_share.mean, mean_share.standard_error, mean_share.n_clusters, confidence_level)
+        gap_ends = mean_interval(mean_gap, confidence_level) if is_tested else (math.nan, math.nan)
         result |= {"chair_s_ci_low": ends[0], "chair_s_ci_high": ends[1]}
         result |= {"chair_s_gap_ci_low": gap_ends[0], "chair_s_gap_ci_high": gap_ends[1]}
     return result
@@ -483,7 +481,7 @@ def object_values(
 def gap_p_value(gap: ClusteredMean) -> float:
     """Return the two-sided p-value of "the mean of the rows' gaps is 0", by the spread of the clusters.
 
-    Where all gaps are equal, their spread is that of one more row without a gap.
+    Where all gaps are equal, their spread is taken with one more row without a gap.
 
     >>> gap_p_value(mean_of_rows([0.0] * 9)), round(gap_p_value(mean_of_rows([0.5, -0.25, 0.5, 0.5])), 3)
     (1.0, 0.354)

@@ -34,7 +34,7 @@ TAIL = 0.05
 LEAST_ROWS_OF_TAILS = 10
 LEAST_DISTANCES_OF_TAILS = 20
 
-# Rows, or clusters, from which on the test is Student's; that of fewer is by random splits of every row, as far as all
+# Rows, or clusters, from which on the test is Student's; with fewer it is by random splits of every row, as far as all
 # rows have no more distances than this.
 LEAST_ROWS_OF_STUDENT, MOST_SPLIT_DISTANCES = 100, 1 << 18
 
@@ -52,7 +52,7 @@ class Tail(NamedTuple):
     # 1 for the large distances, -1 for the small ones.
     sign: int
     # Whether pairs of captions are compared, or captions with the references.
-    of_pairs: bool
+    compares_pairs: bool
 
 
 TAILS: Mapping[str, Tail] = {
@@ -87,7 +87,7 @@ class Distances(Protocol):
 
 
 class KeptDistances:
-    """Distances in memory: one triangle of those of every row, n_rows in all."""
+    """Distances in memory: one triangle for every row, n_rows in all."""
 
     def __init__(self, n_rows: int):
         self.n_rows = n_rows
@@ -104,8 +104,8 @@ class KeptDistances:
 
     def pack(self) -> list[np.ndarray]:
         """Return one triangle of every row's distances, in the order of the rows: n_rows arrays, shape (n_pairs,)."""
-        of_rows = {row: triangle for rows, _, packed in self._parts for row, triangle in zip(rows, packed, strict=True)}
-        return [of_rows[row] for row in range(self.n_rows)]
+        by_row = {row: triangle for rows, _, packed in self._parts for row, triangle in zip(rows, packed, strict=True)}
+        return [by_row[row] for row in range(self.n_rows)]
 
 
 def pack_rows(distances: np.ndarray) -> np.ndarray:
@@ -158,7 +158,7 @@ class TailDistances:
 
     def of(self, tail: Tail) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances of people and of candidates that a tail compares, each of shape (n_rows, n_values)."""
-        if tail.of_pairs:
+        if tail.compares_pairs:
             return self.people_pairs, self.candidate_pairs
         return self.people, self.candidates.reshape(len(self.candidates), -1)
 
@@ -182,7 +182,7 @@ class Threshold(NamedTuple):
 class PeopleDistances:
     """The distribution of people's distances; every row has the same weight.
 
-    `by_count` is from the number of distances of a row to those of all rows that have so many, sorted in place.
+    `by_count` maps numbers of distances of a row to the distances of all rows with so many, sorted in place.
     """
 
     def __init__(self, by_count: Mapping[int, np.ndarray]):
@@ -207,7 +207,7 @@ class PeopleDistances:
     def threshold(self, sign: int, share: float) -> Threshold:
         """Return the quantile beyond which a share of people's distances lies, at the end that the sign says.
 
-        Beyond that of a share of 0 lies nothing: it may be far from all distances that are known.
+        Beyond the quantile of a share of 0 lies nothing: it may be far from all distances that are known.
         """
         if not share:
             return Threshold(sign, math.inf, 0.0, self._tolerance)
@@ -277,12 +277,12 @@ class TailShare(NamedTuple):
 
         The candidates lie to these shares beyond the two ends of the interval of the quantile.
         """
-        of_one, of_other = self.candidates.standard_error, self.people.standard_error
-        both = of_one**2 + of_other**2 - self.differences.standard_error**2
-        correlation = min(1.0, max(0.0, both / (2 * of_one * of_other))) if of_one * of_other > 0 else 0.0
+        one_error, other_error = self.candidates.standard_error, self.people.standard_error
+        both = one_error**2 + other_error**2 - self.differences.standard_error**2
+        correlation = min(1.0, max(0.0, both / (2 * one_error * other_error))) if one_error * other_error > 0 else 0.0
 
-        def error(own: float, of_quantile: float) -> float:
-            return math.sqrt(max(own**2 - 2 * correlation * own * of_quantile + of_quantile**2, self.floor**2))
+        def error(own: float, quantile_error: float) -> float:
+            return math.sqrt(max(own**2 - 2 * correlation * own * quantile_error + quantile_error**2, self.floor**2))
 
         low, high = self._own_interval(confidence_level)
         low = self.value - error(self.value - low, self.value - beyond_far)
@@ -406,8 +406,8 @@ class SplitTails:
         """Return the one-sided p-values, ties counted.
 
         With r of L draws at the observed share or above, (1 + r) / (1 + L) (Phipson and Smyth 2010); drawing ends at
-        the draw at which the last of the tails has `N_REACHED`, and r / l is that of a tail which has them at draw l
-        (Besag and Clifford 1991, https://doi.org/10.1093/biomet/78.2.301).
+        the draw at which the last of the tails has `N_REACHED`, and a tail that has them at draw l gets r / l (Besag
+        and Clifford 1991, https://doi.org/10.1093/biomet/78.2.301).
         """
         n_draws = int(np.clip(DRAWN_DISTANCES // self._n_distances, LEAST_DRAWS, MOST_DRAWS))
         observed = self.shares(tails, None)
@@ -438,9 +438,9 @@ class SplitTails:
         if keys is not None:
             is_taken = (keys[:, :, 0] * self._sizes).astype(np.intp)[:, self._clusters] == self._numbers
             weights = np.where(is_taken, self._sizes[self._clusters], 0.0)
-        of_sizes = np.split(weights, self._ends, axis=1)
+        size_weights = np.split(weights, self._ends, axis=1)
         with np.errstate(invalid="ignore"):
-            return np.stack([_split_shares(split, of_sizes, tail, self._tolerance) for tail in tails])
+            return np.stack([_split_shares(split, size_weights, tail, self._tolerance) for tail in tails])
 
     def _split(self, rows: SplitRows, keys: np.ndarray | None) -> TailDistances:
         """What tails compare, of n_draws times n_rows rows, the draws one after the other."""
@@ -457,28 +457,28 @@ def _split_shares(
     split: Sequence[TailDistances], weights: Sequence[np.ndarray], tail: Tail, tolerance: float
 ) -> np.ndarray:
     """Shares of the candidates beyond people's quantile under every draw: (n_draws,)."""
-    compared = [(*of_rows.of(tail), of_size) for of_rows, of_size in zip(split, weights, strict=True)]
+    compared = [(*distances.of(tail), weight) for distances, weight in zip(split, weights, strict=True)]
     compared = [sides for sides in compared if sides[1].shape[1]]
-    n_draws, total = len(weights[0]), np.sum([of_size.sum(axis=1) for _, _, of_size in compared], axis=0)
+    n_draws, total = len(weights[0]), np.sum([weight.sum(axis=1) for _, _, weight in compared], axis=0)
     values = np.concatenate([tail.sign * people.reshape(n_draws, -1) for people, _, _ in compared], axis=1)
-    of_values = np.concatenate(
-        [np.repeat(of_size / people.shape[1], people.shape[1], axis=1) for people, _, of_size in compared], axis=1
+    value_weights = np.concatenate(
+        [np.repeat(weight / people.shape[1], people.shape[1], axis=1) for people, _, weight in compared], axis=1
     )
-    of_values = of_values / total[:, None]
+    value_weights = value_weights / total[:, None]
     order = np.argsort(-values, axis=1)
-    beyond = np.take_along_axis(of_values, order, axis=1).cumsum(axis=1)
+    beyond = np.take_along_axis(value_weights, order, axis=1).cumsum(axis=1)
     first = (beyond >= TAIL - 1e-12).argmax(axis=1)
     quantiles = np.take_along_axis(values, order[np.arange(n_draws), first][:, None], axis=1)
     above, at_least = quantiles + tolerance, quantiles - tolerance
-    n_above = np.where(values > above, of_values, 0.0).sum(axis=1)
-    n_at_least = np.where(values >= at_least, of_values, 0.0).sum(axis=1)
+    n_above = np.where(values > above, value_weights, 0.0).sum(axis=1)
+    n_at_least = np.where(values >= at_least, value_weights, 0.0).sum(axis=1)
     fractions = np.minimum(1.0, (TAIL - n_above) / (n_at_least - n_above))
     shares = np.zeros(n_draws)
-    for _, candidates, of_size in compared:
-        rows = tail.sign * candidates.reshape(n_draws, of_size.shape[1], -1)
+    for _, candidates, weight in compared:
+        rows = tail.sign * candidates.reshape(n_draws, weight.shape[1], -1)
         n_beyond = np.count_nonzero(rows > above[:, :, None], axis=2)
         n_equal = np.count_nonzero(rows >= at_least[:, :, None], axis=2) - n_beyond
-        shares += (of_size * (n_beyond + fractions[:, None] * n_equal)).sum(axis=1) / rows.shape[2]
+        shares += (weight * (n_beyond + fractions[:, None] * n_equal)).sum(axis=1) / rows.shape[2]
     return shares / total
 
 
@@ -497,28 +497,28 @@ def corpus_tails(
     """Compute the shares of all tails, with intervals and tests.
 
     The p-value of `LEAST_ROWS_OF_STUDENT` rows or more is Student's, of the rows' differences between the candidates'
-    share and that of their own references: both move alike with the quantile. That of fewer is by random splits of the
-    rows, with the `seed`; see `SplitTails`. The ends of the interval put together the error of the candidates' share
-    and that of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095).
-    That of the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says;
-    where its far end leaves none of people's, none of the candidates is known to lie beyond it. That of the
-    candidates is no shorter than theirs either, so that a few wrong captions in few rows are not taken for all.
+    share and their own references': both move alike with the quantile. With fewer rows it is by random splits of the
+    rows, with the `seed`; see `SplitTails`. The ends of the interval put together the errors of the candidates' share
+    and of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095). The
+    quantile's is Clopper and Pearson's, for as many independent distances as the spread of the rows says; where its far
+    end leaves none of people's, none of the candidates is known to lie beyond it. The candidates' interval is no
+    shorter than theirs either, so that a few wrong captions in few rows are not taken for all.
 
     All rows have two references or more. `confidence_level` is between 0 and 1, or None for no intervals; `clusters`
     are labels of the rows, and None makes every row independent. The shares have the names of `TAILS`.
     """
     people, sizes = _people(distances)
     thresholds = {
-        name: (tail, people[tail.of_pairs].threshold(tail.sign, TAIL))
+        name: (tail, people[tail.compares_pairs].threshold(tail.sign, TAIL))
         for name, tail in TAILS.items()
-        if people[tail.of_pairs].n_values
+        if people[tail.compares_pairs].n_values
     }
     nothing = np.full(distances.n_rows, math.nan)
-    of_candidates = dict.fromkeys(TAILS, nothing) | rows_beyond(distances, thresholds)
-    of_people = dict.fromkeys(TAILS, nothing) | rows_beyond(distances, thresholds, of_people=True)
+    candidate_shares = dict.fromkeys(TAILS, nothing) | rows_beyond(distances, thresholds)
+    people_shares = dict.fromkeys(TAILS, nothing) | rows_beyond(distances, thresholds, counts_people=True)
     n_clusters = distances.n_rows if clusters is None else len(set(clusters))
     shares = {
-        name: tail_share(of_candidates[name], of_people[name], clusters, _n_candidates(sizes, tail))
+        name: tail_share(candidate_shares[name], people_shares[name], clusters, _n_candidates(sizes, tail))
         for name, tail in TAILS.items()
     }
     if confidence_level is not None:
@@ -528,28 +528,28 @@ def corpus_tails(
 
 def _n_candidates(sizes: Mapping[tuple[int, int], int], tail: Tail) -> int:
     """Number of candidates that a tail looks at."""
-    return sum(m * k for (m, _), k in sizes.items() if m > 1 or not tail.of_pairs)
+    return sum(m * k for (m, _), k in sizes.items() if m > 1 or not tail.compares_pairs)
 
 
 def _people(distances: Distances) -> tuple[dict[bool, PeopleDistances], dict[tuple[int, int], int]]:
     """People's distances from each other and of pairs, and how many rows have which sizes.
 
-    Pairs are those of rows with two candidates: those that the candidates' pairs are compared with.
+    Pairs come from rows with two candidates: the candidates' pairs are compared with them.
     """
     by_count: dict[bool, dict[int, np.ndarray]] = {False: {}, True: {}}
     sizes: dict[tuple[int, int], int] = {}
     for block in distances.blocks():
         m, n = block.n_candidates, block.distances.shape[1] - block.n_candidates
         sizes[m, n] = sizes.get((m, n), 0) + len(block.rows)
-        of_rows = TailDistances(block.distances, m)
-        _append(by_count[False], of_rows.people)
+        row_distances = TailDistances(block.distances, m)
+        _append(by_count[False], row_distances.people)
         if m > 1:
-            _append(by_count[True], of_rows.people_pairs)
-    return {of_pairs: PeopleDistances(counts) for of_pairs, counts in by_count.items()}, sizes
+            _append(by_count[True], row_distances.people_pairs)
+    return {compares_pairs: PeopleDistances(counts) for compares_pairs, counts in by_count.items()}, sizes
 
 
 def _append(by_count: dict[int, np.ndarray], values: np.ndarray) -> None:
-    """Append the distances of rows, shape (n_rows, n_values), to those of all rows with as many values, in place."""
+    """Append the distances of rows, shape (n_rows, n_values), to the array of all rows with as many, in place."""
     array = by_count.setdefault(values.shape[1], np.empty(0))
     # Not `np.concatenate`, which would hold all distances twice.
     array.resize(array.size + values.size, refcheck=False)
@@ -557,19 +557,19 @@ def _append(by_count: dict[int, np.ndarray], values: np.ndarray) -> None:
 
 
 def rows_beyond(
-    distances: Distances, thresholds: Mapping[Any, tuple[Tail, Threshold]], *, of_people: bool = False
+    distances: Distances, thresholds: Mapping[Any, tuple[Tail, Threshold]], *, counts_people: bool = False
 ) -> dict[Any, np.ndarray]:
     """Return the shares of every row beyond thresholds, by key: float64, shape (n_rows,); NaN where a row has no pairs.
 
-    `thresholds` have a tail, which says what is compared, and the threshold. `of_people` asks for people's shares.
+    `thresholds` have a tail, which says what is compared, and the threshold. `counts_people` asks for people's shares.
     """
     counted = {name: np.full(distances.n_rows, math.nan) for name in thresholds}
     for block in distances.blocks():
-        of_rows = TailDistances(block.distances, block.n_candidates)
+        row_distances = TailDistances(block.distances, block.n_candidates)
         for name, (tail, threshold) in thresholds.items():
-            if block.n_candidates > 1 or not tail.of_pairs:
-                people, candidates = of_rows.of(tail)
-                counted[name][block.rows] = threshold.shares(people if of_people else candidates).mean(axis=1)
+            if block.n_candidates > 1 or not tail.compares_pairs:
+                people, candidates = row_distances.of(tail)
+                counted[name][block.rows] = threshold.shares(people if counts_people else candidates).mean(axis=1)
     return counted
 
 
@@ -584,8 +584,8 @@ def tail_share(
     if clusters is not None and not known.all():
         clusters = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
     columns = candidates[known], people[known], candidates[known] - people[known]
-    of_candidates, of_people, differences = (mean_of_rows(column, clusters) for column in columns)
-    return TailShare(candidates, people, of_candidates, of_people, differences, 1 / n_candidates)
+    candidates_mean, people_mean, differences = (mean_of_rows(column, clusters) for column in columns)
+    return TailShare(candidates, people, candidates_mean, people_mean, differences, 1 / n_candidates)
 
 
 def _shares_with_intervals(
@@ -597,13 +597,13 @@ def _shares_with_intervals(
     """The shares of two clusters or more, with the ends of their intervals."""
     tails = {name: TAILS[name] for name, share in shares.items() if share.candidates.n_clusters > 1}
     quantiles = {
-        name: quantile_interval(shares[name].people.standard_error, people[tail.of_pairs], confidence_level)
+        name: quantile_interval(shares[name].people.standard_error, people[tail.compares_pairs], confidence_level)
         for name, tail in tails.items()
     }
     beyond: dict[str, list[float]] = {name: [] for name in tails}
     for end in (0, 1, 2):  # one after the other, to hold a third of the rows' shares
         thresholds = {
-            name: (tail, people[tail.of_pairs].threshold(tail.sign, quantiles[name][end]))
+            name: (tail, people[tail.compares_pairs].threshold(tail.sign, quantiles[name][end]))
             for name, tail in tails.items()
         }
         for name, rows in rows_beyond(distances, thresholds).items():
@@ -666,7 +666,7 @@ def clopper_pearson_interval(share: float, number: float, confidence_level: floa
 LEVEL = 0.05
 POWER = 0.8
 
-# Shares of the level that the test of the gaps and those of the tails have, where both are made.
+# Shares of the level that the test of the gaps and the tests of the tails have, where both are made.
 WEIGHT_OF_GAPS, WEIGHT_OF_TAILS = 0.8, 0.2
 
 # Share of the level that the test of the wording has, where it is made; these have the rest, in their proportion.
@@ -675,7 +675,7 @@ WEIGHT_OF_WORDING = 0.05
 # Mean of the square of the largest of k independent standard normal numbers: what people give (k = 1, 2, 3).
 LARGEST_SQUARE = (1.0, 1.0, 1.0 + math.sqrt(3) / (2 * math.pi))
 
-# Rows for which the spread of lambda is taken to be that of people, beside the rows at hand: few rows say little of it.
+# Rows for which the spread of lambda is taken to be people's, beside the rows at hand: few rows say little of it.
 PRIOR_ROWS = 5
 
 # Bisections of an end of an interval with clusters: as many as a double has digits.
@@ -705,7 +705,7 @@ class ParityPlan(NamedTuple):
     diversity_rows: float
 
 
-def joint_p_value(of_gaps: float, of_tails: float, of_wording: float = math.nan) -> float:
+def joint_p_value(gaps_p_value: float, tails_p_value: float, wording_p_value: float = math.nan) -> float:
     """Return the p-value of the tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
 
     With the wording, it has the weight 0.05, and the others 0.76 and 0.19. A p-value is NaN where nothing is tested.
@@ -714,12 +714,12 @@ def joint_p_value(of_gaps: float, of_tails: float, of_wording: float = math.nan)
     >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan), joint_p_value(0.04, 0.004, 0.0005)
     (0.02, 0.04, 0.01)
     """
-    of_distances = of_gaps
-    if not math.isnan(of_tails):
-        of_distances = min(1.0, float(np.fmin(of_gaps / WEIGHT_OF_GAPS, of_tails / WEIGHT_OF_TAILS)))
-    if math.isnan(of_wording) or math.isnan(of_distances):
-        return float(np.fmin(of_distances, of_wording))
-    return min(1.0, of_distances / (1 - WEIGHT_OF_WORDING), of_wording / WEIGHT_OF_WORDING)
+    distances_p_value = gaps_p_value
+    if not math.isnan(tails_p_value):
+        distances_p_value = min(1.0, float(np.fmin(gaps_p_value / WEIGHT_OF_GAPS, tails_p_value / WEIGHT_OF_TAILS)))
+    if math.isnan(wording_p_value) or math.isnan(distances_p_value):
+        return float(np.fmin(distances_p_value, wording_p_value))
+    return min(1.0, distances_p_value / (1 - WEIGHT_OF_WORDING), wording_p_value / WEIGHT_OF_WORDING)
 
 
 def level_of_distances(with_wording: bool) -> float:
@@ -753,7 +753,7 @@ def noncentrality_of_f(degrees: int, others: int, level: float, power: float = P
 def spread_of_effect(
     mean: np.ndarray, covariance: np.ndarray, blocks: Iterable[tuple[np.ndarray, np.ndarray]]
 ) -> float:
-    """Return the variance of sqrt(T2), by the spread of the rows, in units of that of people's texts, which is 1.
+    """Return the variance of sqrt(T2), by the spread of the rows, in units of its value for people's texts, 1.
 
     With w = S^-1 g of the means g and S, row i moves lambda by 2 w'(g_i - g) - w'(S_i - S) w over the number of rows.
     Wrong captions in some of the rows raise it, and damage that all rows share lowers it. Few rows tell little: with
@@ -781,8 +781,8 @@ def rows_needed(
 ) -> RowsNeeded:
     """Return the rows that the test needs, by lambda = (T2 - degrees) / n_rows.
 
-    `statistic` is T2, `degrees` its degrees of freedom, `spread` that of `spread_of_effect`, and `level` that of the
-    test; without a `confidence_level`, from 0 to 1, there is no interval.
+    `statistic` is T2, `degrees` its degrees of freedom, `spread` the value of `spread_of_effect`, and `level` the
+    test's; without a `confidence_level`, from 0 to 1, there is no interval.
 
     >>> rows_needed(50.0, 2, 100, 0.95, 1.0)
     RowsNeeded(rows=21.0, low=12.0, high=39.0)
@@ -812,12 +812,12 @@ def rows_needed_of_clusters(
     *,
     level: float = LEVEL,
 ) -> RowsNeeded:
-    """Rows that the test needs where the covariance is that of clusters; more rows come in clusters of these sizes.
+    """Rows that the test needs where the covariance is the clusters'; more rows come in clusters of these sizes.
 
     T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2):
     its mean gives lambda, and its inversion the interval.
 
-    Arguments and result are those of `rows_needed`; NaN with fewer than three clusters more than degrees.
+    Arguments and result as for `rows_needed`; NaN with fewer than three clusters more than degrees.
     """
     others = n_clusters - degrees
     if not degrees or others < 3:
@@ -846,9 +846,9 @@ def rows_needed_of_tails(
     """Return the rows after which the tests of the tails find what the strongest of them shows.
 
     ((z_a + z_0.8) / e)^2, with a the level of one tail and e the mean difference in standard deviations of the rows.
-    The square of e is that of the largest t, less what people give: the mean square of the largest of k normal numbers.
-    `t_values` are each tail's difference from people in standard errors; without any the rows are NaN. `level` is that
-    of all of them together. The wording needs rows in the same way, by the size of its one z at half of its level.
+    The square of e is the largest t's, less what people give: the mean square of the largest of k normal numbers.
+    `t_values` are each tail's difference from people in standard errors; without any the rows are NaN. `level` is for
+    all of them together. The wording needs rows in the same way, by the size of its one z at half of its level.
 
     >>> rows_needed_of_tails([4.0, -1.0], 100, 100, 0.95)
     RowsNeeded(rows=78.0, low=33.0, high=917.0)
@@ -876,9 +876,9 @@ def _outside(confidence_level: float, weight: float) -> tuple[float, float]:
     return tail, tail * weight
 
 
-def soonest(*of_tests: RowsNeeded) -> RowsNeeded:
+def soonest(*needed: RowsNeeded) -> RowsNeeded:
     """Return the rows after which one of several tests finds a difference; NaN where none is made."""
-    return RowsNeeded(*(float(np.fmin.reduce(values)) for values in zip(*of_tests, strict=True)))
+    return RowsNeeded(*(float(np.fmin.reduce(values)) for values in zip(*needed, strict=True)))
 
 
 def _noncentral_f(value: float, degrees: int, others: int, share: float) -> float:
@@ -902,8 +902,8 @@ def _rows(wanted: float, effect: float) -> float:
 def rows_for_gap(gap: float, variance: float, degrees: int, power: float = POWER) -> float:
     """Return the rows, a whole number as a float, with which the test finds a gap, not 0, whatever the other gap is.
 
-    Of all pairs of gaps with this one, lambda is least where the other lies on their regression: gap^2 / variance, that
-    of a row's gap under its splits. The gaps have 0.8 of the level, as beside the tails.
+    Of all pairs of gaps with this one, lambda is least where the other lies on their regression: gap^2 / variance, the
+    variance of a row's gap under its splits. The gaps have 0.8 of the level, as beside the tails.
 
     >>> rows_for_gap(0.02, 0.0025, 2)
     64.0
@@ -935,16 +935,16 @@ def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: f
 # --------------------------------------------------------------------------------------------------------------------
 # What may be said in words of a result of human parity: the one place that says what each word needs.
 #
-# A word needs the p-value, which is that of the gaps and of the tails together, to be at most 0.05, and the 95%
-# interval of its share to lie above the 5% of people. So people's captions get any word at all in at most 5% of the
-# cases, and a system with one damage gets each word for another damage in at most 5%. Measured by `python -m
+# A word needs the p-value, which is for the gaps and the tails together, to be at most 0.05, and the 95% interval of
+# its share to lie above the 5% of people. So people's captions get any word at all in at most 5% of the cases, and a
+# system with one damage gets each word for another damage in at most 5%. Measured by `python -m
 # scripts.studies.human_parity_truth`.
 #
-# Faults and likeness are two questions. Captions unlike people's, and those of odd wording, are faults: fewer than
-# people's are never held against a system. Those far from the references are a lower bound of those that people would
-# not have written: nearly tight with MiniLM, about a third with METEOR. All other words are about likeness, in which
-# people's own value is best. Copies of references are as near to them as ordinary captions: only ordinary captions
-# beyond the copies are called bland. And captions that lie farther apart than people's are no praise: wrong ones do.
+# Faults and likeness are two questions. Captions unlike people's, or of odd wording, are faults: fewer than people's
+# are never held against a system. Those far from the references are a lower bound of those that people would not have
+# written: nearly tight with MiniLM, about a third with METEOR. All other words are about likeness, in which people's
+# own value is best. Copies of references are as near to them as ordinary captions: only ordinary captions beyond the
+# copies are called bland. And captions that lie farther apart than people's are no praise: wrong ones do.
 #
 # Where p finds a difference and no share does, the gaps give the direction: those that are significant by themselves,
 # else all of them together. A significant fidelity gap is said unless a share says so.
@@ -1011,18 +1011,18 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
         return [ParityWord("untested", sentence)]
     if p_value > LEVEL:
         return [ParityWord("alike", f"Cannot be distinguished from human captions{_bound(result)}.")]
-    words = _of_shares(result)
+    words = _share_words(result)
     names = {word.name for word in words}
     is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL
     if names <= {"copies"} or (is_nearer_or_farther and names.isdisjoint({"unlike", "copies", "ordinary"})):
         p_text = format_p_value(p_value, int(result["n_rows"]))
         chosen = DIRECTIONS if names <= {"copies"} else ("fidelity_gap",)
-        sentence = f"Distinguished from human captions ({p_text}): {_of_gaps(result, chosen)}."
+        sentence = f"Distinguished from human captions ({p_text}): {_gaps_text(result, chosen)}."
         words.append(ParityWord("different", sentence))
     return words
 
 
-def _of_gaps(result: Mapping[str, float], chosen: Collection[str]) -> str:
+def _gaps_text(result: Mapping[str, float], chosen: Collection[str]) -> str:
     """In which direction a result differs: by the gaps that are significant, else by the largest share, or all gaps."""
     gaps = {gap: result[gap] for gap in chosen if not math.isnan(result.get(gap, math.nan))}
     p_keys = {gap: "wording_p_value" if gap == "wording_gap" else f"{gap}_p_value" for gap in gaps}
@@ -1058,7 +1058,7 @@ def _bound(result: Mapping[str, float]) -> str:
     return bound + ("" if not math.isnan(result["tails_p_value"]) else "; too few rows to test the shares")
 
 
-def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
+def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
     """The words whose intervals lie above what people give."""
     people, copied = f"(people {TAIL:.0%})", 0.0
     words = []
@@ -1079,12 +1079,12 @@ def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
             said = f"{share_text(result, share)} of its captions are {place} than 19 of 20 human ones {people}."
             words.append(ParityWord(name, said))
     if is_above_people(result, "copied_share"):
-        of_people = f"{100 * result['copied_share_of_people']:.0f}%"
+        people_copies = f"{100 * result['copied_share_of_people']:.0f}%"
         words.append(
             ParityWord(
                 "copies",
                 f"{share_text(result, 'copied_share')} of its captions also occur among the references of their row "
-                f"(people {of_people}): copied, or very common ones.",
+                f"(people {people_copies}): copied, or very common ones.",
             )
         )
         copied = result["copied_share"]

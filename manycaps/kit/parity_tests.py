@@ -78,7 +78,7 @@ from .vector_rows import check_distance_scale
 #
 # With m candidates, n references and symmetric distances d, the fidelity gap f = mean d(c, r) - mean d(r, r') says
 # how much farther candidates are from people than people are from each other, and the diversity gap v = mean d(c, c')
-# - mean d(r, r') how much more varied they are (the two words are those of Naeem et al. 2020,
+# - mean d(r, r') how much more varied they are (the two words as in Naeem et al. 2020,
 # https://arxiv.org/abs/2002.09797). Means are over pairs of different texts, so that both are 0 for people at any
 # sizes of the sets; the energy distance (Székely and Rizzo 2013, https://doi.org/10.1016/j.jspi.2013.03.018) is 2 f -
 # v.
@@ -140,31 +140,27 @@ def _covariance(distances: np.ndarray, total: np.ndarray, m: int, n: int) -> np.
     squares = (centred**2).sum(axis=(1, 2)) / 2
     chains = (centred.sum(axis=2) ** 2).sum(axis=1) - 2 * squares
     apart = -squares - chains  # the sum of all is 0
-    of_m, of_n = ([_share(k, size, n_texts) for k in (2, 3, 4)] for size in (m, n))
-    variances = [squares * two + chains * three + apart * four for two, three, four in (of_m, of_n)]
-    both = apart * _falling(m, 2) * _falling(n, 2) / _falling(n_texts, 4) if n_texts > 3 else np.zeros(len(distances))
+    m_shares, n_shares = ([_share(k, size, n_texts) for k in (2, 3, 4)] for size in (m, n))
+    variances = [squares * two + chains * three + apart * four for two, three, four in (m_shares, n_shares)]
+    both = apart * math.perm(m, 2) * math.perm(n, 2) / math.perm(n_texts, 4) if n_texts > 3 else np.zeros(len(total))
     return np.stack([np.stack([variances[0], both], axis=-1), np.stack([both, variances[1]], axis=-1)], axis=-2)
-
-
-def _falling(number: int, k: int) -> int:
-    return math.perm(number, k) if number >= k else 0
 
 
 def _share(k: int, chosen: int, number: int) -> float:
     """Chance that k given texts are all among `chosen` of `number`; 0 where there are fewer."""
-    return _falling(chosen, k) / _falling(number, k) if number >= k else 0.0
+    return math.perm(chosen, k) / math.perm(number, k) if number >= k else 0.0
 
 
 def gaps_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = None) -> GapsTest:
     """Test whether candidates and references of all rows have one distribution.
 
     T2 of the summed gaps is chi-squared with two degrees of freedom, one where all rows have a single candidate, from
-    five rows on. Rows that depend on each other have no covariance by splits: with clusters it is that of the clusters'
+    five rows on. Rows that depend on each other have no covariance by splits: with clusters it is by the clusters'
     sums, and T2 (C - 2) / (2 (C - 1)) is compared with Fisher's F of 2 and C - 2 degrees (Hotelling 1931,
     https://doi.org/10.1214/aoms/1177732979).
 
-    `gaps` are those of all rows, in any number of parts, and `clusters` labels of the rows in their order; None makes
-    every row independent.
+    `gaps` are of all rows, in any number of parts, and `clusters` labels of the rows in their order; None makes every
+    row independent.
     """
     parts = list(gaps)
     values = np.concatenate([np.stack([part.fidelity, part.diversity], axis=1) for part in parts])
@@ -172,11 +168,11 @@ def gaps_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = Non
         sums = np.array([math.fsum(column) for column in values.T])
         entries = np.concatenate([part.covariance for part in parts])
         return gaps_test_of_sums(sums, np.array([[math.fsum(entries[:, i, j]) for j in (0, 1)] for i in (0, 1)]))
-    of_clusters = sums_of_clusters(values, clusters)
-    n_clusters = len(of_clusters)
-    residuals = of_clusters - of_clusters.mean(axis=0)
+    cluster_sums = sums_of_clusters(values, clusters)
+    n_clusters = len(cluster_sums)
+    residuals = cluster_sums - cluster_sums.mean(axis=0)
     covariance = residuals.T @ residuals * n_clusters / max(1, n_clusters - 1)
-    return gaps_test_of_sums(of_clusters.sum(axis=0), covariance, n_clusters)
+    return gaps_test_of_sums(cluster_sums.sum(axis=0), covariance, n_clusters)
 
 
 def sums_of_clusters(values: np.ndarray, clusters: Sequence[Hashable]) -> np.ndarray:
@@ -190,7 +186,7 @@ def sums_of_clusters(values: np.ndarray, clusters: Sequence[Hashable]) -> np.nda
 def gaps_test_of_sums(sums: np.ndarray, covariance: np.ndarray, n_clusters: int | None = None) -> GapsTest:
     """Test the summed gaps, float64, shape (2,), fidelity first, with their covariance, shape (2, 2).
 
-    With `n_clusters` the covariance is the spread of so many clusters, without that of the splits.
+    With `n_clusters` the covariance is the spread of so many clusters, without the spread by splits.
     """
     own = [
         _tail(float(sums[i] ** 2 / covariance[i, i]), 1, n_clusters) if covariance[i, i] > 0 else math.nan
@@ -252,7 +248,7 @@ def null_gaps(distances: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> 
     m, n = n_candidates, distances.shape[1] - n_candidates
     within, own = m * (m - 1), n * (n - 1)
     weights = [(0.0, -1 / own, 1 / (m * n)), (1 / within, -1 / own, 0.0)] if m > 1 else [(0.0, -1 / own, 1 / n)]
-    forms = [split_forms(distances, *of_pairs) for of_pairs in weights]
+    forms = [split_forms(distances, *pair_weights) for pair_weights in weights]
     values = [split_values(form, constant, splits) for form, constant in forms]
     if m > 1:
         return (np.stack(blocks) for blocks in zip(*values, strict=True))
@@ -424,17 +420,17 @@ def parity_result(
     level, clusters = options["confidence_level"], options["clusters"]
     corpus = parity_corpus(columns, clusters)
     test = corpus.test if drawn is None else drawn.test(corpus)
-    of_wording = math.nan if wording is None else wording.test.p_value
+    wording_p = math.nan if wording is None else wording.test.p_value
     result: dict[str, Any] = {"n_rows": len(columns["fidelity_gap"])}
     if options["p_value"] != "none":
-        of_all, of_gaps, smallest = parity_p_values(test.p_value, tails, clusters, of_wording)
-        result["human_parity_p_value"] = of_all
-        result["gaps_p_value"], result["tails_p_value"] = of_gaps, tails.p_value
+        joint, gaps_p_value, smallest = parity_p_values(test.p_value, tails, clusters, wording_p)
+        result["human_parity_p_value"] = joint
+        result["gaps_p_value"], result["tails_p_value"] = gaps_p_value, tails.p_value
         result["human_parity_statistic"] = test.statistic
         result["human_parity_smallest_p"] = joint_p_value(
-            smallest, 1.0 if tails.tested else math.nan, math.nan if math.isnan(of_wording) else 1.0
+            smallest, 1.0 if tails.tested else math.nan, math.nan if math.isnan(wording_p) else 1.0
         )
-    result |= with_interval("rows_needed", _rows_needed(corpus, columns, tails, of_wording, level, clusters), level)
+    result |= with_interval("rows_needed", _rows_needed(corpus, columns, tails, wording_p, level, clusters), level)
     for name, share in tails.shares.items():
         result |= with_interval(name, (share.value, share.low, share.high), level)
     if level is not None:
@@ -461,7 +457,7 @@ def parity_wording(
     """Test the wording of all rows, and count faulty candidates: those unlike people's, or of odd wording.
 
     A reference is odd by its own wording, and unlike people's by its distances from the others; a candidate in its
-    place likewise. `distances` and `tails` are those of the same rows; options are confidence_level and clusters.
+    place likewise. `distances` and `tails` are of the same rows; options are confidence_level and clusters.
     """
     level, clusters = options["confidence_level"], options["clusters"]
     test, wording = wording_test(rows, clusters, level), wording_shares(rows, clusters, level)
@@ -473,9 +469,9 @@ def parity_wording(
         thresholds = [of.threshold(sign, share) for of, sign, share in zip(people, signs, shares, strict=True)]
         return _faulty_rows(rows, distances, thresholds)
 
-    of_rows = faults((TAIL, TAIL))
+    faulty_rows = faults((TAIL, TAIL))
     n_candidates = int(rows.sizes[:, 0].sum())
-    faulty = tail_share(of_rows.candidates, of_rows.people, clusters, n_candidates)
+    faulty = tail_share(faulty_rows.candidates, faulty_rows.people, clusters, n_candidates)
     if level is not None and faulty.candidates.n_clusters > 1:
         errors = (
             share.people.standard_error
@@ -485,7 +481,7 @@ def parity_wording(
         below, above, near = (float(faults([end[i] for end in ends]).candidates.mean()) for i in (0, 1, 2))
         part = (ends[0].part + ends[1].part) / 2
         faulty = faulty.with_interval((1 - part) * below + part * above, near, level)
-    return CorpusWording(rows, test, {**wording.shares, "faulty_share": faulty}, of_rows.degrees)
+    return CorpusWording(rows, test, {**wording.shares, "faulty_share": faulty}, faulty_rows.degrees)
 
 
 class FaultyRows(NamedTuple):
@@ -499,19 +495,19 @@ class FaultyRows(NamedTuple):
 
 
 def _faulty_rows(rows: WordingRows, distances: Distances, thresholds: Sequence[Threshold]) -> FaultyRows:
-    """Captions beyond the threshold of distances, or that of wording: in part those in part of a tail."""
+    """Captions beyond the threshold of distances, or of wording: in part those in part of a tail."""
     unlike, odd_wording = thresholds
     odd = odd_wording.shares(rows.slor)
     shares = np.empty((2, distances.n_rows))
     degrees: list[list[float]] = [[] for _ in range(distances.n_rows)]
     for block in distances.blocks():
-        m, of_rows = block.n_candidates, TailDistances(block.distances, block.n_candidates)
-        of_texts = odd[rows.texts.first[block.rows][:, None] + np.arange(block.distances.shape[1])]
-        candidates = 1 - (1 - unlike.shares(of_rows.candidates)) * (1 - of_texts[:, :m, None])
-        people = 1 - (1 - unlike.shares(of_rows.people)) * (1 - of_texts[:, m:])
+        m, row_distances = block.n_candidates, TailDistances(block.distances, block.n_candidates)
+        odd_texts = odd[rows.texts.first[block.rows][:, None] + np.arange(block.distances.shape[1])]
+        candidates = 1 - (1 - unlike.shares(row_distances.candidates)) * (1 - odd_texts[:, :m, None])
+        people = 1 - (1 - unlike.shares(row_distances.people)) * (1 - odd_texts[:, m:])
         shares[:, block.rows] = candidates.mean(axis=(1, 2)), people.mean(axis=1)
-        for row, of_row in zip(block.rows.tolist(), candidates.mean(axis=2).tolist(), strict=True):
-            degrees[row] = of_row
+        for row, row_degrees in zip(block.rows.tolist(), candidates.mean(axis=2).tolist(), strict=True):
+            degrees[row] = row_degrees
     return FaultyRows(shares[0], shares[1], degrees)
 
 
@@ -524,7 +520,7 @@ def trim_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[s
 def _mean_interval(
     name: str, values: np.ndarray, level: float, clusters: Sequence[Hashable] | None
 ) -> tuple[float, float]:
-    """Interval of a mean; that of a share within 0 to 1, and where all rows have 1, or 0, as long as n allows.
+    """Interval of a mean; a share's is within 0 to 1, and where all rows have 1, or 0, as long as n allows.
 
     The chance that n independent shares with mean m are all 1 is at most m^n, so that the mean is at least a^(1 / n).
     """
@@ -570,16 +566,16 @@ def _rows_needed(
     corpus: ParityCorpus,
     columns: ParityColumns,
     tails: CorpusTails,
-    of_wording: float,
+    wording_p_value: float,
     confidence_level: float | None,
     clusters: Sequence[Hashable] | None,
 ) -> RowsNeeded:
     """Rows after which one of the tests finds a difference: the fewest of all."""
-    test, n_rows, with_wording = corpus.test, len(columns["fidelity_gap"]), not math.isnan(of_wording)
+    test, n_rows, with_wording = corpus.test, len(columns["fidelity_gap"]), not math.isnan(wording_p_value)
     level = level_of_gaps(bool(tails.tested), with_wording)
     if clusters is not None:
         n_clusters = len(set(clusters))
-        of_gaps = rows_needed_of_clusters(
+        gaps_needed = rows_needed_of_clusters(
             test.statistic, test.degrees, n_clusters, n_rows, confidence_level, level=level
         )
     else:
@@ -587,18 +583,18 @@ def _rows_needed(
         if confidence_level is not None and k and n_rows > 1:
             parts = ((gaps[:, :k], covariances[:, :k, :k]) for gaps, covariances in _blocks(columns, BLOCK))
             spread = spread_of_effect(corpus.sums[:k] / n_rows, corpus.covariance[:k, :k] / n_rows, parts)
-        of_gaps = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
+        gaps_needed = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
     size = tails.n_clusters, n_rows, confidence_level
     level = level_of_distances(with_wording) * WEIGHT_OF_TAILS
-    of_tails = rows_needed_of_tails([share.t for share in tails.tested], *size, level=level)
+    tails_needed = rows_needed_of_tails([share.t for share in tails.tested], *size, level=level)
     # The z of a two-sided p-value, which may be too small for a number.
-    z_values = [-float(scipy.special.ndtri(max(of_wording / 2, SMALLEST_P)))] if with_wording else []
+    z_values = [-float(scipy.special.ndtri(max(wording_p_value / 2, SMALLEST_P)))] if with_wording else []
     wording = rows_needed_of_tails(z_values, *size, level=LEVEL * WEIGHT_OF_WORDING / 2)
     # With fewer rows tails are not tested.
     least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / independent_distances(tails.sizes)))
     return soonest(
-        of_gaps,
-        RowsNeeded(*np.maximum(of_tails, float(least)).tolist()),
+        gaps_needed,
+        RowsNeeded(*np.maximum(tails_needed, float(least)).tolist()),
         RowsNeeded(*np.maximum(wording, float(LEAST_ROWS_OF_WORDING)).tolist()),
     )
 
@@ -623,14 +619,14 @@ def covariances_of(columns: ParityColumns) -> np.ndarray:
 
 def warn_of_copies(columns: ParityColumns, clusters: Sequence[Hashable] | None) -> None:
     """Warn where candidates also occur among the references of their row more often than people's would."""
-    copied, of_people, expected = _stack(columns, ("copied_share", *PEOPLES_COPIES))
+    copied, people, expected = _stack(columns, ("copied_share", *PEOPLES_COPIES))
     excess = mean_of_rows(copied - expected, clusters)
     p_value = one_sided_p_value(excess)
     are_alike = len(copied) > 1 and excess.standard_error == 0  # p is not defined where all rows say the same
     if excess.mean > 0 and (p_value < COPIES_LEVEL or are_alike):
         warnings.warn(
             f"predictions, references: {copied.mean():.0%} of the candidates also occur among the references of their "
-            f"row, and {of_people.mean():.0%} of the references among the others. If they are copies, the references "
+            f"row, and {people.mean():.0%} of the references among the others. If they are copies, the references "
             "are not other people's captions, and the result means nothing: take them out of the references.",
             stacklevel=2,
         )
@@ -650,7 +646,7 @@ def warn_of_few_rows(tails: CorpusTails, options: Mapping[str, Any]) -> None:
     elif not tails.tested:
         warnings.warn(
             f"p_value: the tails are tested from {LEAST_ROWS_OF_TAILS} rows on, or {LEAST_DISTANCES_OF_TAILS} with two "
-            f"references, and there are {n_rows}. The p-value is that of the gaps alone, in which wrong captions and "
+            f"references, and there are {n_rows}. The p-value is for the gaps alone, in which wrong captions and "
             "ordinary ones can cancel.",
             stacklevel=2,
         )
@@ -707,15 +703,15 @@ def symmetric(distances: np.ndarray) -> np.ndarray:
 
 
 def parity_p_values(
-    of_gaps: float, tails: CorpusTails, clusters: Sequence[Hashable] | None, of_wording: float = math.nan
+    gaps_p_value: float, tails: CorpusTails, clusters: Sequence[Hashable] | None, wording_p: float = math.nan
 ) -> tuple[float, float, float]:
     """Put all tests together, with no p-value below the smallest one of all splits of the rows.
 
     Splits of rows in clusters are no bound. Returns the p-values of all tests and of the gaps, and the smallest one.
     """
     smallest = 0.0 if clusters is not None else smallest_parity_p_value(tails.sizes)
-    of_gaps = max(of_gaps, smallest)  # NaN stays NaN
-    return joint_p_value(of_gaps, max(tails.p_value, smallest), max(of_wording, smallest)), of_gaps, smallest
+    gaps_p_value = max(gaps_p_value, smallest)  # NaN stays NaN
+    return joint_p_value(gaps_p_value, max(tails.p_value, smallest), max(wording_p, smallest)), gaps_p_value, smallest
 
 
 def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
@@ -738,18 +734,18 @@ def list_captions(distances: Distances, people: PeopleDistances) -> dict[str, An
     far: list[tuple[float, int, int]] = []
     near: list[tuple[float, int, int, int]] = []
     for block in distances.blocks():
-        of_rows = TailDistances(block.distances, block.n_candidates)
+        compared = TailDistances(block.distances, block.n_candidates)
         rows = block.rows.tolist()
-        of_candidates = of_rows.candidates.mean(axis=2)  # (n_rows, m)
-        of_block = conformal_p_values(of_rows.candidates, people)
-        for row, distances_of_row, p_values_of_row in zip(rows, of_candidates.tolist(), of_block.tolist(), strict=True):
-            means[row], p_values[row] = distances_of_row, p_values_of_row
+        candidate_means = compared.candidates.mean(axis=2)  # (n_rows, m)
+        block_p_values = conformal_p_values(compared.candidates, people)
+        for row, row_values, row_p_values in zip(rows, candidate_means.tolist(), block_p_values.tolist(), strict=True):
+            means[row], p_values[row] = row_values, row_p_values
         far = heapq.nsmallest(
-            N_LISTED, far + [(-of_candidates[i, k], rows[i], k) for i, k in _smallest(-of_candidates)]
+            N_LISTED, far + [(-candidate_means[i, k], rows[i], k) for i, k in _smallest(-candidate_means)]
         )
         pairs = list(zip(*(index.tolist() for index in np.triu_indices(block.n_candidates, 1)), strict=True))
         near_of_block = [
-            (of_rows.candidate_pairs[i, k], rows[i], *pairs[k]) for i, k in _smallest(of_rows.candidate_pairs)
+            (compared.candidate_pairs[i, k], rows[i], *pairs[k]) for i, k in _smallest(compared.candidate_pairs)
         ]
         near = heapq.nsmallest(N_LISTED, near + near_of_block)
     return {
@@ -780,9 +776,9 @@ def distance_histogram(distances: Distances, people: PeopleDistances) -> list[fl
 
     The first bin is the ordinary share, the last one the share unlike people's captions.
     """
-    half, of_candidates = N_BINS // 2, TAILS["unlike_people_share"]
+    half, tail = N_BINS // 2, TAILS["unlike_people_share"]
     chosen = [(-1, k) for k in range(1, half + 1)] + [(1, k) for k in range(1, half)]
-    thresholds = {(sign, k): (of_candidates, people.threshold(sign, k / N_BINS)) for sign, k in chosen}
+    thresholds = {(sign, k): (tail, people.threshold(sign, k / N_BINS)) for sign, k in chosen}
     beyond = {key: math.fsum(rows) / len(rows) for key, rows in rows_beyond(distances, thresholds).items()}
     low = np.array([0.0] + [beyond[-1, k] for k in range(1, half + 1)])
     high = np.array([0.0] + [beyond[1, k] for k in range(1, half)])
@@ -851,7 +847,7 @@ def human_gaps(distances: npt.ArrayLike, n_candidates: int) -> HumanGaps:
 class HumanTails(NamedTuple):
     """Shares of the candidates, or of their pairs, in the tails of people's distances: 0.05 each for people.
 
-    Floats; those of pairs are NaN where rows have one candidate.
+    Floats; the pairs' are NaN where rows have one candidate.
     """
 
     # Candidates farther from the references, and nearer to them, than 19 of 20 human captions.
@@ -877,8 +873,8 @@ def human_tails(
     """Say which share of the candidates lies where only one human caption in twenty lies.
 
     For a reference r_j and the other ones S_j, a_j = mean d(r_j, S_j); for a candidate c, b_j = mean d(c, S_j). If c is
-    a human caption, b and a have one distribution, whatever the sizes. The shares are those of the b above the 95%,
-    and below the 5%, quantile of the a of all rows, and the same of pairs of candidates beside pairs of references.
+    a human caption, b and a have one distribution, whatever the sizes. The shares count the b above the 95%, and below
+    the 5%, quantile of the a of all rows, and the same of pairs of candidates beside pairs of references.
 
     Args:
         distances: as for `human_gaps`, as is the next.
@@ -970,8 +966,8 @@ def human_parity_test(
     rows = _as_symmetric(distances, n_candidates)
     tails = _tails(rows, n_candidates, None, clusters)
     test = gaps_test([row_gaps(rows, n_candidates)], clusters)
-    of_both, of_gaps, _ = parity_p_values(test.p_value, tails, clusters)
-    return ParityTest(of_both, of_gaps, tails.p_value, *test[1:])
+    joint, gaps_p_value, _ = parity_p_values(test.p_value, tails, clusters)
+    return ParityTest(joint, gaps_p_value, tails.p_value, *test[1:])
 
 
 def _as_symmetric(distances: npt.ArrayLike, n_candidates: int) -> Floats:
@@ -1011,7 +1007,7 @@ def plan_human_parity(
     Args:
         distances: of the pilot, as for `human_gaps`, as is the next.
         n_candidates: number of candidates of every row.
-        n_rows: rows to be tested; None: those of the pilot.
+        n_rows: rows to be tested; None: as many as the pilot's.
         gap: a gap to be found, above 0, in the unit of the distance; None: none.
         power: chance of finding it, above 0.05 and below 1.
 
@@ -1057,7 +1053,7 @@ def plan_wrong_captions(distances: npt.ArrayLike, n_candidates: int, share: floa
     as 0.
 
     Args:
-        distances: of the pilot, as for `human_gaps`, but with as many wrong captions, those of other rows for example,
+        distances: of the pilot, as for `human_gaps`, but with as many wrong captions, from other rows for example,
             behind the candidates: shape (n_rows, 2 m + n, 2 m + n) for m candidates and n references.
         n_candidates: m.
         share: w, above 0 and below 1.
@@ -1112,8 +1108,8 @@ class _Mixture(NamedTuple):
         own, residual = self.covariance[k, k], self.covariance[k, k] - weights @ self.covariance[:k, k]
         critical = scipy.special.stdtrit(n_rows - 1, 1 - LEVEL * WEIGHT_OF_TAILS / self.n_tails) * math.sqrt(own)
         excess = math.sqrt(n_rows) * self.mean[k] + deviations @ weights
-        of_tail = scipy.special.ndtr((excess - critical) / math.sqrt(max(residual, 1e-12 * own)))
-        return float(np.where(statistics > scipy.special.chdtri(k, level_of_gaps(True)), 1.0, of_tail).mean())
+        tail_power = scipy.special.ndtr((excess - critical) / math.sqrt(max(residual, 1e-12 * own)))
+        return float(np.where(statistics > scipy.special.chdtri(k, level_of_gaps(True)), 1.0, tail_power).mean())
 
 
 def _wrong_mixture(rows: Floats, m: int, share: float) -> _Mixture:
@@ -1121,18 +1117,18 @@ def _wrong_mixture(rows: Floats, m: int, share: float) -> _Mixture:
     k_gaps, n_texts = min(m, 2), rows.shape[1]
     threshold = _tails(rows, 2 * m, None, None).people[False].threshold(1, TAIL)
     first, second = np.zeros(k_gaps + 1), np.zeros((k_gaps + 1, k_gaps + 1))
-    splits, of_people = np.zeros((k_gaps, k_gaps)), np.zeros(k_gaps + 1)
+    splits, people_mean = np.zeros((k_gaps, k_gaps)), np.zeros(k_gaps + 1)
     for n_wrong in range(m + 1):
         chance = math.comb(m, n_wrong) * share**n_wrong * (1 - share) ** (m - n_wrong)
         texts = [*range(m - n_wrong), *range(m, m + n_wrong), *range(2 * m, n_texts)]
-        of_rows = rows[:, texts][:, :, texts]
-        gaps, of_tail = row_gaps(of_rows, m), TailDistances(of_rows, m)
-        people, candidates = (threshold.shares(side).mean(axis=1) for side in of_tail.of(TAILS["unlike_people_share"]))
+        mixed_rows = rows[:, texts][:, :, texts]
+        gaps, compared = row_gaps(mixed_rows, m), TailDistances(mixed_rows, m)
+        people, candidates = (threshold.shares(side).mean(axis=1) for side in compared.of(TAILS["unlike_people_share"]))
         both = [gaps.fidelity, gaps.diversity][:k_gaps]
         values = np.stack([*both, candidates - people], axis=1)
         if not n_wrong:
-            of_people = values.mean(axis=0)
-        first += chance * (values - of_people).mean(axis=0)
-        second += chance * (values - of_people).T @ (values - of_people) / len(values)
+            people_mean = values.mean(axis=0)
+        first += chance * (values - people_mean).mean(axis=0)
+        second += chance * (values - people_mean).T @ (values - people_mean) / len(values)
         splits += chance * gaps.covariance[:, :k_gaps, :k_gaps].mean(axis=0)
     return _Mixture(first, second - np.outer(first, first), splits, 2 if m == 1 else 3)

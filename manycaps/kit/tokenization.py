@@ -108,8 +108,8 @@ PRINTED_CURRENCIES = {"¢": "cents", "£": "#", "¤": "$", "€": "$", "\x80": "
 PRINTED_FRACTIONS = {"¼": "1/4", "½": "1/2", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
 # Entities of web pages; all other entities are read as "&", a word and ";".
 PRINTED_ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": "''", "&apos;": "'", "&nbsp;": ""}
-# Typographic quotation marks, single then double, with those of Windows-1252. Two of them in a row are one token of
-# two to four marks, which REMOVED_TOKENS may not know: ““a”” keeps its quotes, “a” loses them.
+# Typographic quotation marks, single then double, with Windows-1252's. Two of them in a row are one token of two to
+# four marks, which REMOVED_TOKENS may not know: ““a”” keeps its quotes, “a” loses them.
 PRINTED_QUOTES = (
     dict.fromkeys("‘‛‹\x91", "`")
     | dict.fromkeys("’›\x92", "'")
@@ -332,8 +332,8 @@ def tokenize_line(caption: str) -> str:
 def ptb_tokenize(captions: Iterable[str]) -> list[list[str]]:
     """Split captions into the tokens that the COCO caption code scores.
 
-    Those of Stanford's PTBTokenizer as the COCO caption code calls it, lower-case and without punctuation
-    (Chen et al. 2015, section 4.1, https://arxiv.org/abs/1504.00325).
+    They equal Stanford's PTBTokenizer's as the COCO caption code calls it, lower-case and without punctuation (Chen et
+    al. 2015, section 4.1, https://arxiv.org/abs/1504.00325).
 
     Args:
         captions: n texts.
@@ -433,7 +433,7 @@ def _write_token(text: str, start: int, end: int, shape: Shape) -> tuple[str, ..
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Tokenizers by name, for captions in any language: those of sacrebleu, jieba, pythainlp and spaCy, each optional.
+# Tokenizers by name, for captions in any language: from sacrebleu, jieba, pythainlp and spaCy, each optional.
 #
 # Under sacrebleu's names the tokens are exactly its own. Each has a form for captions, "13a-caption" and the like,
 # and jieba's, pythainlp's and spaCy's have it alone: a caption is brought to Unicode's form NFKC and read as one
@@ -536,7 +536,7 @@ SOURCES = {
     "th": TokenizerSource(("pythainlp",), "pythainlp>=5.0.5", ("pythainlp",), _pythainlp),
 }
 
-# Names under which tokens are those of sacrebleu, and what makes of one the name of its form for captions.
+# Names under which tokens are sacrebleu's, and what makes of one the name of its form for captions.
 OF_SACREBLEU = ("char", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "spm")
 FOR_CAPTIONS = "-caption"
 
@@ -612,7 +612,7 @@ def _spacy(name: str) -> Split:
         pipeline = spacy.load(name) if spacy.util.is_package(name) else spacy.blank(name)
     except ImportError as error:
         has_language = "Can't import language" not in str(error)
-        if has_language:  # its tokenizer needs another package, such as that of Japanese
+        if has_language:  # its tokenizer needs another package, as the Japanese one does
             raise InputImportError(
                 "tokenizer",
                 f"what spaCy needs for {quote_value(name)}",
@@ -646,7 +646,7 @@ LONGEST_REMEMBERED_CAPTION = 400
 Tokenizer = str | Callable[[str], Sequence[str]]
 
 
-# Tokenizers that need no package and have no versions of their own: that of the COCO caption code, and none.
+# Tokenizers that need no package and have no versions of their own: the COCO caption code's, and none.
 BUILT_IN: dict[str, Callable[[str], Sequence[str]]] = {"ptb": ptb_tokens, "none": lambda caption: caption.split()}
 
 # Names of tokenizers that split at white space and punctuation alone.

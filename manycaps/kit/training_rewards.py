@@ -15,9 +15,9 @@ def energy_rewards(distances: npt.ArrayLike, n_candidates: int, quality: float =
 
     reward_i = mean over j != i of d(c_i, c_j) - mean over j of d(c_i, r_j), each less a baseline of the other
     candidates: the mean distance between these, and their mean distance from the references. The expected policy
-    gradient, mean over i of reward_i times the gradient of log p(c_i), is minus half that of the energy distance
-    2 E d(c, r) - E d(c, c') - E d(r, r'), without bias (the energy score: Gneiting and Raftery 2007, section 4.3,
-    https://doi.org/10.1198/016214506000001437; the gradient: Williams 1992, https://doi.org/10.1007/BF00992696). A
+    gradient, mean over i of reward_i times the gradient of log p(c_i), is minus half the gradient of the energy
+    distance 2 E d(c, r) - E d(c, c') - E d(r, r'), without bias (the energy score: Gneiting and Raftery 2007, section
+    4.3, https://doi.org/10.1198/016214506000001437; the gradient: Williams 1992, https://doi.org/10.1007/BF00992696). A
     baseline that holds candidate i itself would weigh the first term by 1 - 2 / K and the second by 1 - 1 / K for K
     candidates.
 
@@ -28,7 +28,7 @@ def energy_rewards(distances: npt.ArrayLike, n_candidates: int, quality: float =
         distances: floating-point array, shape (n_rows, n_texts, n_texts), symmetric, 0 on the diagonal, candidates
             first; of strong negative type, such as Euclidean ones, for people's distribution to be the only optimum.
         n_candidates: number of candidates of every row, at least 2; one reference at least.
-        quality: weight of the second term, 0 to 1, where 1 - quality is that of the first, both times two. 0.5 is the
+        quality: weight of the second term, 0 to 1, where the first has 1 - quality, both times two. 0.5 is the
             proper score. Above it the optimum is less varied than people, at 1 a single text, the most central one;
             below it more varied, at 0 whatever the references are.
 
@@ -61,7 +61,7 @@ def kernel_rewards(kernels: npt.ArrayLike, n_candidates: int, quality: float = P
     """Reward every candidate of a row by the squared maximum mean discrepancy of the row.
 
     reward_i = mean over j of k(c_i, r_j) - mean over j != i of k(c_i, c_j), with the baselines of `energy_rewards`: the
-    expected policy gradient is minus half that of MMD^2 (Gretton et al. 2012, lemma 6,
+    expected policy gradient is minus half the gradient of MMD^2 (Gretton et al. 2012, lemma 6,
     https://jmlr.org/papers/v13/gretton12a.html). With -d for k it is `energy_rewards`.
 
     Args:
@@ -85,7 +85,7 @@ def kernel_rewards(kernels: npt.ArrayLike, n_candidates: int, quality: float = P
 
 @plain_arguments
 def self_critical(sampled: npt.ArrayLike, greedy: npt.ArrayLike) -> Floats:
-    """Subtract the score of each row's greedy caption from those of its sampled ones: self-critical training.
+    """Subtract the score of each row's greedy caption from its sampled ones' scores: self-critical training.
 
     Rennie et al. (2017), equation 9, https://arxiv.org/abs/1612.00563.
 
@@ -102,15 +102,15 @@ def self_critical(sampled: npt.ArrayLike, greedy: npt.ArrayLike) -> Floats:
     >>> self_critical([[1.0, 0.25]], [0.5]).tolist()
     [[0.5, -0.25]]
     """
-    of_sampled, of_greedy = as_finite(sampled, "sampled"), as_finite(greedy, "greedy")
-    if of_sampled.ndim != 2 or of_greedy.shape not in ((len(of_sampled),), (len(of_sampled), 1)):
+    sampled_scores, greedy_scores = as_finite(sampled, "sampled"), as_finite(greedy, "greedy")
+    if sampled_scores.ndim != 2 or greedy_scores.shape not in ((len(sampled_scores),), (len(sampled_scores), 1)):
         raise InputError(
             "greedy",
             "one score for each row of sampled, of shape (n_rows, n_candidates)",
-            f"shapes {of_greedy.shape} and {of_sampled.shape}",
+            f"shapes {greedy_scores.shape} and {sampled_scores.shape}",
             "Score one greedy caption per row.",
         )
-    return of_sampled - of_greedy.reshape(-1, 1)
+    return sampled_scores - greedy_scores.reshape(-1, 1)
 
 
 def _as_pairs(values: npt.ArrayLike, name: str, n_candidates: int) -> Floats:

@@ -171,16 +171,16 @@ def null_statistics(distances: np.ndarray, splits: SplitsOfRow, statistic: str =
     forms = [form.astype(dtype) for form in forms]
     for labels in splits(max(1, MAX_PRODUCTS // (forms[-1].shape[1] + 12 * n_rows))):
         products = both_candidates(labels, dtype)
-        pooled = _of_all_rows(forms[0], products)
+        pooled = _split_counts(forms[0], products)
         if per_side:
             products = np.concatenate((products, _three_candidates(labels, dtype)))
-            inside = _of_all_rows(forms[1], products)
+            inside = _split_counts(forms[1], products)
             yield _deviation(inside, axis=1) + _deviation(pooled - inside, axis=1)
         else:
             yield _deviation(pooled, axis=1)
 
 
-def _of_all_rows(forms: np.ndarray, products: np.ndarray) -> np.ndarray:
+def _split_counts(forms: np.ndarray, products: np.ndarray) -> np.ndarray:
     """The counts of every row under every split: (n_rows, 3, n_splits); `forms` is (n_rows * 3, n_products).
 
     Row by row where a row is little work: BLAS starts its threads for one large product, and they use up more processor
@@ -254,7 +254,7 @@ def _row_blocks(distances: np.ndarray) -> Iterator[np.ndarray]:
 def _forms(distances: np.ndarray, per_side: bool) -> Iterator[np.ndarray]:
     """Yield the forms of the counts of rows: of both kinds of triangle, and with `per_side` of the candidates' pairs.
 
-    The first are quadratic, (n_rows, 3, n_pairs), for the products of `both_candidates`; the second are those of
+    The first are quadratic, (n_rows, 3, n_pairs), for the products of `both_candidates`; the second come from
     `_candidate_side_form`, (n_rows, 3, n_pairs + n_triples).
     """
     n, _, n_rows = distances.shape
@@ -283,15 +283,15 @@ def _candidate_side_form(either: np.ndarray) -> np.ndarray:
 
     The counts are the sum over x and y1, y2 of z_y1 z_y2 - z_x z_y1 z_y2; with x = y1 or x = y2 the terms cancel, and
     `either` loses them: whole numbers, shape (n, n, n, n_rows), indexed x, y1, y2, of both orders of a pair. Returns
-    int16, (n_pairs + n_triples, n_rows): for the products of `both_candidates`, then those of `_three_candidates`.
+    int16, (n_pairs + n_triples, n_rows): for the products of `both_candidates`, then of `_three_candidates`.
     """
     n = len(either)
     x = np.arange(n)
     either[x, x] = either[x, :, x] = 0
     first, second, third = np.array(list(itertools.combinations(range(n), 3)), dtype=np.intp).reshape(-1, 3).T
-    of_triples = either[first, second, third] + either[second, first, third] + either[third, first, second]
-    of_pairs = either.sum(axis=0, dtype=either.dtype)[np.triu_indices(n)]
-    return np.concatenate((of_pairs.astype(np.int16), -of_triples.astype(np.int16)))
+    triple_terms = either[first, second, third] + either[second, first, third] + either[third, first, second]
+    pair_terms = either.sum(axis=0, dtype=either.dtype)[np.triu_indices(n)]
+    return np.concatenate((pair_terms.astype(np.int16), -triple_terms.astype(np.int16)))
 
 
 @plain_arguments

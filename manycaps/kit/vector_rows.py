@@ -220,15 +220,15 @@ def pooled_values(
 ) -> dict[str, float]:
     """Return the value of the whole corpus, and its p-value by exchanges within rows, where they are asked for.
 
-    `value` takes the vectors and the counts of `EmbeddingRows.counts`, and `p_value` also those of `draw_counts`.
+    `value` takes the vectors and the counts of `EmbeddingRows.counts`, and `p_value` also the counts of `draw_counts`.
     """
     if not options["pooled"]:
         return {}
-    of_corpus = rows.vectors, *rows.counts()
-    values = {f"{name}_pooled": float(value(*of_corpus))}
+    corpus = rows.vectors, *rows.counts()
+    values = {f"{name}_pooled": float(value(*corpus))}
     if options["p_value"] != "none":
         drawn = draw_counts(rows, options["n_resamples"], options["seed"])
-        values[f"{name}_pooled_p_value"] = p_value(*of_corpus, drawn)
+        values[f"{name}_pooled_p_value"] = p_value(*corpus, drawn)
     return values
 
 
@@ -287,9 +287,9 @@ def ready_matrices(
     """Return the entry of a module's ready columns for values of every two items of each row.
 
     `columns` are what messages on the sizes of candidates and of references name; the first, "distances" or "kernels",
-    is the column of the values of every two items of each row, candidates first; beside it stands `n_candidates`, that
-    of each row, or of all. `check` raises unless the matrices can be used with the options, and `compare` compares rows
-    of equal sizes. `unused` are options of the values, beside those of captions. Raises TypeError or ValueError if a
+    is the column of the values of every two items of each row, candidates first; beside it stands `n_candidates`, for
+    each row, or for all. `check` raises unless the matrices can be used with the options, and `compare` compares rows
+    of equal sizes. `unused` are options of the values, beside the captions'. Raises TypeError or ValueError if a
     column or such an option is given beside the values, or they cannot be used.
     """
     column = columns[0]
@@ -444,7 +444,7 @@ def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str], _options: Mappi
 
 
 # Distances of scipy that depend on two vectors alone. Those that are scaled by the variances of all vectors
-# (seuclidean, mahalanobis) are left out, as are those of booleans.
+# (seuclidean, mahalanobis) are left out, as are distances of booleans.
 DISTANCE_NAMES = (
     "cosine",
     "euclidean",
@@ -461,9 +461,9 @@ DISTANCE_NAMES = (
 def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
     """Distance of every pair of vectors of a row, by a name of `DISTANCE_NAMES`, as in `scipy.spatial.distance`.
 
-    `vectors` is float64, shape (n_rows, n_texts, d); no vector is all zeros for "cosine", which is that of `trm_bert`
-    to the last bit. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the
-    distance is not defined, such as the correlation with a constant vector.
+    `vectors` is float64, shape (n_rows, n_texts, d); no vector is all zeros for "cosine", which equals `trm_bert`'s to
+    the last bit. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the distance
+    is not defined, such as the correlation with a constant vector.
     """
     with np.errstate(all="ignore"):  # what is not defined is NaN, and found by `check_defined`
         if name == "correlation":
@@ -486,7 +486,7 @@ def check_defined(distances: np.ndarray, name: str) -> None:
             f"distance={name!r}",
             "vectors that have this distance",
             (
-                f"a row in which that of texts {i} and {j} is not finite ({int(undefined.sum())} such pairs in a "
+                f"a row in which it is not finite for texts {i} and {j} ({int(undefined.sum())} such pairs in a "
                 "batch of rows)"
             ),
             "Use another distance, for example 'euclidean'.",
@@ -548,7 +548,7 @@ TextDistance = Callable[[list[str], list[str]], Any]
 
 
 def text_distances(rows: Sequence[Sequence[str]], distance: TextDistance) -> list[np.ndarray]:
-    """Distance of all ordered pairs of texts of a row, each distinct pair asked for once; that of equal texts is 0.
+    """Distance of all ordered pairs of texts of a row, each distinct pair asked for once; equal texts have 0.
 
     For each row a float64 array, shape (n_texts, n_texts): [i, j] is distance(text i, text j).
 
@@ -561,7 +561,7 @@ def text_distances(rows: Sequence[Sequence[str]], distance: TextDistance) -> lis
             for y in row:
                 if x != y:
                     numbers.setdefault((x, y), len(numbers))
-    values = np.zeros(len(numbers) + 1)  # the last one is that of equal texts
+    values = np.zeros(len(numbers) + 1)  # the last one is for equal texts
     if numbers:
         first, second = (list(side) for side in zip(*numbers, strict=True))
         values[:-1] = _as_values(distance(first, second), len(numbers))

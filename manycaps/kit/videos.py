@@ -283,7 +283,7 @@ def read_pixels(
 
     Nothing is kept but the frame at hand; a number of frames keeps that many small squares, since how many frames a
     file has is certain only at its end. A chosen frame comes once, also where `frame_places` has it twice. `frames` is
-    "all", or how many; `n_threads` are those of the decoder.
+    "all", or how many; `n_threads` are the decoder's.
     """
     if isinstance(source, FrameList):
         for j in np.unique(frame_places(len(source.images), frames)).tolist():

@@ -153,7 +153,7 @@ def _wording(rows: Sequence[CaptionRow], tokenizer: Tokenizer) -> TokenMetric:
     texts = [[text for side in count_captions(row) for text, _ in side] for row in rows]
     tokens, people = tokenize_rows(texts, tokenizer), tokenize_rows([row.people for row in rows], tokenizer)
     keys = [tuple(map(tuple, row)) for row in tokens]
-    slor_of_row = dict(zip(keys, wording_rows(tokens, people).of_candidates(), strict=True))
+    slor_of_row = dict(zip(keys, wording_rows(tokens, people).candidate_slor(), strict=True))
     return lambda rows, _: [np.array(slor_of_row[tuple(map(tuple, row))]) for row in rows]
 
 

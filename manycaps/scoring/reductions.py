@@ -228,7 +228,7 @@ class GatheredEmbeddings:
             self._rows["references"],
             lambda captions: np.stack([self._vectors[caption] for caption in captions]),
         )
-        values: dict[str, Any] = self._module.SETS.of_corpus(embedded, self._options, self._module.progress)
+        values: dict[str, Any] = self._module.SETS.corpus_values(embedded, self._options, self._module.progress)
         return values
 
 

@@ -13,7 +13,7 @@ from .base import (
     InputError,
     Option,
     by_value,
-    needing,
+    dependent_options,
     one_of,
     or_none,
     signature,
@@ -147,7 +147,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
                 fits=check_k,
             ),
         }
-        | needing(IS_EMBEDDED, ENCODER_OPTIONS)
+        | dependent_options(IS_EMBEDDED, ENCODER_OPTIONS)
         | DETAILS
     )
     VALUES = (
@@ -228,8 +228,8 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
                 judge_texts(row, equivalent) if callable(equivalent) else near_texts(row, vectors, equivalent)
                 for row in rows
             )
-            of_rows = [answer_values(class_sizes(are_equivalent), k) for are_equivalent in judged]
-            values.append(dict(zip(("distinct_k", "utility_k"), map(list, zip(*of_rows, strict=True)), strict=True)))
+            row_values = [answer_values(class_sizes(are_equivalent), k) for are_equivalent in judged]
+            values.append(dict(zip(("distinct_k", "utility_k"), map(list, zip(*row_values, strict=True)), strict=True)))
         return row_result(*values, options["details"]) | {"k": k}
 
     def _vectors(self, sides, options):

@@ -13,7 +13,7 @@ from .base import (
     Option,
     by_value,
     check_flag,
-    needing,
+    dependent_options,
     or_none,
     signature,
     value_table,
@@ -90,7 +90,7 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
                 "`sentence-transformers/all-mpnet-base-v2`.",
             ),
         }
-        | needing(Effect("semantic", "True", lambda options: is_semantic(options)), ENCODER_OPTIONS)
+        | dependent_options(Effect("semantic", "True", lambda options: is_semantic(options)), ENCODER_OPTIONS)
         | {
             "encoder": Option(
                 None,

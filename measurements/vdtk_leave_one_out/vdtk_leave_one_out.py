@@ -15,7 +15,7 @@ from .base import (
     by_value,
     check_flag,
     check_share,
-    needing,
+    dependent_options,
     one_of,
     or_none,
     signature,
@@ -175,8 +175,8 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
                 "unknowns that occur nowhere else. The paper's head is 0.9.",
             ),
         }
-        | needing(IS_TOKENIZED, TOKENIZER)
-        | needing(among_metrics("meteor15"), METEOR15_DATA)
+        | dependent_options(IS_TOKENIZED, TOKENIZER)
+        | dependent_options(among_metrics("meteor15"), METEOR15_DATA)
         | {
             "estimator": Option(
                 "unbiased",
@@ -185,7 +185,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
                 needs=among_metrics("mmd_bert"),
             )
         }
-        | needing(among_metrics(*EMBEDDING_METRICS), ENCODER_OPTIONS)
+        | dependent_options(among_metrics(*EMBEDDING_METRICS), ENCODER_OPTIONS)
         | {
             "details": Option(
                 False, check_flag, "`True` adds the values of all iterations and rows, and the signature."
@@ -258,7 +258,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
             result |= self.encoder.count_unread([text for row in rows for text in row], options)
         if options["details"]:
             result |= {f"{key}_per_iteration": values_of_key for key, values_of_key in values.corpus.items()}
-            result |= {f"{key}_per_row": place_values(of_rows, used, len(data)) for key, of_rows in values.rows.items()}
+            result |= {f"{key}_per_row": place_values(column, used, len(data)) for key, column in values.rows.items()}
             result["signature"] = self._signature(options, vectors is not None)
         return result
 

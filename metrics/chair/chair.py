@@ -160,7 +160,7 @@ def details_of(rows):
     shares = zip(*(row.shares for row in rows), strict=True)
     names = "chair_s_per_row", "chair_s_beside_people_per_row", "chair_s_of_people_per_row"
     return {
-        **{name: list(of_rows) for name, of_rows in zip(names, shares, strict=True)},
+        **{name: list(row_shares) for name, row_shares in zip(names, shares, strict=True)},
         "objects_per_candidate": [[list(map(list, caption)) for caption in row.named] for row in rows],
         "hallucinated_per_candidate": [[list(map(list, caption)) for caption in row.hallucinated] for row in rows],
     }

@@ -15,8 +15,8 @@ from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
 _DESCRIPTION = """
 CIDEr-D is the metric by which captioning papers rank systems: the n-grams that a caption shares with human captions of
-the image, weighted by how seldom they are said of other images. The numbers are those of pycocoevalcap, for the corpus
-and for every caption, without Java.
+the image, weighted by how seldom they are said of other images. The numbers equal pycocoevalcap's, for the corpus and
+for every caption, without Java.
 """
 
 _CITATION = """

@@ -76,6 +76,6 @@ class FidBert(SetMetric, evaluate.Metric):
     )
     PARTS = SENTENCES
     ROW_CHECKS = (lambda sizes, columns: check_side_sizes(sizes, columns, NO_COVARIANCE),)
-    SETS = Sets(value_range=lambda _options: (0.0, np.inf), of_corpus=whole_corpus)
+    SETS = Sets(value_range=lambda _options: (0.0, np.inf), corpus_values=whole_corpus)
     VECTORS = Vectors(lambda vectors, n_candidates, _options: frechet_comparison(vectors, n_candidates))
     rows_of = encode_rows

@@ -13,7 +13,7 @@ from .base import (
     Option,
     check_choice,
     check_flag,
-    needing,
+    dependent_options,
     one_of,
     value_table,
     whole_number,
@@ -114,7 +114,7 @@ _EXAMPLES = """
 (0.0, 0.27, 10.0)
 """
 
-# Distances by name; "bert" is that of embeddings.
+# Distances by name; "bert" is between embeddings.
 DISTANCES = ("bert", "meteor", "meteor15", "cider")
 
 # Keys of a result, beside shares of tails and means of rows, that need two references in every row.
@@ -175,7 +175,7 @@ READY_DISTANCES = ready_matrices(
 )
 
 
-def of_distance(name):
+def when_distance(name):
     """Return when options of one distance have an effect."""
     return Effect("distance", repr(name), lambda options: options["distance"] == name)
 
@@ -207,11 +207,11 @@ class HumanParity(SetMetric, evaluate.Metric):
         }
         | TOKENIZER
         | LANGUAGE_MODEL
-        | needing(of_distance("cider"), DOCUMENT_FREQUENCY)
-        | needing(of_distance("meteor15"), METEOR15_DATA)
-        | needing(of_distance("bert"), ENCODER_OPTIONS)
+        | dependent_options(when_distance("cider"), DOCUMENT_FREQUENCY)
+        | dependent_options(when_distance("meteor15"), METEOR15_DATA)
+        | dependent_options(when_distance("bert"), ENCODER_OPTIONS)
         | SET_OPTIONS
-        | needing(IS_DRAWN, {"n_resamples": SET_OPTIONS["n_resamples"]})
+        | dependent_options(IS_DRAWN, {"n_resamples": SET_OPTIONS["n_resamples"]})
         | {"clusters": SET_OPTIONS["clusters"]._replace(needs=None)}
         | {
             "p_value": Option(
@@ -246,9 +246,9 @@ class HumanParity(SetMetric, evaluate.Metric):
         * near_duplicate_share | 0 to 1; 0.05 for people | | share of the pairs of candidates that are nearer to each
             other than 19 of 20 pairs of human captions
         spread_share | 0 to 1; 0.05 for people | | share of these pairs that are farther apart than 19 of 20
-        wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less that of people's captions:
-            how much more predictable their words are; below 0 for broken language. Values of wording are NaN below ten
-            rows, or clusters
+        wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less the mean of people's
+            captions: how much more predictable their words are; below 0 for broken language. Values of wording are NaN
+            below ten rows, or clusters
         wording_p_value | 0 to 1; above 0.05 in 95% for people | | two-sided, of "people wrote the candidates", by the
             wording gap
         odd_wording_share, formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are less, and
@@ -311,7 +311,7 @@ class HumanParity(SetMetric, evaluate.Metric):
         return super().has_token(options if options["distance"] in DISTANCES[1:] else {"tokenizer": "raw"})
 
     def rows_of(self, predictions, references, options):
-        """Return the rows of captions, whose wording is that of their tokens whatever their distances are."""
+        """Return the rows of captions, whose wording comes from their tokens whatever their distances are."""
         if options["distance"] == "bert":
             rows = encode_rows(self, predictions, references, options)
         else:
@@ -385,7 +385,7 @@ class HumanParity(SetMetric, evaluate.Metric):
 
     @staticmethod
     def number_texts(predictions, references, options):
-        """Return the words of all captions as numbers, and those of the language model."""
+        """Return the words of all captions, and of the language model, as numbers."""
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
         return number_texts(candidates, people, options["clusters"], load_language_model(options["language_model"]))
 
@@ -396,12 +396,12 @@ class HumanParity(SetMetric, evaluate.Metric):
         return values_of_rows(self.rows_of(predictions, references, options), options, self.progress)
 
     def summary(self, rows, options, texts=None):
-        """Compare all rows, and build the result; with `texts` also that of their wording."""
+        """Compare all rows, and build the result, with `texts` of their wording too."""
         values = values_of_rows(rows, options, self.progress)
         tails, wording = values.tails(options), None
         if texts is not None:
-            of_texts = wording_of(texts, is_tested=options["language_model"] is None)
-            wording = parity_wording(of_texts, values.distances, tails, options)
+            word_rows = wording_of(texts, is_tested=options["language_model"] is None)
+            wording = parity_wording(word_rows, values.distances, tails, options)
         warn_of_few_rows(tails, options)
         if wording is not None:
             wording.warn_of_few_rows()

@@ -30,8 +30,8 @@ from .meteor15_search import FUNCTION_WORDS, LANGUAGES, stemmer_version
 from .tokenization import token_finder, tokenizer_name
 
 _DESCRIPTION = """
-METEOR 1.5 aligns the words of a caption with those of human captions by form, stem, synonyms and paraphrases. The score
-is the weighted harmonic mean of precision and recall, less a penalty for broken order. It is the METEOR column of
+METEOR 1.5 aligns the words of a caption with the words of human captions by form, stem, synonyms and paraphrases. The
+score is the weighted harmonic mean of precision and recall, less a penalty for broken order. It is the METEOR column of
 captioning papers, computed here without Java: the same alignments and the same scores. Higher is better.
 """
 

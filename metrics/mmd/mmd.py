@@ -304,7 +304,7 @@ class Mmd(SetMetric, evaluate.Metric):
         value_range=lambda options: ((0.0 if options["estimator"] == "biased" else -np.inf), np.inf),
         size_checks=(check_sizes,),
         settings=lambda options: {"estimator": options["estimator"]},
-        of_corpus=whole_corpus,
+        corpus_values=whole_corpus,
     )
     VECTORS = Vectors(compare_vectors, settings=vector_settings)
     rows_of = encode_by_clip_or_sentences

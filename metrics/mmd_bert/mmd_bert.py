@@ -98,7 +98,7 @@ class MmdBert(SetMetric, evaluate.Metric):
         value_range=lambda options: ((0.0 if options["estimator"] == "biased" else -2.0), 2.0),
         size_checks=(check_estimator_sizes,),
         settings=lambda options: {"estimator": options["estimator"], "sigma": options["sigma"]},
-        of_corpus=whole_corpus,
+        corpus_values=whole_corpus,
     )
     VECTORS = Vectors(compare_by_kernel)
     rows_of = encode_rows

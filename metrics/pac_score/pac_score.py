@@ -101,5 +101,5 @@ class PacScore(CollectionModule, evaluate.Metric):
             return result
         found = retrieval_ranks(texts.distinct[texts.rows], pictures, rows)
         ranks = {"retrieval_rank": found.ranks()} | {f"recall_at_{k}": found.recalls(k) for k in RECALLS}
-        of_all = {"median_rank": float(np.median(found.ranks())), "n_images": found.n_images}
-        return result | build_result(ranks, sizes[0], options["details"]) | of_all
+        image_values = {"median_rank": float(np.median(found.ranks())), "n_images": found.n_images}
+        return result | build_result(ranks, sizes[0], options["details"]) | image_values

@@ -12,7 +12,7 @@ from .base import (
     InputTypeError,
     Option,
     by_value,
-    needing,
+    dependent_options,
     one_of,
     quote_value,
     value_table,
@@ -183,7 +183,7 @@ class Trm(SetMetric, evaluate.Metric):
             ),
         }
         | STATISTIC
-        | needing(
+        | dependent_options(
             Effect("distance", "'cosine'", lambda options: not is_of_texts(options["distance"])), CLIP_SET_OPTIONS
         )
         | SET_OPTIONS

@@ -3,7 +3,7 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, needing, one_of, value_table
+from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, dependent_options, one_of, value_table
 from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
 from .meteor15_scores import METEOR15_DATA
 from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings, multi_reference_meteor
@@ -54,7 +54,7 @@ class TrmMeteor(SetMetric, evaluate.Metric):
                 "papers report it, without Java).",
             )
         }
-        | needing(Effect("meteor", "'1.5'", lambda options: options["meteor"] == "1.5"), METEOR15_DATA)
+        | dependent_options(Effect("meteor", "'1.5'", lambda options: options["meteor"] == "1.5"), METEOR15_DATA)
         | TOKENIZER
         | SET_OPTIONS
     )

@@ -65,8 +65,8 @@ class Wording(CollectionModule, evaluate.Metric):
         }
     )
     VALUES = value_table("""
-        * wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less that of people's captions:
-            above 0 they are more predictable than people's, below 0 less
+        * wording_gap | in natural logarithms per word | 0 | mean SLOR of the candidates less the mean of people's
+            captions: above 0 they are more predictable than people's, below 0 less
         * wording_p_value | 0 to 1 | | two-sided, of "people wrote the candidates", by the wording gap
         * odd_wording_share | 0 to 1; 0.05 for people | | share of the candidates that are less predictable than 19 of
             20 human captions

@@ -85,7 +85,7 @@ OF_TRM = {
         ),
         (
             ONES | {"distance": "correlation"},
-            "distance='correlation': expected vectors that have this distance, got a row in which that of texts 0 and ",
+            "distance='correlation': expected vectors that have this distance, got a row in which it is not finite",
         ),
         (distances([]), "distances: expected at least one row, got none."),
         (distances([np.eye(3)], 1), "distances[0][0][0]: expected 0, the distance of a text from itself, got 1.0."),

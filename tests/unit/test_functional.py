@@ -121,7 +121,7 @@ VALUE_ERRORS = [
     ("training[0]: expected one or more lists of tokens", lambda: functional.novelty([[["a"]]], [[]])),
     ("weight: expected a positive finite number, got 0.", lambda: functional.pac_s([0.5], 0)),
     ("cosines[1]: expected a finite number, got NaN or infin", lambda: functional.pac_s([0.5, np.nan])),
-    ("reference_cosines: expected shape (1,), that of pac_s", lambda: functional.ref_pac_s([0.5], 0.5)),
+    ("reference_cosines: expected shape (1,), like pac_s", lambda: functional.ref_pac_s([0.5], 0.5)),
 ]
 TYPE_ERRORS = [
     ("captions: expected an iterable of strings, got one", lambda: functional.tokenize("a dog")),

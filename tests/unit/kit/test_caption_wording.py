@@ -54,7 +54,7 @@ def test_slor_equals_the_slow_loop(clusters):
     rows = wording_rows(candidates, references, clusters)
     np.testing.assert_allclose(rows.slor, loop_slor(candidates, references, clusters), rtol=0, atol=1e-12)
     assert rows.sizes.tolist() == [[1, 1], [2, 4], [1, 2], [1, 3], [1, 2]]
-    assert rows.of_candidates()[1] == rows.slor[2:4].tolist()
+    assert rows.candidate_slor()[1] == rows.slor[2:4].tolist()
 
 
 def test_model_of_another_corpus_equals_the_slow_loop():

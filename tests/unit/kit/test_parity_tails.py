@@ -36,7 +36,7 @@ def test_shares_equal_the_slow_loop(draw):
     tails = corpus_tails(kept_distances(*batches), 0.95, None)
     rows = [(row, m) for distances, m in batches for row in distances]
     for name, tail in TAILS.items():
-        expected = np.array(tail_shares(rows, tail.sign, compares_pairs=tail.of_pairs))
+        expected = np.array(tail_shares(rows, tail.sign, compares_pairs=tail.compares_pairs))
         found = np.stack([tails.shares[name].rows, tails.shares[name].people_rows], axis=1)
         assert found[~np.isnan(found[:, 0])] == pytest.approx(expected, abs=1e-12), name
         assert tails.shares[name].value == pytest.approx(expected[:, 0].mean())
@@ -78,11 +78,11 @@ def test_shares_under_splits_equal_the_slow_loop(draw, clusters):
         text_keys = [
             [*key[1 : 1 + m], *key[5 : 5 + len(row) - m]] for (row, m, _), key in zip(taken, draw_keys, strict=True)
         ]
-        expected = [split_share(taken_rows, text_keys, tail.sign, compares_pairs=tail.of_pairs) for tail in tails]
+        expected = [split_share(taken_rows, text_keys, tail.sign, compares_pairs=tail.compares_pairs) for tail in tails]
         assert found[:, i] == pytest.approx(expected, abs=1e-12)
     observed = [(row.tolist(), m, 1) for row, m, _ in rows]
     as_they_are = [range(len(row)) for row, _, _ in observed]
-    expected = [split_share(observed, as_they_are, tail.sign, compares_pairs=tail.of_pairs) for tail in tails]
+    expected = [split_share(observed, as_they_are, tail.sign, compares_pairs=tail.compares_pairs) for tail in tails]
     assert splits.shares(tails, None)[:, 0] == pytest.approx(expected, abs=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_p_values_by_splits_are_those_of_all_splits():
         shares = []
         for splits in itertools.product(orders, repeat=3):
             rows = [(distances[i][np.ix_(order, order)].tolist(), 2, 1) for i, order in enumerate(splits)]
-            shares.append(split_share(rows, [range(4)] * 3, tail.sign, compares_pairs=tail.of_pairs))
+            shares.append(split_share(rows, [range(4)] * 3, tail.sign, compares_pairs=tail.compares_pairs))
         exact = np.mean(np.array(shares) >= shares[0] - 1e-9)
         assert p_value == pytest.approx(exact, abs=4 * exact / math.sqrt(50))
 
