@@ -228,7 +228,7 @@ def _within(parity: ComparedParity, name: str) -> str:
 
 
 def system_p_value(system: System) -> str:
-    """The p-value of a system after Holm's rule, as it is printed; see `format_p_value`."""
+    """Return the p-value of a system after Holm's rule, as it is printed; see `format_p_value`."""
     return format_p_value(system["adjusted_p_value"], int(system["n_rows"]))
 
 
@@ -314,7 +314,7 @@ def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
 
 
 def as_rows_needed(result: Mapping[str, Any]) -> str:
-    """Rows after which a system is distinguished from people, with the interval.
+    """Write the rows after which a system is distinguished from people, with the interval.
 
     >>> as_rows_needed({"rows_needed": 23.0, "rows_needed_ci_low": 11.0, "rows_needed_ci_high": 79.0, "n_rows": 60})
     '23 [11, 79]'
@@ -397,7 +397,7 @@ def _interval_cell(text: str, value: float, is_best: bool, sort: float | None = 
 
 
 def as_percent(share: float) -> str:
-    """A share in percent, rounded as in sentences and the table.
+    """Write a share in percent, rounded as in sentences and the table.
 
     >>> as_percent(0.126)
     '13%'

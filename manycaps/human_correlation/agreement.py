@@ -64,7 +64,7 @@ class Agreement(NamedTuple):
         return 100 * float(low), 100 * float(high)
 
     def standard_error(self, figure: str, less: "Agreement | None" = None) -> tuple[float, int]:
-        """Standard error of a figure, or of its difference from `less`'s on the same rows; degrees of freedom."""
+        """Return a figure's standard error, or its difference's from that in `less`, and the degrees of freedom."""
         deviations, clusters = self.deviations[figure], self.clusters
         if less is not None:
             deviations = deviations - less.deviations[figure]

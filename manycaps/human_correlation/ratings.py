@@ -272,7 +272,7 @@ def numbers_of(report: Mapping[str, Any]) -> tuple[list[str], dict[str, SystemNu
 
 
 def result_numbers(result: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of a result that say how a system writes."""
+    """Return the numbers of a result that say how a system writes."""
     known = {key: math.inf if value is None and key == UNBOUNDED else value for key, value in result.items()}
     return {
         key: float(value)

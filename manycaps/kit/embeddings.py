@@ -456,7 +456,7 @@ def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
 
 
 def as_row_list(rows: object, column: str, expected: str, advice: str) -> list[Any]:
-    """The rows of a column of arrays, at least one; the arrays are not checked."""
+    """Return the rows of a column of arrays, at least one; the arrays are not checked."""
     check_no_table(rows, column, expected)
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
         kind = "None" if rows is None else type(rows).__name__

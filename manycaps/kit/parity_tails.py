@@ -742,7 +742,7 @@ def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> f
 
 
 def noncentrality_of_f(degrees: int, others: int, level: float, power: float = POWER) -> float:
-    """The noncentrality, above 0, at which a test by Fisher's F, with `others` degrees in the denominator, has a power.
+    """Return the noncentrality, above 0, at which Fisher's F with `others` degrees in the denominator has a power.
 
     >>> round(noncentrality_of_f(2, 10**6, 0.05), 2), round(noncentrality_of_f(2, 8, 0.05), 2)
     (9.63, 14.36)
@@ -1131,7 +1131,7 @@ def share_text(result: Mapping[str, float], name: str) -> str:
 
 
 def p_value_digits(p_value: float, n_rows: int = MANY_ROWS) -> str:
-    """A p-value as tables print it: two significant digits, and none below what this number of rows is right for.
+    """Write a p-value as in tables: two significant digits, and none below what this number of rows is right for.
 
     >>> p_value_digits(0.0312), p_value_digits(1e-9), p_value_digits(1e-9, n_rows=20), p_value_digits(math.nan)
     ('0.031', '< 0.0001', '< 0.001', 'not defined')

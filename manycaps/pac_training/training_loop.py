@@ -54,7 +54,7 @@ class Processes:
         self._rank: int = accelerator.process_index if accelerator else 0
 
     def part(self, n: int) -> slice:
-        """This process's share of n rows: the shares differ by one row at most."""
+        """Return this process's share of n rows: the shares differ by one row at most."""
         return slice(n * self._rank // self._n, n * (self._rank + 1) // self._n)
 
     def gather(self, share: torch.Tensor, n: int) -> torch.Tensor:

@@ -21,7 +21,7 @@ OPTIONS = {"p_value": "exact", "max_partitions": 1_000_000, "n_resamples": 9_999
 
 
 def row_key(row: int) -> bytes:
-    """What the draws of a row depend on."""
+    """Return what the draws of a row depend on."""
     return row.to_bytes(8, "big")
 
 

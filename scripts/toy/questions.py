@@ -163,11 +163,11 @@ class Questions(torch.nn.Module):
             transformer.resblocks[-2].register_forward_hook(functools.partial(self._keep, name))
 
     def cell_states(self) -> torch.Tensor:
-        """What the image encoder knew of each cell in its last pass, shape (n, n_cells, VISION_WIDTH)."""
+        """Return what the image encoder knew of each cell in its last pass, shape (n, n_cells, VISION_WIDTH)."""
         return self._states.pop("cell")[:, 1:]  # without the token of the whole image
 
     def word_states(self) -> torch.Tensor:
-        """What the text encoder knew at each token in its last pass, shape (n, length, TEXT_WIDTH)."""
+        """Return what the text encoder knew at each token in its last pass, shape (n, length, TEXT_WIDTH)."""
         return self._states.pop("word")
 
     def _keep(self, name: str, _module: torch.nn.Module, _input: object, states: torch.Tensor) -> None:
