@@ -8,16 +8,15 @@ METEOR column of captioning papers.
 
 import functools
 import importlib.metadata
-import itertools
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .base import Floats, InputLookupError, TokenRows, as_both_rows, as_token_rows
 from .meteor15_scores import load_lexicon, meteor15_scores
-from .tokenization import number_keys, same_tokens
+from .tokenization import number_keys, number_words, same_tokens
 
 if TYPE_CHECKING:
     import nltk
@@ -219,12 +218,13 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     # Words are stored from the end of each text, the order of alignment: position p counts from the end.
     position = np.arange(len(text)) - first_word[text]
     bits = np.left_shift(np.ones(len(text), dtype), position.astype(dtype))
-    tokens, spellings = _number_words(itertools.chain.from_iterable(map(reversed, itertools.chain.from_iterable(rows))))
-    form_of_spelling, forms = _number_words(map(str.lower, spellings))
-    words = form_of_spelling[tokens]
-    stem_of_form, stems = _number_words(map(lexicon.stem, forms))
-    number_of_stem = {stem: number for number, stem in enumerate(stems)}
-    related = [[number_of_stem[word] for word in lexicon.synonyms(stem) if word in number_of_stem] for stem in stems]
+    spellings: dict[str, int] = {}
+    forms: dict[str, int] = {}
+    stems: dict[str, int] = {}
+    tokens = number_words([token for row in rows for caption in row for token in reversed(caption)], spellings)
+    words = number_words([spelling.lower() for spelling in spellings], forms)[tokens]
+    stem_of_form = number_words([lexicon.stem(form) for form in forms], stems)
+    related = [[stems[word] for word in lexicon.synonyms(stem) if word in stems] for stem in stems]
 
     by_word = _Places(words, text, row_of_text, bits)
     by_stem = _Places(stem_of_form[words], text, row_of_text, bits)
@@ -249,12 +249,6 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     scores = _combine(matches, chunks, lengths[hypothesis], lengths[reference])
     cells_of_row = np.split(scores, np.cumsum(n_texts**2)[:-1])
     return [cells.reshape(n, n) for cells, n in zip(cells_of_row, n_texts, strict=True)]
-
-
-def _number_words(words: Iterable[str]) -> tuple[np.ndarray, list[str]]:
-    words = list(words)
-    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
-    return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words)), list(numbers)
 
 
 def _pairs_in_rows(n_texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -940,33 +940,6 @@ def run_begins(*keys: Ints) -> np.ndarray:
     return is_new
 
 
-def ngram_ids(words: np.ndarray, lengths: np.ndarray, max_order: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Number the n-grams of all captions, order by order; none crosses from one caption into the next.
-
-    An n-gram is numbered by the pair (number of its first n - 1 words, last word), so equal n-grams have equal numbers
-    and a number stays below the number of tokens. `words` and `lengths` are as from `word_ids`.
-
-    Returns for n = 1 ... max_order the pair (ids, last): int64 arrays, shape (n_ngrams,), in the order of the text.
-    `last` is the position in `words` of an n-gram's last word.
-
-    >>> words, lengths = word_ids([["a", "dog", "a", "dog"]], {})
-    >>> [(ids.tolist(), last.tolist()) for ids, last in ngram_ids(words, lengths, 2)]
-    [([0, 1, 0, 1], [0, 1, 2, 3]), ([0, 1, 0], [1, 2, 3])]
-    """
-    position = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # place in the caption, from 0
-    n_words = int(words.max(initial=-1)) + 1
-    ids = number_keys(words)[1]  # (n_tokens,)
-    last = np.arange(len(words))
-    orders = [(ids, last)]
-    for order in range(2, max_order + 1):
-        longer = np.flatnonzero(position[last] >= order - 1)  # n-grams with one word more to their left
-        # The (n-1)-gram that ends one word earlier is the previous one in the list: it is of the same caption.
-        pairs = ids[longer - 1] * n_words + words[last[longer]]
-        ids, last = number_keys(pairs)[1], last[longer]
-        orders.append((ids, last))
-    return orders
-
-
 # --------------------------------------------------------------------------------------------------------------------
 # spaCy, which is optional: its English tokenizer, and pipelines that tag parts of speech.
 

@@ -26,13 +26,11 @@ from manycaps.kit.tokenization import (
     check_named,
     is_named,
     load_tokenizer,
-    ngram_ids,
     number_keys,
     ptb_tokenize,
     ptb_tokens,
     tokenize_rows,
     versioned_name,
-    word_ids,
 )
 from tests.golden_folders import OWN_GOLDEN
 from tests.language_captions import SENTENCES
@@ -286,6 +284,7 @@ def test_nothing_warns_where_words_are_apart_or_the_tokenizer_knows_the_script()
 
 
 # N-grams as numbers against n-grams as tuples, masks of texts, and n-grams of candidates and their references.
+# Masks of texts, and n-grams of candidates and their references.
 
 
 @pytest.mark.parametrize("sizes", [[1], [3, 1, 2], [64, 65, 1], [130, 2]], ids=lambda sizes: "_".join(map(str, sizes)))
@@ -296,20 +295,6 @@ def test_members_are_those_of_the_masks(sizes):
     masks = texts.masks(group, np.concatenate(sets), len(sizes))
     position, text = texts.members(np.arange(len(sizes)), masks)
     assert [(text[position == i] - texts.first[i]).tolist() for i in range(len(sizes))] == [s.tolist() for s in sets]
-
-
-CAPTIONS_OF_NGRAMS = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), max_size=6)
-
-
-@given(CAPTIONS_OF_NGRAMS)
-def test_numbers_are_equal_exactly_where_the_ngrams_are(captions):
-    words, lengths = word_ids(captions, {})
-    for order, (ids, last) in enumerate(ngram_ids(words, lengths, 4), start=1):
-        tuples = [tuple(c[i : i + order]) for c in captions for i in range(len(c) - order + 1)]
-        assert len(ids) == len(last) == len(tuples)
-        assert len(set(zip(ids.tolist(), tuples, strict=True))) == len(set(tuples)) == len(set(ids.tolist()))
-        flat = [token for caption in captions for token in caption]
-        assert [tuple(flat[end - order + 1 : end + 1]) for end in last.tolist()] == tuples
 
 
 @given(st.integers(0, 62), st.data())
