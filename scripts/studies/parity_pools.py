@@ -99,9 +99,9 @@ def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int, rewordi
         foreign = [caption for k in indices for caption in people[k]]
         words = [word for caption in foreign for word in caption.split()]
         objects = [word for caption in foreign for word in OBJECT.findall(caption)]
-        replaced = [one_word_replaced(caption, words, rng) for caption in mine]
+        replaced = [replace_word(caption, words, rng) for caption in mine]
         cut = [" ".join(caption.split()[:N_KEPT_WORDS]) for caption in mine]
-        texts.append([*mine, *wrong, *replaced, *cut, *(object_replaced(caption, objects, rng) for caption in mine)])
+        texts.append([*mine, *wrong, *replaced, *cut, *(replace_object(caption, objects, rng) for caption in mine)])
         texts[-1] += [reword(caption, kind, word_rng) for kind in rewordings for caption in mine]
     return texts
 
@@ -124,10 +124,10 @@ def reword(caption: str, kind: str, rng: np.random.Generator) -> str:
     return " ".join(words) + mark
 
 
-def one_word_replaced(caption: str, words: Sequence[str], rng: np.random.Generator) -> str:
+def replace_word(caption: str, words: Sequence[str], rng: np.random.Generator) -> str:
     """Put another word in place of one.
 
-    >>> one_word_replaced("dog", ["cat"], np.random.default_rng(0))
+    >>> replace_word("dog", ["cat"], np.random.default_rng(0))
     'cat'
     """
     said = caption.split()
@@ -136,10 +136,10 @@ def one_word_replaced(caption: str, words: Sequence[str], rng: np.random.Generat
     return " ".join([*said[:place], others[rng.integers(len(others))], *said[place + 1 :]])
 
 
-def object_replaced(caption: str, objects: Sequence[str], rng: np.random.Generator) -> str:
+def replace_object(caption: str, objects: Sequence[str], rng: np.random.Generator) -> str:
     """Put another object in place of one; a caption in which none is found stays as it is.
 
-    >>> object_replaced("A big dog is on the beach .", ["boat"], np.random.default_rng(1))
+    >>> replace_object("A big dog is on the beach .", ["boat"], np.random.default_rng(1))
     'A big boat is on the beach .'
     """
     found = list(OBJECT.finditer(caption))

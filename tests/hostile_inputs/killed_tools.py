@@ -158,7 +158,7 @@ def complaints(tool: str, each: int) -> list[str]:
             most_bytes = rng.randrange(max(sizes)) if i >= each else None
             status = run_in_fork(arguments, folder, delay, most_bytes)
             if tool in RESUMED:
-                lost = _not_resumed(arguments, outputs, folder, whole)
+                lost = _resume_faults(arguments, outputs, folder, whole)
             else:
                 lost = [
                     f"{name}: neither old nor whole"
@@ -171,7 +171,7 @@ def complaints(tool: str, each: int) -> list[str]:
     return found
 
 
-def _not_resumed(arguments: list[str], outputs: list[str], folder: pathlib.Path, whole: dict[str, Any]) -> list[str]:
+def _resume_faults(arguments: list[str], outputs: list[str], folder: pathlib.Path, whole: dict[str, Any]) -> list[str]:
     """Say what is wrong with the outputs of a tool that was stopped, and after the same command again."""
     found = []
     if content_of(folder / outputs[0]) not in (None, whole[outputs[0]]):

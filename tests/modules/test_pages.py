@@ -37,7 +37,7 @@ def app_text(space):
     return (space / "app.py").read_text(encoding="utf-8")
 
 
-def pages_imported(space):
+def page_programs(space):
     """Name and text of every program of manycaps/pages that a folder's page needs."""
     files = push_to_hub.page_files(app_text(space))
     return {name: content.decode() for name, content in files.items() if name.endswith(".py")}
@@ -69,14 +69,14 @@ def test_without_the_package_a_page_says_in_one_line_what_to_install():
 
 
 def test_a_page_names_no_path_and_no_address(space):
-    for name, source in {"app.py": app_text(space), **pages_imported(space)}.items():
+    for name, source in {"app.py": app_text(space), **page_programs(space)}.items():
         texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
         assert not [text for text in texts if isinstance(text, str) and re.match(r"[a-z]+:/|/|~.", text)], name
 
 
 def test_the_page_of_a_module_imports_nothing_else_of_the_package(folder):
     """Its Space has these files alone."""
-    imported = pages_imported(folder)
+    imported = page_programs(folder)
     assert {"manycaps/pages/__init__.py", "manycaps/pages/form.py"} <= imported.keys()
     for name, source in imported.items():
         others = re.findall(r"^\s*(?:import|from) ((?:manycaps|\.\.).*?)(?: import .*)?$", source, re.MULTILINE)

@@ -39,7 +39,7 @@ HACKS = {
 }
 
 
-def reward_named(distance, **options):
+def named_reward(distance, **options):
     # One document for each row; a small model's time goes to the texts that differ.
     return EnergyReward(distance, document_frequency=REFERENCES, encoder_options={"device": "cpu"}, **options)
 
@@ -61,14 +61,14 @@ def check(reward):
 @pytest.mark.slow
 @pytest.mark.parametrize("distance", ["cider", "meteor"])
 def test_no_hack_of_texts_is_rewarded_above_people(distance):
-    check(reward_named(distance))
+    check(named_reward(distance))
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_no_hack_is_rewarded_above_people_by_a_kernel(kernel):
-    check(reward_named("cider", kernel=kernel))
+    check(named_reward("cider", kernel=kernel))
 
 
 @pytest.mark.slow
 def test_no_hack_of_embeddings_is_rewarded_above_people():
-    check(reward_named("bert"))
+    check(named_reward("bert"))
