@@ -123,7 +123,7 @@ def _run(arguments: list[str]) -> int:
             traceback.print_exc()
         else:
             print(one_line(error, given.command), file=sys.stderr)
-        return 2 if str(error).startswith("--") else 1
+        return 2 if isinstance(error, InputError) and error.where.startswith("--") else 1
     return 0
 
 

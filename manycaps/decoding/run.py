@@ -141,7 +141,7 @@ def _setting_beside(name: str, given: Mapping[str, Any]) -> Setting:
         return options_of(given, Setting)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{name}{SETTINGS}", "settings of `manycaps sample`", f"others ({error}) Delete the file, or sample again"
+            f"{name}{SETTINGS}", "settings of `manycaps sample`", f"others ({error})", "Delete it, or sample again."
         ) from error
 
 

@@ -690,7 +690,7 @@ def _layout(path: str | os.PathLike[str], shown: str) -> tuple[int, list[str]]:
         with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
             lines = [file.readline(LONGEST_LINE).rstrip(b"\r\n") for _ in range(2)]
     except (gzip.BadGzipFile, EOFError) as error:
-        raise InputError("encoder", "a gzip file", f"{shown} ({reason_of(error)})") from error
+        raise InputError("encoder", "a gzip file", f"{shown} ({reason_of(error)})", "Download it again.") from error
     has_header = len(lines[0].split()) == 2 and all(part.isdigit() for part in lines[0].split())
     columns = lines[has_header].split(b" ")
     n_numbers = len(columns) - 1 - (columns[-1] == b"")
@@ -1228,5 +1228,6 @@ def _check_weights(path: pathlib.Path) -> None:
         raise InputOSError(
             "encoder",
             f"the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...)",
-            f"{digest[:12]}... Delete the file and fetch the model again",
+            f"{digest[:12]}...",
+            "Delete the file and fetch the model again.",
         )

@@ -187,4 +187,6 @@ def test_settings_beside_a_file_that_are_none(folder, tmp_path, capsys):
     (tmp_path / "a.jsonl.settings").write_text('{"temperature": "hot"}')
     line = ["decoding", *map(str, files), "-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out")]
     assert main([*line, "--distance", "meteor"]) == 1
-    assert "a.settings: expected settings of `manycaps sample`, got others (--temperature:" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "a.settings: expected settings of `manycaps sample`, got others (--temperature:" in printed
+    assert printed.endswith("). Delete it, or sample again.\n")
