@@ -346,7 +346,7 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
 
 
 def source_name(source: str) -> str:
-    """Short name of a source for tables.
+    """Shorten the name of a source for tables.
 
     >>> source_name("data/flickr8k.jsonl.gz"), source_name("someone/captions")
     ('flickr8k', 'captions')

@@ -37,7 +37,7 @@ def warn(*messages: str | None) -> None:
 
 
 def without_spaces(captions: Sequence[str]) -> str | None:
-    """Message on captions in scripts without spaces between words, for the PTB tokenizer."""
+    """Warn of captions in scripts without spaces between words, for the PTB tokenizer."""
     unspaced = [text for text in captions if not text.isascii() and 2 * len(WITHOUT_SPACES.findall(text)) > len(text)]
     if len(unspaced) <= LARGEST_SHARE * len(captions):
         return None
@@ -49,7 +49,7 @@ def without_spaces(captions: Sequence[str]) -> str | None:
 
 
 def tokenisation_warning(captions: Sequence[str]) -> str | None:
-    """Message on captions with capitals or final periods, which tokenised ones have not."""
+    """Warn of captions with capitals or final periods, which tokenised ones have not."""
     together = "\n".join((*captions, ""))
     if together == together.lower() and not any(f"{mark}\n" in together for mark in ".!?"):
         return None  # the usual case, at once
@@ -69,7 +69,7 @@ def _ends_sentence(text: str) -> bool:
 
 
 def empty_candidates(candidates: Sequence[str]) -> str | None:
-    """Message on candidates without a word, which score 0."""
+    """Warn of candidates without a word, which score 0."""
     n_empty = sum(not text or text.isspace() for text in candidates)
     if not n_empty:
         return None
@@ -80,7 +80,7 @@ def empty_candidates(candidates: Sequence[str]) -> str | None:
 
 
 def too_few_documents(n_images: int) -> str | None:
-    """Message on fewer than 2 images, in which every n-gram has the weight 0."""
+    """Warn of fewer than 2 images, in which every n-gram has the weight 0."""
     if n_images > 1:
         return None
     return (
@@ -91,7 +91,7 @@ def too_few_documents(n_images: int) -> str | None:
 
 
 def same_references(references: Sequence[Sequence[str]]) -> str | None:
-    """Message on images with the same references, in which every n-gram has the weight 0."""
+    """Warn of images with the same references, in which every n-gram has the weight 0."""
     if not are_equal_documents([text.split() for text in own] for own in references):
         return None
     return (
@@ -102,7 +102,7 @@ def same_references(references: Sequence[Sequence[str]]) -> str | None:
 
 
 def too_long(candidates: Ints, references: Ints, sigma: float = LENGTH_SIGMA) -> str | None:
-    """Message on candidates so much longer than references that the length penalty takes all of CIDEr-D.
+    """Warn of candidates so much longer than references that the length penalty takes all of CIDEr-D.
 
     Arguments are numbers of words, and the standard deviation of the penalty.
     """

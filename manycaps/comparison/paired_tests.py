@@ -47,7 +47,7 @@ MOST_DEGREES = 1_000_000
 
 
 def attainable_level(n_clusters: int, level: float) -> float:
-    """Largest level up to `level` that a sign-flip test of so few clusters can have: its p-values are discrete.
+    """Return the largest level up to `level` that a sign-flip test of so few clusters can have: p-values are discrete.
 
     >>> attainable_level(5, 0.05), attainable_level(6, 0.05), attainable_level(100, 0.05)
     (0.0, 0.03125, 0.05)
@@ -59,7 +59,7 @@ def attainable_level(n_clusters: int, level: float) -> float:
 
 
 def minimum_detectable_difference(standard_error: float, n_clusters: int, level: float = LEVEL) -> float:
-    """Least true difference that a paired test finds with a power of 80%, two-sided.
+    """Return the least true difference that a paired test finds with a power of 80%, two-sided.
 
     It is computed for Student's test at the level that a sign-flip test can have with so many clusters; as their number
     grows, both have the same power (Hoeffding 1952, https://doi.org/10.1214/aoms/1177729436). With so few clusters that
@@ -80,7 +80,7 @@ def minimum_detectable_difference(standard_error: float, n_clusters: int, level:
 def rows_for_difference(
     difference: float, standard_error: float, n_clusters: int, n_rows: int, level: float = LEVEL
 ) -> float:
-    """Rows with which a true difference of this size would be found with a power of 80%.
+    """Return the rows with which a true difference of this size would be found with a power of 80%.
 
     `standard_error`, of the mean difference, `n_clusters` and `n_rows` are those at hand; more rows are thought to come
     in clusters of the same sizes. `level` is as for `minimum_detectable_difference`. The result is a whole number;
@@ -375,7 +375,7 @@ def nearer_p_values(
     n_resamples: int,
     seed: int,
 ) -> np.ndarray:
-    """p-values of "one of them is nearer to 0": that they differ, `p_values`, and that their sum is not 0.
+    """Compute p-values of "one of them is nearer to 0": that they differ, `p_values`, and that their sum is not 0.
 
     |a| < |b| says that b - a and b + a have the sign of b: both tests are needed, and the larger p-value counts (an
     intersection-union test, Berger 1982, https://doi.org/10.1080/00401706.1982.10487790). With both means on one side
@@ -419,7 +419,7 @@ def nearer_test(
     n_resamples: int,
     seed: int,
 ) -> float:
-    """Is the mean of one of them nearer to 0? See `nearer_p_values`; `difference` is the test of their difference."""
+    """Test whether one mean is nearer to 0; see `nearer_p_values`. `difference` is the test of their difference."""
     columns = first[:, None], second[:, None]
     drawn = nearer_p_values(np.array([difference.by_draws]), *columns, clusters, n_resamples, seed)
     by_formula = max(difference.by_formula, _students(first + second, clusters))

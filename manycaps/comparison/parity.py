@@ -311,7 +311,7 @@ class ParityPair:
 
 
 def are_within(gaps: Sequence[tuple[np.ndarray, float]], clusters: Sequence[Hashable] | None, margin: float) -> bool:
-    """Whether all gaps are shown to lie within a margin: two one-sided tests of each at 5% (Schuirmann 1987).
+    """Say whether all gaps are shown to lie within a margin: two one-sided tests of each at 5% (Schuirmann 1987).
 
     Each of `gaps` is a float64 array of shape (n_rows,), NaN where a row has none, and the variance of its sum under
     random splits; `margin` is above 0, in the unit of the distance. False with a single cluster.
@@ -681,7 +681,7 @@ class SystemParity:
 
 
 def copies_references(result: Mapping[str, Any]) -> bool:
-    """Whether so many of a system's captions also occur among the references that its shares say little."""
+    """Say whether so many of a system's captions also occur among the references that its shares say little."""
     beyond = result["copied_share"] - result["copied_share_expected"]
     return bool(beyond > MOST_COPIES and is_above_people(result, "copied_share"))
 

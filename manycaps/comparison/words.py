@@ -83,7 +83,7 @@ VALUES = {value.key: value for value in ROW_VALUES}
 
 
 def has_meaning(parity: ComparedParity) -> bool:
-    """Whether captions are compared by their meaning, and not by their wording alone."""
+    """Say whether captions are compared by their meaning, and not by their wording alone."""
     return all("unlike_people_share" in system["per_row"] for system in parity.systems.values())
 
 
@@ -93,7 +93,7 @@ def faults(parity: ComparedParity) -> str:
 
 
 def unlikeness(system: System, key: str) -> float:
-    """How bad a value is: a share of faults, the distance of another share from people's, or minus the rows."""
+    """Say how bad a value is: a share of faults, the distance of another share from people's, or minus the rows."""
     value = float(system[key])
     return value if key in FAULTS else -value if key == ROWS else abs(value - TAIL)
 
@@ -143,7 +143,7 @@ def value_of(metric: ComparedMetric, system: str) -> float:
 
 
 def is_best(key: str, metric: ComparedMetric, system: str) -> bool:
-    """Whether a system of several has the best value, the first of several, or one that differs in rounding alone."""
+    """Say whether a system has the best value, the first of several, or one that differs in rounding alone."""
     best = min(metric.systems, key=lambda name: VALUES[key].distance(value_of(metric, name)))
     equals = [{pair.first, pair.second} for pair in metric.pairs if pair.test.difference == 0]
     return len(metric.systems) > 1 and (system == best or {system, best} in equals)

@@ -116,7 +116,7 @@ class SettingsBesidePeople(NamedTuple):
 
 
 def likeness(system: SystemParity) -> tuple[bool, float, float]:
-    """How like people a setting is; the smallest is best.
+    """Say how like people a setting is; the smallest is best.
 
     By the rows after which it is distinguished, ties by p; copies of references last. Where neither is defined, all
     texts of a row are equal.

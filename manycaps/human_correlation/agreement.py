@@ -54,7 +54,7 @@ class Agreement(NamedTuple):
         return len(set(self.clusters))
 
     def interval(self, figure: str) -> tuple[float, float]:
-        """Interval of a figure, NaN with a single cluster: Student's, and of a share Wilson's, of its own clusters."""
+        """Return a figure's interval, NaN with one cluster: Student's; Wilson's for a share, of its own clusters."""
         if len(self.parts.get(figure, ())) > 1:
             return self._interval_of_mean(self.parts[figure])
         value, (error, freedom) = self.figures[figure], self.standard_error(figure)
@@ -137,7 +137,7 @@ def _interval(value: float, error: float, freedom: int) -> tuple[float, float]:
 
 
 def correlation_interval(of: Coefficient, clusters: Sequence[Hashable]) -> tuple[float, float]:
-    """Interval of a coefficient within -1 to 1, by Fisher's z = artanh(r), with the error of r over 1 - r^2.
+    """Return the interval of a coefficient within -1 to 1, by Fisher's z = artanh(r), with the error of r over 1 - r^2.
 
     `clusters` are labels of the points. A perfect coefficient shows no spread: it counts as the next one below, of
     which two neighbours have changed places, with the error sqrt(1.06 / (n - 3)) of z that n clusters have (Fieller et

@@ -78,7 +78,7 @@ def paragraph_choice(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
 
 
 def system_scores(systems: Mapping[str, ProtocolRows], score: ProtocolScorer) -> dict[str, float]:
-    """Score of each system: the mean over its captions."""
+    """Score each system: the mean over its captions."""
     return {name: float(np.mean(score(rows, [row["cand"] for row in rows]))) for name, rows in systems.items()}
 
 

@@ -102,7 +102,7 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
 
 
 def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agreement:
-    """Kendall's tau_b and tau_c, in percent, between scores and human judgements: single ones, or means of captions."""
+    """Compute Kendall's tau_b and tau_c, in percent, of scores and human judgements: single, or means of captions."""
     kept = [row for row in rows if not is_a_reference(row) or not benchmark.drops_references_as_candidates]
     given = [row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]] for row in kept]
     judgements = [[float(value) for value in values if value is not None and not math.isnan(value)] for values in given]
@@ -126,7 +126,7 @@ def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agree
 
 
 def choice(rows: Any, benchmark: Benchmark, score: ProtocolScorer, seed: int, n_drawn: int | None = None) -> Agreement:
-    """Share, in percent, of pairs in which the better caption has the higher score, by category and on average.
+    """Return the percentage of pairs in which the better caption scores higher, by category and on average.
 
     Where a benchmark draws references, `n_drawn` of each row are drawn; None: as many as its protocol draws.
     """
@@ -177,7 +177,7 @@ def is_a_reference(row: Mapping[str, Any]) -> bool:
 
 
 def published_key(name: str, config: str | None, key: str | None = None) -> str:
-    """Name of a metric in the table of published values.
+    """Name a metric as the table of published values does.
 
     >>> published_key("pac_score", "clip-vit-b-32"), published_key("pac_score", None)
     ('clip_s', 'pac_score')

@@ -373,7 +373,7 @@ def _figures(
 
 
 def noise_limits(n: int) -> tuple[float, float]:
-    """Smallest sizes of Spearman's rho and Kendall's tau that n unrelated points reach in at most 5% of cases.
+    """Return the least sizes of Spearman's rho and Kendall's tau that n unrelated points reach in at most 5% of cases.
 
     Of all orders up to eight points; beyond, by Student's t for rho and the normal distribution for tau (Kendall 1938).
 

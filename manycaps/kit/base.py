@@ -230,7 +230,7 @@ def lacks_memory(error: Exception) -> bool:
 
 @contextlib.contextmanager
 def device_memory(where: str, expected: str, fix: str) -> Iterator[None]:
-    """Context of work on a device, for which its memory may not suffice.
+    """Raise InputMemoryError where a device's memory does not suffice for the work in a `with` statement.
 
     >>> try:
     ...     with device_memory("batch_size", "a smaller one", "Give 8."):
@@ -294,7 +294,7 @@ def build_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], details
 
 
 def row_means(values: np.ndarray, sizes: Sequence[int]) -> list[float]:
-    """Mean of each run of consecutive values, with these sizes."""
+    """Return the mean of each run of consecutive values, with these sizes."""
     return [math.fsum(run) / len(run) for run in split_rows(values.tolist(), sizes)]
 
 
@@ -309,7 +309,7 @@ def split_rows(values: Sequence[Any], sizes: Sequence[int]) -> list[Sequence[Any
 
 
 def first_largest(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Index of the first largest value of each run of consecutive values, with these sizes, each at least 1.
+    """Return the index of the first largest value of each run of consecutive values, with these sizes, each at least 1.
 
     >>> first_largest(np.array([1.0, 2.0, 2.0, 5.0]), np.array([3, 1])).tolist()
     [1, 3]
@@ -840,7 +840,7 @@ def _plain_number(value: Any) -> Any:
 
 
 def as_finite(values: npt.ArrayLike, name: str) -> Floats:
-    """Values as float64, all finite."""
+    """Convert values to float64, all finite."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
         index = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
@@ -849,7 +849,7 @@ def as_finite(values: npt.ArrayLike, name: str) -> Floats:
 
 
 def as_rows(values: npt.ArrayLike, name: str) -> Floats:
-    """Values as float64, shape (n_rows, n_texts, anything), all finite."""
+    """Convert values to float64, shape (n_rows, n_texts, anything), all finite."""
     array = as_finite(values, name)
     if array.ndim != 3 or not array.size:
         raise InputError(
@@ -859,7 +859,7 @@ def as_rows(values: npt.ArrayLike, name: str) -> Floats:
 
 
 def as_pairs(values: npt.ArrayLike, name: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Values of all pairs of a row as float64, shape (n_rows, n, n), and which rows are not symmetric."""
+    """Convert values of all pairs of a row to float64, shape (n_rows, n, n), and say which rows are not symmetric."""
     rows = as_rows(values, name)
     if rows.shape[1] != rows.shape[2]:
         raise InputError(name, "shape (n_rows, n, n)", rows.shape, "Give a value for every pair of texts.")
@@ -868,7 +868,7 @@ def as_pairs(values: npt.ArrayLike, name: str) -> tuple[Floats, npt.NDArray[np.b
 
 
 def joint_vectors(candidates: npt.ArrayLike, references: npt.ArrayLike, least: int) -> tuple[Floats, int]:
-    """Both sets of every row in one float64 array, candidates first, and the number of candidates of a row.
+    """Join both sets of every row in one float64 array, candidates first, and count the candidates of a row.
 
     Each set has at least `least` vectors.
     """
@@ -1578,7 +1578,7 @@ class CollectionModule:
 
 
 def is_default(value: object, default: object) -> bool:
-    """Whether the value of an option is its default; a list may stand for a tuple.
+    """Say whether the value of an option is its default; a list may stand for a tuple.
 
     >>> is_default([1, 2], (1, 2)), is_default(1, 1.0), is_default(0, False)
     (True, True, False)

@@ -152,7 +152,7 @@ def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float
 
 
 def split_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray]) -> np.ndarray:
-    """Share of the splits whose statistic is at least the observed one: float64, shape (n_rows,), above 0, at most 1.
+    """Return the share of splits with a statistic of at least the observed one: float64, (n_rows,), above 0, at most 1.
 
     `observed` has shape (n_rows,), each block (n_rows, block), the observed split among them. Ties within
     `TIE_TOLERANCE` count, so that both should be in the rows' own units, see `row_scales`.
@@ -435,7 +435,7 @@ def one_sided_p_value(of: ClusteredMean) -> float:
 def interval_of_rows(
     values: Collection[float], confidence_level: float, clusters: Sequence[Hashable] | None = None
 ) -> tuple[float, float]:
-    """Lower and upper end of the interval of the mean over rows; NaN with a single cluster. See `mean_interval`.
+    """Return the ends of the interval of the mean over rows; NaN with a single cluster. See `mean_interval`.
 
     `values` are n_rows floats, at least 2, and `clusters` n_rows labels; None: every row stands for itself.
     """

@@ -133,7 +133,7 @@ class RetrievalRanks(NamedTuple):
         return self.n_larger + (self.n_equal + 1) / 2
 
     def recalls(self, k: int) -> Floats:
-        """Whether the own image is among the first `k`, 0 or 1; of equally similar ones the share that has room."""
+        """Say whether the own image is among the first `k`, 0 or 1; of equally similar ones the share that has room."""
         return np.clip((k - self.n_larger) / self.n_equal, 0.0, 1.0)
 
 
@@ -229,7 +229,7 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
 
 
 def largest_by_caption(cosines: np.ndarray, n_references: np.ndarray) -> np.ndarray:
-    """Largest of each run of cosines, float64, of these lengths, shape (n,), all at least 1: float64, shape (n,).
+    """Return the largest of each run of cosines, float64, of these lengths, (n,), all at least 1: float64, shape (n,).
 
     >>> largest_by_caption(np.array([0.1, 0.5, 0.2]), np.array([2, 1])).tolist()
     [0.5, 0.2]

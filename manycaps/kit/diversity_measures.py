@@ -357,7 +357,7 @@ class VocabularyCount:
         return self._between_mean(self.counts == 1)
 
     def between_by_caption(self) -> float:
-        """Mean over rows: tokens that occur in no other caption, as a share of the row's tokens (supplement B.3)."""
+        """Return the mean over rows of the share of tokens that occur in no other caption (supplement B.3)."""
         return self._between_mean(self._spread[: self.n_types] == 1)
 
     def between_per_row(self) -> dict[str, np.ndarray]:
@@ -553,7 +553,7 @@ class NgramModel:
         return int(self._tables[order].counts.sum())
 
     def log_likelihood(self, order: int) -> float:
-        """Mean over all captions of the mean log probability of their n-grams, in nats; NaN without captions.
+        """Return the mean over captions of the mean log probability of their n-grams, in nats; NaN without captions.
 
         The probability of an n-gram is its count over its context's. Each n-gram also keeps the sum of its
         weights 1 / (n-grams of the caption), so the captions need not be read again.
@@ -616,7 +616,7 @@ class _NgramTable:
         self._contexts = None
 
     def contexts(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each context number the distinct continuations and all n-grams: int64 arrays, shape (n_contexts,)."""
+        """Count each context's distinct continuations and all its n-grams: int64 arrays, shape (n_contexts,)."""
         if self._contexts is None:
             n_contexts = max((int(_context(self.keys[block]).max()) for block in self.blocks()), default=-1) + 1
             n_continuations, totals = np.zeros(n_contexts, dtype=np.int64), np.zeros(n_contexts, dtype=np.int64)
@@ -954,7 +954,7 @@ def vocabulary_figures(count: VocabularyCount, head_shares: Sequence[float]) -> 
 
 
 def head_name(share: float) -> str:
-    """Name of the head that makes up a share of the tokens.
+    """Name the head that makes up a share of the tokens.
 
     >>> head_name(0.9), head_name(0.975)
     ('head_90', 'head_97.5')

@@ -45,7 +45,7 @@ KERNEL_TOLERANCE = 1e-5
 
 
 def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float]:
-    """Vendi scores of several orders, one each, from a kernel's eigenvalues, as in `manycaps.functional.vendi_score`.
+    """Compute Vendi scores, one for each order, from a kernel's eigenvalues, as in `manycaps.functional.vendi_score`.
 
     exp(-sum p log p) for order 1, (sum p^q)^(1 / (1 - q)) for another order q, and 1 / max p for infinity, with
     p = eigenvalues of K / n, float64, shape (n,), of which those below 0 are rounding; Friedman and Dieng (2023),
@@ -605,7 +605,7 @@ def named_vendi_scores(kernel: str, eigenvalues: np.ndarray, orders: Sequence[fl
 
 
 def pairwise_distance(vectors: np.ndarray) -> float:
-    """Mean cosine distance of all pairs of a set, in linear time, from 0 (all the same) to 1 + 1 / (n - 1), at most 2.
+    """Return the mean cosine distance of all pairs, in linear time: 0 (all the same) to 1 + 1 / (n - 1), at most 2.
 
     1 - (|sum of v|^2 - n) / (n (n - 1)) for n vectors v of length 1, float64, shape (n, d). NaN for one caption.
     """
@@ -777,7 +777,7 @@ def self_cider(
 
 
 def self_bleu(texts: TokenRows) -> Floats:
-    """Self-BLEU-4 of each set: mean over its texts of their BLEU-4 against the others, as NLTK smooths it (method 1).
+    """Compute Self-BLEU-4 of each set: the mean of its texts' BLEU-4 against the others, as NLTK smooths it (method 1).
 
     Zhu et al. (2018), section 2.3, https://arxiv.org/abs/1802.01886.
 

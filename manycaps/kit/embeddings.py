@@ -65,7 +65,7 @@ PAIRS_AT_ONCE = 8192
 
 
 def paired_cosines(x: np.ndarray, y: np.ndarray, x_rows: np.ndarray, y_rows: np.ndarray) -> np.ndarray:
-    """Cosine of x[x_rows[k]] and y[y_rows[k]] for each k: float64, shape (n_pairs,), from -1 to 1 but for rounding.
+    """Return the cosine of x[x_rows[k]] and y[y_rows[k]] for each k: float64, (n_pairs,), -1 to 1 but for rounding.
 
     `x` and `y` are arrays, shapes (n, d) and (m, d), no zero rows; `x_rows` and `y_rows` are integers, shape
     (n_pairs,).
@@ -237,7 +237,7 @@ def network_loading() -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def network_arithmetic(device: "torch.device") -> Iterator[None]:
-    """Context in which a network computes: in its own number format, whatever the program around allows.
+    """Let a network compute in its own number format, whatever the program around allows, in a `with` statement.
 
     Autocast is off, and products of float32 have all their digits: TF32 moves PAC-S by 1e-4, autocast by 3e-3. Raises
     InputMemoryError where the device's memory does not suffice.
@@ -364,7 +364,7 @@ def sentence_windows(caption: str, fits: Callable[[str], bool]) -> list[str]:
 
 
 def mean_direction(features: np.ndarray, option: str = "long_captions") -> np.ndarray:
-    """Mean of the unit vectors of a caption's windows; of one window its own vector, with its length.
+    """Return the mean of the unit vectors of a caption's windows; of one window its own vector, with its length.
 
     `features` is floating-point, shape (n_windows, d), no row of 0; the mean has its type, shape (d,), and only its
     direction counts. Raises ValueError, about the option that asked for windows, where the unit vectors cancel out.
@@ -385,7 +385,7 @@ def mean_direction(features: np.ndarray, option: str = "long_captions") -> np.nd
 
 
 def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
-    """Mean of the vectors of a text's windows: of their directions, with the mean of their lengths.
+    """Return the mean of the vectors of a text's windows: of their directions, with the mean of their lengths.
 
     Of vectors of length 1 it is the mean, normalised. Windows whose vectors are 0 have no direction, and do not count.
     `vectors` is floating-point, shape (n_windows, d), the mean of that type, shape (d,). Raises ValueError if
@@ -412,7 +412,7 @@ def warn_of_unread(treatment: str, is_any: bool = True, option: str = "long_text
 
 @contextlib.contextmanager
 def without_warning_of_unread() -> Iterator[None]:
-    """Context of a part of a run, which counts texts that are not read to their end; the run warns of them once."""
+    """Silence warnings of texts not read to their end in a part of a run, which counts them; the run warns once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "long_(texts|captions): expected ")
         yield

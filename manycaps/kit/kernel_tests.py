@@ -96,7 +96,7 @@ def _gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
 
 
 def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.ndarray:
-    """`gaussian_kernel` of rows by their squared distances, float64, (n_rows, n_texts, n_texts), in that shape."""
+    """Compute `gaussian_kernel` of rows by squared distances, float64, (n_rows, n_texts, n_texts), in that shape."""
     sigmas = bandwidths(squared, sigma)
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
         exponents = squared / (-2 * np.where(sigmas == 0, 1.0, sigmas) ** 2)[:, None, None]
@@ -113,7 +113,7 @@ def _kernel_of(exponents: np.ndarray, distances: np.ndarray, sigmas: np.ndarray)
 def bandwidths(
     squared: np.ndarray, sigma: str | float, root: Callable[[np.ndarray], np.ndarray] = np.sqrt
 ) -> np.ndarray:
-    """Bandwidth of every row's kernel by its squared distances, float64, (n_rows, n_texts, n_texts) to (n_rows,).
+    """Return the bandwidth of rows' kernels by squared distances: float64, (n_rows, n_texts, n_texts) to (n_rows,).
 
     "median" and "mean" are half the median and half the mean of the distances of all pairs of different texts of the
     joint row, as in the authors' program, at least 0, in the unit of the vectors; of an even number of values the lower
@@ -170,7 +170,7 @@ WITH_BANDWIDTH = ("rbf", "laplace")
 
 @plain_arguments
 def laplace_kernel(vectors: npt.ArrayLike, sigma: str | float = "median") -> Floats:
-    """Laplace kernel of all pairs of a row: k(a, b) = exp(-|a - b|_1 / sigma), with sums of absolute differences.
+    """Compute the Laplace kernel of a row's pairs: k(a, b) = exp(-|a - b|_1 / sigma), by sums of absolute differences.
 
     Args:
         vectors: floating-point array, shape (n_rows, n, d), finite.
@@ -565,7 +565,7 @@ AUTHORS_DIAGONAL = 1e-5
 def joint_mmd_squared(
     vectors: np.ndarray, n_candidates: int, sigma: str | float = "median", estimator: str = "unbiased"
 ) -> np.ndarray:
-    """Squared MMD, with a Gaussian kernel, of candidates and references: float64, (n_rows, n_texts, d) to (n_rows,).
+    """Compute the squared MMD, with a Gaussian kernel, of the two sides: float64, (n_rows, n_texts, d) to (n_rows,).
 
     As `manycaps.functional.mmd_squared`, of both sets in one array, the first `n_candidates` texts of a row being
     candidates; Chan et al. (2022), equation 6, prints + before the last term.
@@ -657,7 +657,7 @@ def kernel_mmd_p_values(
 
 
 def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Floats:
-    """Kernels as float64, checked as `kernel_mmd_squared` says; zeros for an item with itself if not "biased"."""
+    """Convert kernels to float64, checked as in `kernel_mmd_squared`; zeros for an item with itself if not "biased"."""
     rows, different = as_pairs(kernels, "kernels")
     check_choice("estimator", estimator, KERNEL_ESTIMATORS)
     check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
@@ -779,7 +779,7 @@ def pooled_mmd_p_value(
     estimator: str = "unbiased",
     progress: Progress = lambda steps, **_: steps,
 ) -> float:
-    """p-value of the pooled squared MMD: the share of the drawn exchanges whose value is at least the observed one.
+    """Return the pooled squared MMD's p-value: the share of drawn exchanges with a value of at least the observed one.
 
     (1 + reached) / (1 + draws), ties within 1e-9 counted (Phipson and Smyth 2010,
     https://doi.org/10.2202/1544-6115.1585). The bandwidth belongs to the joint corpus, which no exchange changes.
@@ -940,7 +940,7 @@ def pooled_cmmd(vectors: np.ndarray, candidate_counts: np.ndarray, reference_cou
 def kid_values(
     candidates: np.ndarray, references: np.ndarray, n_subsets: int, subset_size: int, seed: int
 ) -> np.ndarray:
-    """KID of random subsets of two sets: unbiased squared MMD with k(a, b) = (a.b / d + 1)^3, float64, (n_subsets,).
+    """Compute KID of random subsets: unbiased squared MMD with k(a, b) = (a.b / d + 1)^3, float64, (n_subsets,).
 
     Bińkowski et al. (2018), section 4, https://arxiv.org/abs/1801.01401: subsets of equal size, drawn without
     replacement from each set, floating-point, shapes (n, d) and (m, d); the value is their mean, beside their standard
@@ -1191,7 +1191,7 @@ def from_first(vectors: np.ndarray) -> np.ndarray:
 
 
 def joint_scatter(vectors: np.ndarray) -> np.ndarray:
-    """Mean squared distance of a row's texts, (n_rows, n_texts, d), from their common mean: float64, shape (n_rows,).
+    """Return the mean squared distance of rows' texts from their mean: float64, (n_rows, n_texts, d) to (n_rows,).
 
     It is the unit in which splits are compared; 1 where all texts are equal and there is nothing to compare.
 
@@ -1225,7 +1225,7 @@ def pooled_frechet_squared(
 
 
 def frechet_squared_of_moments(candidates: Moments, references: Moments) -> np.floating[Any]:
-    """Squared Fréchet distance of two sets, float64, by their moments, of two vectors or more of one length."""
+    """Compute the squared Fréchet distance by the moments, float64, of two sets of 2 or more vectors of one length."""
     distance: np.floating[Any] = _from_factors(
         (candidates.mean - references.mean)[None], candidates.factor()[None], references.factor()[None]
     )[0]
@@ -1240,7 +1240,7 @@ def pooled_frechet_p_value(
     n_draws: int,
     progress: Progress = lambda steps, **_: steps,
 ) -> float:
-    """p-value of the pooled distance: the share of the drawn exchanges whose distance is at least the observed one.
+    """Return the pooled distance's p-value: the share of drawn exchanges with a distance of at least the observed one.
 
     (1 + reached) / (1 + n_draws), ties within 1e-9 of the joint scatter counted (Phipson and Smyth 2010,
     https://doi.org/10.2202/1544-6115.1585). `null_counts` are float64 arrays, shape (n_vectors, block): candidate

@@ -113,7 +113,7 @@ class RowPairs:
         return line[position] + self.texts.place[other], np.searchsorted(position, np.arange(len(hypotheses)))
 
     def squares(self, texts: Ints) -> Ints:
-        """Numbers of the pairs of some texts of a row with each other: int64, (n, n_texts) to (n, n_texts, n_texts)."""
+        """Number the pairs of some texts of a row with each other: int64, (n, n_texts) to (n, n_texts, n_texts)."""
         row, position = self.texts.row[texts[:, :1]], self.texts.place[texts]
         line = self.first_pair[row] + position * self.texts.sizes[row]
         return line[:, :, None] + position[:, None, :]
@@ -379,7 +379,7 @@ def set_scores(texts: RowTexts, name: str, matrices: Sequence[Floats], compare: 
 
 
 def triangle_ranks(distances: Floats, n_hypotheses: int) -> Floats:
-    """Triangle-rank statistic of every row, one Q for each kind of triangle, as the modules of TRM have it."""
+    """Compute the triangle-rank statistic of every row, a Q for each kind of triangle, as the TRM modules have it."""
     return rank_statistic(triangle_rank_counts(distances, n_hypotheses), "per_side")
 
 

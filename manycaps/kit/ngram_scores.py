@@ -593,7 +593,7 @@ def cider_d_scores(rows: TokenRows, frequencies: Mapping[str, int], n_documents:
 
 
 def ngram_cosines(rows: TokenRows, frequencies: Mapping[str, int], n_documents: int) -> list[Floats]:
-    """Mean over n of the cosines of all pairs of texts of a row, CIDEr / 10, as `cider_d_scores`; symmetric."""
+    """Return the mean over n of the cosines of a row's pairs of texts, CIDEr / 10, as `cider_d_scores`; symmetric."""
     matrices = _row_matrices(rows, frequencies, n_documents, is_clipped=False)
     return [(values + values.T) / 2 for values in matrices]
 
@@ -773,7 +773,7 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
 
 
 def bleu_of_sums(statistics: npt.NDArray[np.number]) -> Floats:
-    """BLEU-1 to BLEU-4 of a corpus, float64, (4,), 0 (worst) to 1 (best): of the summed statistics, not a mean."""
+    """Compute BLEU-1 to BLEU-4 of a corpus, float64, (4,), 0 (worst) to 1 (best): of summed statistics, not a mean."""
     return bleu_scores(statistics.sum(axis=0)[None])[0]
 
 
@@ -1213,7 +1213,7 @@ def candidate_scores(
 def count_documents(
     documents: TokenRows, source: str | os.PathLike[str] | Mapping[str, Any] | None
 ) -> tuple[Mapping[str, int], int]:
-    """Document frequencies of a table, or counted in the documents, and the number of documents."""
+    """Return the document frequencies of a table, or counted in the documents, and the number of documents."""
     if source is None:
         check_enough_documents(len(documents))
         warn_of_equal_documents(documents)

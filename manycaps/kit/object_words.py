@@ -398,7 +398,7 @@ def _share(values: Sequence[bool]) -> float:
 
 
 def shares_in_image(rows: Iterable[RowObjects]) -> Floats:
-    """Share of the mentions of every candidate that are not hallucinated, 0 to 1; 1 of a caption without any."""
+    """Return the share of each candidate's mentions that are not hallucinated, 0 to 1; 1 of a caption without any."""
     return np.array(
         [
             1 - len(hallucinated) / len(named) if named else 1.0

@@ -631,7 +631,7 @@ class QuantileInterval(NamedTuple):
 
 
 def quantile_interval(error: float, people: PeopleDistances, confidence_level: float) -> QuantileInterval:
-    """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934).
+    """Return the interval of the share of people's distances beyond these rows' quantile (Clopper and Pearson 1934).
 
     With less than one distance beyond the far end, the quantile may lie beyond all of them, where nothing is known.
     """
@@ -812,7 +812,7 @@ def rows_needed_of_clusters(
     *,
     level: float = LEVEL,
 ) -> RowsNeeded:
-    """Rows that the test needs where the covariance is the clusters'; more rows come in clusters of these sizes.
+    """Count the rows that the test needs where the covariance is the clusters'; more come in clusters of these sizes.
 
     T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2):
     its mean gives lambda, and its inversion the interval.

@@ -715,7 +715,7 @@ def parity_p_values(
 
 
 def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
-    """Smallest p-value by all splits of all rows; `sizes` says how many have which (n_candidates, n_references).
+    """Return the smallest p-value by all splits of all rows; `sizes` counts rows by (n_candidates, n_references).
 
     Where all rows have sets of one size, the two may change places.
     """
@@ -772,7 +772,7 @@ def conformal_p_values(candidates: np.ndarray, people: PeopleDistances) -> np.nd
 
 
 def distance_histogram(distances: Distances, people: PeopleDistances) -> list[float]:
-    """Share of the candidates in each twentieth of people's distances, the nearest first: 0.05 each for people.
+    """Return the share of candidates in each twentieth of people's distances, the nearest first: 0.05 each for people.
 
     The first bin is the ordinary share, the last one the share unlike people's captions.
     """

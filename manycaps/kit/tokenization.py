@@ -780,7 +780,7 @@ def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[li
 
 
 def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
-    """Mask of the texts of a row that have equal token sequences: boolean, shape (n_texts, n_texts).
+    """Find the texts of a row that have equal token sequences: boolean, shape (n_texts, n_texts).
 
     >>> same_tokens([["a", "dog"], ["a"], ["a", "dog"]]).tolist()
     [[True, False, True], [False, True, False], [True, False, True]]

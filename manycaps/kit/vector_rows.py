@@ -459,7 +459,7 @@ DISTANCE_NAMES = (
 
 
 def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
-    """Distance of every pair of vectors of a row, by a name of `DISTANCE_NAMES`, as in `scipy.spatial.distance`.
+    """Compute the distance of a row's pairs of vectors, by a name of `DISTANCE_NAMES`, as in `scipy.spatial.distance`.
 
     `vectors` is float64, shape (n_rows, n_texts, d); no vector is all zeros for "cosine", which equals `trm_bert`'s to
     the last bit. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the distance
@@ -548,7 +548,7 @@ TextDistance = Callable[[list[str], list[str]], Any]
 
 
 def text_distances(rows: Sequence[Sequence[str]], distance: TextDistance) -> list[np.ndarray]:
-    """Distance of all ordered pairs of texts of a row, each distinct pair asked for once; equal texts have 0.
+    """Return the distance of a row's ordered pairs of texts, each distinct pair asked for once; equal texts have 0.
 
     For each row a float64 array, shape (n_texts, n_texts): [i, j] is distance(text i, text j).
 

@@ -40,7 +40,7 @@ class ImageColumn:
         return self._rows[int(i)][self.name]
 
     def where(self, i: int) -> str:
-        """Name of one image in messages."""
+        """Name one image in messages."""
         return f"{self.split} {self.name}[{i}]"
 
 

@@ -24,7 +24,7 @@ def positive_augmented_loss(
     lambda_v: float = LAMBDA_V,
     lambda_t: float = LAMBDA_T,
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Loss of a batch whose row i holds an image, its caption, an image made from the caption, a caption of the image.
+    """Compute the loss of rows of an image, its caption, an image made from the caption, and a caption of the image.
 
     L = L(V,T) + lambda_v L(V',T) + lambda_t L(V,T') (Sarto et al., 2023, equation 4,
     https://arxiv.org/abs/2303.12112), each term as in `symmetric_info_nce`. The sentence under equation 4 calls its

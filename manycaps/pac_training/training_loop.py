@@ -33,7 +33,7 @@ class TrainingRows(Protocol):
     image_rows: np.ndarray
 
     def features(self, rows: np.ndarray, iteration: int | None, following: np.ndarray | None) -> Features:
-        """Features of the rows with these numbers, with gradients to what is trained; iteration None to validate.
+        """Return the features of these rows, with gradients to what is trained; iteration None to validate.
 
         The following rows are those that the next iteration will ask for: they may be prepared.
         """

@@ -149,7 +149,7 @@ def _differing_row(comparison: Comparison, name: str, row: int, has_images: bool
 
 
 def row_gain(comparison: Comparison, key: str, system: str, other: str, row: int) -> int:
-    """Which of two systems is nearer to people in a row: 1 for the first, -1 for the second, 0 for neither.
+    """Say which of two systems is nearer to people in a row: 1 for the first, -1 for the second, 0 for neither.
 
     By scores of captions the one that is better; by values of sets the one that the row's own test cannot distinguish
     from people, if it distinguishes the other: the nearer excess may come from wrong captions.
@@ -235,7 +235,7 @@ def _line(line: str, name: str) -> str:
 
 
 def distance_plot(parity: ComparedParity, order: Sequence[str]) -> Plot:
-    """Captions of every system in twentieths of people's distances, a panel each; the line is what people give."""
+    """Plot each system's captions in twentieths of people's distances, a panel each; the line is what people give."""
     n_rows, names = -(-len(parity.systems) // N_PANELS), list(parity.systems)
     descriptions = []
     with new_figure(0.7 + 1.2 * n_rows, n_rows, N_PANELS, grid="y", sharex=True, sharey=True, squeeze=False) as drawn:
@@ -261,7 +261,7 @@ def distance_plot(parity: ComparedParity, order: Sequence[str]) -> Plot:
 
 
 def map_plot(parity: ComparedParity) -> Plot | None:
-    """Systems around people, faults upwards and a share of likeness to the right; None where a share is unknown."""
+    """Plot systems around people, faults upwards, a share of likeness to the right; None where a share is unknown."""
     key, up = "near_duplicate_share", faults(parity)
     if any(np.isnan(system[key]) for system in parity.systems.values()):
         key = "ordinary_share"
@@ -348,7 +348,7 @@ LEGEND_LINE = 0.22
 
 
 def metric_plot(key: str, compared: ComparedMetric) -> Plot:
-    """Means of the systems, and differences to the first one, with their intervals."""
+    """Plot the means of the systems, and differences to the first one, with their intervals."""
     names = list(compared.systems)
     pairs = [pair for pair in compared.pairs if pair.second == names[0]]
     with new_figure(1.5 + 0.36 * len(names), 1, 1 + bool(pairs), grid="x", squeeze=False) as (figure, panels):
@@ -379,7 +379,7 @@ def _draw_interval(axes: Any, height: int, series: int, mean: float, low: float,
 
 
 def difference_plot(key: str, compared: ComparedMetric) -> Plot:
-    """Differences to the first system, row by row in falling order."""
+    """Plot differences to the first system, row by row in falling order."""
     names = list(compared.systems)
     descriptions = []
     with new_figure(max(3.2, LEGEND_LINE * len(names))) as (figure, axes):
@@ -405,7 +405,7 @@ def difference_plot(key: str, compared: ComparedMetric) -> Plot:
 
 
 def people_plot(comparison: Comparison, module: str) -> Plot | None:
-    """Means over rows under random splits, and the observed ones; None where the module's test says too little."""
+    """Plot means over rows under random splits, and the observed ones; None where the module's test says too little."""
     tested = [system for system in comparison.against_people if system.module == module]
     tested = [system for system in tested if math.isfinite(system.z) and system.z != 0 and system.excess / system.z > 0]
     if not tested:
@@ -440,7 +440,7 @@ def people_plot(comparison: Comparison, module: str) -> Plot | None:
 
 
 def diversity_plot(comparison: Comparison) -> Plot | None:
-    """Quality of the captions against how many of them are different; None without captions or a measure of quality."""
+    """Plot the captions' quality against how many are different; None without captions or a measure of quality."""
     key, rows = next((key for key in comparison.metrics if VALUES[key].best == "highest"), ""), comparison.shown.rows
     if not key or not rows[0].captions:
         return None
@@ -476,7 +476,7 @@ def diversity_plot(comparison: Comparison) -> Plot | None:
 
 
 def distinct_share(rows: Any) -> float:
-    """Share of a row's captions that are different, mean over rows; letter case and blanks at the ends do not count.
+    """Return the share of a row's captions that differ, mean over rows; letter case and blanks around do not count.
 
     >>> distinct_share([["a dog", "A dog "], ["a cat"]])
     0.75

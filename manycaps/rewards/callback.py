@@ -156,7 +156,7 @@ class HumanParityCallback(transformers.TrainerCallback):
 
 
 def nearness(result: Mapping[str, float]) -> tuple[float, float]:
-    """How near to people's the captions of a result of `human_parity` are: of two results, the nearer one is larger.
+    """Say how near to people's captions a result of `human_parity` is: of two results, the nearer one is larger.
 
     It is the number of rows after which the model is distinguished from people: the fewer of those that the gaps and
     that the tails need. T2 alone is no such measure: wrong captions move both gaps up and bland ones move them down, so

@@ -52,7 +52,7 @@ class RunFolder:
         return self.rows / f"part-{part:05}.parquet"
 
     def part_file(self, step: str, part: int, ending: str = "json") -> pathlib.Path:
-        """Report of a step ("survey" or "score") on a part; the JSON file is written last."""
+        """Return the file of a step's ("survey" or "score") report on a part; the JSON file is written last."""
         return self.parts / f"{step}-{part:05}.{ending}"
 
     def report(self, step: str, part: int) -> dict[str, Any] | None:

@@ -110,7 +110,7 @@ def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
 
 
 def find_repeated(folder: RunFolder, n_parts: int, name: str, step: str = "survey") -> dict[int, dict[bytes, int]]:
-    """For each part with digests ("keys" or "ids" of a step) that also occur in earlier parts: these, and how often."""
+    """Find the digests ("keys" or "ids" of a step) of each part that also occur in earlier parts, and how often."""
     arrays = [np.load(folder.part_file(step, part, f"{name}.npy"), mmap_mode="r") for part in range(n_parts)]
     n_ranges = 1 + sum(map(len, arrays)) // DIGESTS_AT_ONCE
     earlier: dict[int, dict[bytes, int]] = collections.defaultdict(dict)

@@ -17,7 +17,7 @@ def cider_d(
     n_documents: int,
     sigma: float = 6.0,
 ) -> float:
-    """CIDEr-D of token lists, 0 to 10; `frequencies` says in how many of `n_documents` documents an n-gram occurs."""
+    """Score token lists by CIDEr-D, 0 to 10; `frequencies` says how many of `n_documents` documents have an n-gram."""
     total = 0.0
     for order in (1, 2, 3, 4):
 

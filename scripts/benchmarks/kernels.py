@@ -40,7 +40,7 @@ SMALL = {"N_ROWS": 4, "N_POOLED": 60, "LOOP_BLOCK": 16}
 
 
 def authors_mmd(candidates: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
-    """Squared MMD with the authors' bandwidth, diagonal and normalisation."""
+    """Compute the squared MMD with the authors' bandwidth, diagonal and normalisation."""
     n, m = len(candidates), len(references)
     joint = torch.cat([candidates, references])
     distances = torch.cdist(joint, joint)
@@ -51,7 +51,7 @@ def authors_mmd(candidates: torch.Tensor, references: torch.Tensor) -> torch.Ten
 
 
 def authors_frechet(candidates: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
-    """Squared Fréchet distance with the root of the covariances' product by way of its eigenvectors."""
+    """Compute the squared Fréchet distance with the root of the covariances' product by way of its eigenvectors."""
     first, second = torch.cov(candidates.T), torch.cov(references.T)
     values, vectors = torch.linalg.eig(first @ second)
     root = vectors @ torch.diag(values.sqrt()) @ torch.linalg.inv(vectors)
@@ -134,7 +134,7 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
 
 
 def pooled_loop(vectors: np.ndarray, n: int) -> float:
-    """Squared MMD of the first n vectors and the others, unbiased: all distances, their median, then the kernel."""
+    """Compute the squared MMD of the first n vectors and the others, unbiased: distances, their median, the kernel."""
     starts = range(0, len(vectors), LOOP_BLOCK)
 
     def blocks() -> Iterator[tuple[int, int, np.ndarray]]:

@@ -93,7 +93,7 @@ def bare_steps(cached: CachedFeatures, encoders: Encoders, n: int) -> Callable[[
 
 
 def random_cache(weights: Weights) -> CachedFeatures:
-    """Features of many rows, as long as a CLIP's with these weights."""
+    """Make features of many rows, as long as a CLIP's with these weights."""
     rng = np.random.default_rng(0)
     sizes = [len(weights[name]) for name in (VISUAL_PROJECTION, TEXT_PROJECTION)] * 2
     return CachedFeatures(*(rng.standard_normal((N_CACHED_ROWS, d), dtype=np.float32) for d in sizes))

@@ -116,7 +116,7 @@ def write_clips(folder: pathlib.Path) -> list[str]:
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Files with the model's work, and features that lie ready."""
+    """Time files with the model's work, and features that lie ready."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         checkpoint = save_clip(random_clip("ViT-B-32"), folder)

@@ -248,7 +248,7 @@ def compare_with_nulls(
 
 
 def bootstrap_interval(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """Percentile bootstrap interval of a mean over rows, whatever their order; at least 2 rows.
+    """Return the percentile bootstrap interval of a mean over rows, whatever their order; at least 2 rows.
 
     >>> bootstrap_interval([1.0, 1.0])
     (1.0, 1.0)

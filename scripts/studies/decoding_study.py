@@ -117,7 +117,7 @@ def draw_sides(
 
 
 def zipf(n: int) -> np.ndarray:
-    """Probabilities in proportion to 1, 1/2, 1/3 and so on.
+    """Return probabilities in proportion to 1, 1/2, 1/3 and so on.
 
     >>> zipf(2).round(4).tolist()
     [0.6667, 0.3333]
@@ -180,7 +180,7 @@ def set_scores(measures: CaptionMeasures, predictions: Captions, references: Cap
 
 
 def loss(measure: str, value: float) -> float:
-    """How far a value is from the best one.
+    """Return how far a value is from the best one.
 
     Largest is best for a plain score. An excess and a share are best at people's value. The energy distance, whose
     estimate may be below 0, is best where it is lowest.

@@ -115,7 +115,7 @@ def farthest_shares(texts: Sequence[Sequence[str]], distance: str) -> np.ndarray
 
 
 def area_under_curve(bad: np.ndarray, good: np.ndarray) -> float:
-    """Chance that a bad caption has the larger value, ties counting half (Mann and Whitney 1947).
+    """Return the chance that a bad caption has the larger value, ties counting half (Mann and Whitney 1947).
 
     >>> area_under_curve(np.array([1.0, 0.5]), np.array([0.0, 0.5]))
     0.875

@@ -149,7 +149,7 @@ def nulls_in_batches(rows: PoolRows, m: int, vectors: np.ndarray | None, distanc
 
 
 def drawn_p_values(nulls: np.ndarray, trials: np.ndarray, seed: Sequence[int]) -> np.ndarray:
-    """p-values of the sum over the rows of every trial, (n_trials, n_rows), upper and lower tail: (2, n_trials)."""
+    """Return p-values of the sum over the rows of trials, (n_trials, n_rows), upper and lower tail: (2, n_trials)."""
     found = []
     for trial, rows in enumerate(trials):
         drawn = np.random.default_rng((*seed, trial)).integers(nulls.shape[1], size=(N_DRAWS, len(rows)))

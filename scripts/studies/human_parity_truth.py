@@ -183,7 +183,7 @@ def damage_lines(
 
 
 def deserved_words(speaker: KnownSpeaker) -> set[str]:
-    """Words that are true of a speaker: a bland one also says what references say, and the like of itself."""
+    """Return words that are true of a speaker: a bland one also says what references say, and the like of itself."""
     words = ({"unlike"} if speaker.whole else OF_WRONG) if speaker.wrong else set()
     return words | (OF_BLAND if speaker.is_bland else set())
 

@@ -155,12 +155,12 @@ class Study:
 
 
 def is_level(line: Line) -> bool:
-    """Whether a line is of systems that do not differ."""
+    """Say whether a line is of systems that do not differ."""
     return line["damage"] == "none"
 
 
 def is_inside(line: Line) -> bool:
-    """Whether the level of a line is where all levels lie together with the probability `INTERVAL`."""
+    """Say whether the level of a line is where all levels lie together with the probability `INTERVAL`."""
     low, high = scipy.stats.binom.interval(1 - (1 - INTERVAL) / N_LEVELS, int(line["n_pairs"]), LEVEL)
     return bool(low <= int(line["rejected"]) <= high)
 

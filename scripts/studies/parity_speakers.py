@@ -58,12 +58,12 @@ class VectorPool:
         return vector_distances(vectors) if self._is_cosine else euclidean_distances(vectors)
 
     def distances(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """Distances of texts by their images and places, both of shape (n_rows, n_texts)."""
+        """Return distances of texts by their images and places, both of shape (n_rows, n_texts)."""
         return self._distances_of(self.vectors[images, texts])
 
 
 def euclidean_distances(vectors: np.ndarray) -> np.ndarray:
-    """Distances of the texts of every row: (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
+    """Compute distances of the texts of every row: (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
     return np.linalg.norm(vectors[:, :, None] - vectors[:, None], axis=-1)
 
 

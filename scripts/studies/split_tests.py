@@ -51,7 +51,7 @@ class PlainScore(NamedTuple):
 
 
 def best_reference(scores: np.ndarray, splits: SplitsOfRow) -> np.ndarray:
-    """Mean over the candidates of the score against the best reference, under every split: (n_rows, n_splits).
+    """Return the candidates' mean score against the best reference, under every split: (n_rows, n_splits).
 
     Scores have the shape (n_rows, n_texts, n_texts): text i as a candidate against text j as a reference.
 
@@ -78,7 +78,7 @@ def _best_of_row(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def mean_reference(scores: np.ndarray, splits: SplitsOfRow) -> np.ndarray:
-    """Mean over the candidates of the mean score against the references, under every split: as `best_reference`.
+    """Return the candidates' mean of the mean score against the references, under every split: as `best_reference`.
 
     >>> scores = np.array([[[1.0, 0.2, 0.6], [0.2, 1.0, 0.4], [0.6, 0.4, 1.0]]])
     >>> mean_reference(scores, lambda size: [np.array([[True, False, False]])]).tolist()

@@ -173,7 +173,7 @@ def word_family(rng: np.random.Generator, family: list[Scene], habits: Habits) -
 
 
 def base_loss(clip: SmallClip, questions: Questions, batch: Batch, recipe: BaseRecipe, contrast: float) -> torch.Tensor:
-    """Cross-entropies of all questions, and with a weight the contrastive loss of the labels and their images."""
+    """Sum the cross-entropies of all questions, and with a weight the contrastive loss of labels and their images."""
     images = clip.encode_pixels(batch.pixels)
     texts = clip.encode_tokens([clip.tokenize(caption) for caption in batch.captions])
     attributes = questions.image(images.hidden, batch.scene_answers)
@@ -194,7 +194,7 @@ def base_loss(clip: SmallClip, questions: Questions, batch: Batch, recipe: BaseR
 
 
 def label_contrast(logits: torch.Tensor, labels: Sequence[str]) -> torch.Tensor:
-    """Symmetric InfoNCE in which labels that read the same are right for each of their images, with equal shares.
+    """Compute symmetric InfoNCE; labels that read the same are right for each of their images, with equal shares.
 
     >>> round(label_contrast(torch.zeros(3, 3), ["a star", "a ring", "a star"]).item(), 4)  # log 3
     1.0986
@@ -208,7 +208,7 @@ def label_contrast(logits: torch.Tensor, labels: Sequence[str]) -> torch.Tensor:
 
 
 def learning_rate_at(step: int, n_steps: int) -> float:
-    """Share of the largest learning rate: a line up, then a cosine down.
+    """Return the share of the largest learning rate: a line up, then a cosine down.
 
     >>> [round(learning_rate_at(step, 100), 2) for step in (0, 7, 54, 100)]
     [0.12, 1.0, 0.51, 0.01]

@@ -135,7 +135,7 @@ class Answers(torch.nn.Module):
 
     # States have shape (n, width), right answers (n, n_questions), `NOT_ASKED` where there is none.
     def forward(self, states: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """Mean over the questions of their weighted cross-entropies; a question that nobody was asked counts 0."""
+        """Return the questions' mean weighted cross-entropy; a question that nobody was asked counts 0."""
         logits = self._linear(states).unflatten(1, self._absent.shape) + self._absent
         found = right.clamp(min=0)[:, :, None]  # (n, n_questions, 1)
         losses = -logits.log_softmax(dim=2).gather(2, found).squeeze(2)  # (n, n_questions)

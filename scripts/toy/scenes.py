@@ -76,7 +76,7 @@ def draw_scene(rng: np.random.Generator) -> Scene:
 
 
 def is_possible(scene: Scene) -> bool:
-    """Whether a scene is possible: its groups fit into the picture and can be distinguished."""
+    """Say whether a scene is possible: its groups fit into the picture and can be distinguished."""
     if len(scene.groups) == 1:
         return scene.relation is None
     first, second = scene.groups

@@ -96,7 +96,7 @@ class SmallClip:
         return self.network.logit_scale.exp().clamp(max=LARGEST_SCALE)
 
     def parameters(self) -> list[torch.nn.Parameter]:
-        """Everything that is trained."""
+        """Return everything that is trained."""
         own = [self.visual_projection, self.text_projection]
         return own + [weight for weight in self.network.parameters() if weight.requires_grad]
 

@@ -147,7 +147,7 @@ def _claim(speaker: Speaker, scene: Scene, draws: Sequence[float]) -> Scene:
 
 
 def said_values(speaker: Speaker, field: str, value: Value) -> dict[Value, float]:
-    """Values that a speaker says for a value, the right one first, and their probabilities."""
+    """Return the values that a speaker says for a value, the right one first, and their probabilities."""
     # Two groups may lie above and left of each other at once, so only the opposite relation is surely wrong.
     others = (other for other in VALUES[field] if other != value)
     values: list[Value] = [OPPOSITE[value]] if field == "relation" else list(others)
@@ -174,7 +174,7 @@ def _wording(speaker: Speaker, claim: Scene, draws: Sequence[float]) -> np.ndarr
 
 
 def words_for(field: str, value: str | int) -> tuple[str, ...]:
-    """Words for a value, the plainest first."""
+    """Return words for a value, the plainest first."""
     return COUNT_WORDS[value] if field == "count" else WORDS[value]
 
 
@@ -187,13 +187,13 @@ def _n_words(field: str, value: str | int | None) -> int:
 
 @functools.cache
 def share_not_done(share: float, temperature: float) -> float:
-    """Share in which what people do in a share of captions is not done, at a temperature; not doing comes first."""
+    """Return the share of captions without what people do in a share of them, at a temperature; not doing is first."""
     return float(at_temperature(np.array([1 - share, share]), temperature)[0])
 
 
 @functools.cache
 def preferences(n: int, exponent: float, temperature: float) -> tuple[float, ...]:
-    """Probabilities of n wordings at a temperature."""
+    """Return probabilities of n wordings at a temperature."""
     return tuple(at_temperature(zipf_probabilities(n, exponent), temperature).tolist())
 
 
