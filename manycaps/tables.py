@@ -92,10 +92,10 @@ class Cell(NamedTuple):
 
 
 def number_cell(
-    value: float, form: Callable[[float], str] = as_digits, is_best: bool = False, letters: str = "", interval: str = ""
+    value: float, form: Callable[[float], str] = as_digits, is_best: bool = False, letters: str = ""
 ) -> Cell:
     """Return the cell of a number."""
-    return Cell(form(value), is_best, letters, value, interval=interval)
+    return Cell(form(value), is_best, letters, value)
 
 
 class Table(NamedTuple):

@@ -63,12 +63,12 @@ class ReferenceCurves(NamedTuple):
     n_rows: int
 
 
-def reference_curves(rows: Sequence[Sequence[str]], seed: int = 0) -> ReferenceCurves | None:
+def reference_curves(rows: Sequence[Sequence[str]]) -> ReferenceCurves | None:
     """Score a caption of each row against 1, 2, 3, ... others of it, drawn without replacement.
 
     The largest number of references is one that half of the rows allow, and rows that do not allow it are left out.
-    BLEU-4, ROUGE-L and CIDEr-D of the corpus are means over draws with `seed`; None where fewer than `FEWEST_ROWS` rows
-    have three captions or more.
+    BLEU-4, ROUGE-L and CIDEr-D of the corpus are means over draws; None where fewer than `FEWEST_ROWS` rows have
+    three captions or more.
     """
     sizes = np.array([len(row) for row in rows if len(row) > 2])
     if len(sizes) < FEWEST_ROWS:
@@ -78,7 +78,7 @@ def reference_curves(rows: Sequence[Sequence[str]], seed: int = 0) -> ReferenceC
     texts = RowTexts(map(len, kept))
     metrics = count_statistics(tokenize_rows(kept, "ptb"), list(CURVES), Sources())
     # The references of a number are among a larger one's: the draws depend on the seed alone.
-    iterations = [iteration_values(metrics, texts, draws(kept, texts, N_DRAWS, n, seed)).corpus for n in numbers]
+    iterations = [iteration_values(metrics, texts, draws(kept, texts, N_DRAWS, n, 0)).corpus for n in numbers]
     curves = {
         name: [float(np.mean(values[METRICS[metric][-1]])) for values in iterations] for metric, name in CURVES.items()
     }

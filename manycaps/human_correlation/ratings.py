@@ -23,7 +23,7 @@ from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
-from manycaps.kit.base import InputError, errors_of_others, no_such_path, quote_path, quote_value, read_json
+from manycaps.kit.base import InputError, errors_of_others, exact_mean, no_such_path, quote_path, quote_value, read_json
 
 if TYPE_CHECKING:
     from manycaps.tables import Table
@@ -199,7 +199,7 @@ def _rating(value: Any, scale: str, i: int) -> float:
 def _means(columns: np.ndarray) -> np.ndarray:
     """Mean of each row of an array without its NaNs; NaN of none."""
     known = [column[~np.isnan(column)] for column in columns]
-    return np.array([math.fsum(values) / len(values) if len(values) else math.nan for values in known])
+    return np.array([exact_mean(values) for values in known])
 
 
 def system_numbers(options: RatingOptions, ratings: Ratings) -> tuple[list[str], dict[str, SystemNumbers]]:

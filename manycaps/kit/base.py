@@ -284,8 +284,7 @@ def build_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], details
     {'pac': 2.5, 'n_rows': 2, 'pac_per_row': [1.0, 4.0], 'pac_per_candidate': [[1.0], [2.0, 6.0]]}
     """
     per_row = {name: row_means(values, sizes) for name, values in scores.items()}
-    # fsum is exact, so the order of the rows cannot change the last digit.
-    result: dict[str, Any] = {name: math.fsum(means) / len(means) for name, means in per_row.items()}
+    result: dict[str, Any] = {name: exact_mean(means) for name, means in per_row.items()}
     result["n_rows"] = len(sizes)
     if details:
         result |= {f"{name}_per_row": means for name, means in per_row.items()}
@@ -293,9 +292,18 @@ def build_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], details
     return result
 
 
+def exact_mean(values: Collection[float]) -> float:
+    """Return the mean of values, whose last digit does not depend on their order; NaN of none.
+
+    >>> exact_mean([0.1] * 10), exact_mean([])
+    (0.1, nan)
+    """
+    return math.fsum(values) / len(values) if len(values) else math.nan
+
+
 def row_means(values: np.ndarray, sizes: Sequence[int]) -> list[float]:
     """Return the mean of each run of consecutive values, with these sizes."""
-    return [math.fsum(run) / len(run) for run in split_rows(values.tolist(), sizes)]
+    return [exact_mean(run) for run in split_rows(values.tolist(), sizes)]
 
 
 def split_rows(values: Sequence[Any], sizes: Sequence[int]) -> list[Sequence[Any]]:

@@ -20,6 +20,7 @@ from .base import (
     as_token_rows,
     check_is_number,
     check_whole_number,
+    exact_mean,
     plain_arguments,
     quote_value,
     reason_of,
@@ -623,9 +624,7 @@ REFERENCES, DIFFERENCE = "_references", "_difference"
 
 def mean_of_defined(values: Iterable[float]) -> float:
     """Return the mean of the values that are not NaN; NaN if there are none."""
-    defined = [value for value in values if not math.isnan(value)]
-    # fsum is exact, so the order of the rows cannot change the last digit.
-    return math.fsum(defined) / len(defined) if defined else math.nan
+    return exact_mean([value for value in values if not math.isnan(value)])
 
 
 def row_result(

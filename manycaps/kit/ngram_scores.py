@@ -27,6 +27,7 @@ from .base import (
     as_token_rows,
     by_value,
     check_count_table,
+    exact_mean,
     path_state,
     read_count_table,
     row_means,
@@ -896,7 +897,7 @@ def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]
     """
     scorers = {"mbleu_4": lambda counts: bleu_scores(counts)[:, -1], "self_bleu_4": smoothed_bleu}
     return {
-        name: [math.fsum(scores(counts)) / len(counts) if len(counts) else math.nan for counts in statistics]
+        name: [exact_mean(scores(counts)) if len(counts) else math.nan for counts in statistics]
         for name, scores in scorers.items()
     }
 
@@ -911,7 +912,7 @@ def corpus_mbleu_4(statistics: Sequence[np.ndarray]) -> float:
     corpora = [
         np.stack([counts[position] for counts in statistics if len(counts) > position]) for position in range(n_places)
     ]
-    return math.fsum(bleu_of_sums(corpus)[-1] for corpus in corpora) / n_places if n_places else math.nan
+    return exact_mean([bleu_of_sums(corpus)[-1] for corpus in corpora])
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import (
-    Floats,
     InputError,
     InputOSError,
     InputTypeError,
@@ -27,6 +26,7 @@ from .base import (
     TokenRows,
     as_token_rows,
     check_caption,
+    exact_mean,
     is_regular_file,
     no_such_path,
     quote_path,
@@ -233,17 +233,13 @@ def novelty_values(found: NoveltyCounts, chosen: npt.NDArray[np.bool_], suffix: 
     NaN without captions, or without n-grams of an order.
     """
     n_novel, n_ngrams = found.n_novel[chosen].sum(axis=0), found.n_ngrams[chosen].sum(axis=0)
-    values = {"novel_share": _mean(found.is_novel[chosen].astype(np.float64))}
+    values = {"novel_share": exact_mean(found.is_novel[chosen].astype(np.float64))}
     values |= {
         f"novel_{order}gram_share": float(n_novel[i] / n_ngrams[i]) if n_ngrams[i] else math.nan
         for i, order in enumerate(ORDERS)
     }
-    values["longest_copied_run"] = _mean(found.longest_runs[chosen].astype(np.float64))
+    values["longest_copied_run"] = exact_mean(found.longest_runs[chosen].astype(np.float64))
     return {f"{name}{suffix}": value for name, value in values.items()}
-
-
-def _mean(values: Floats) -> float:
-    return math.fsum(values) / len(values) if len(values) else math.nan
 
 
 def is_references(training: object) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from .base import Floats, InputError, as_pairs, check_number, check_whole_number, plain_arguments
+from .base import Floats, InputError, as_pairs, check_number, check_whole_number, exact_mean, plain_arguments
 from .caption_sets import (
     P_VALUE_METHODS,
     TIE_TOLERANCE,
@@ -441,8 +441,8 @@ def parity_result(
         ends = (math.nan, math.nan)
         if level is not None and len(values) > 1:
             ends = _mean_interval(name, values, level, labels)
-        result |= with_interval(name, (_mean(values), *ends), level)
-    result |= {name: _mean(_drop_missing(columns[name], None)[0]) for name in PEOPLES_COPIES}
+        result |= with_interval(name, (exact_mean(values), *ends), level)
+    result |= {name: exact_mean(_drop_missing(columns[name], None)[0]) for name in PEOPLES_COPIES}
     if options["p_value"] != "none":
         result["fidelity_gap_p_value"] = test.fidelity_p_value
         result["diversity_gap_p_value"] = test.diversity_p_value
@@ -531,11 +531,6 @@ def _mean_interval(
     low = min(low, least) if values.min() == 1 else low
     high = max(high, 1 - least) if values.max() == 0 else high
     return max(0.0, low), min(1.0, high)
-
-
-def _mean(values: np.ndarray) -> float:
-    """Mean of values, exact whatever their order; NaN of none."""
-    return math.fsum(values) / len(values) if len(values) else math.nan
 
 
 def _drop_missing(
@@ -779,7 +774,7 @@ def distance_histogram(distances: Distances, people: PeopleDistances) -> list[fl
     half, tail = N_BINS // 2, TAILS["unlike_people_share"]
     chosen = [(-1, k) for k in range(1, half + 1)] + [(1, k) for k in range(1, half)]
     thresholds = {(sign, k): (tail, people.threshold(sign, k / N_BINS)) for sign, k in chosen}
-    beyond = {key: math.fsum(rows) / len(rows) for key, rows in rows_beyond(distances, thresholds).items()}
+    beyond = {key: exact_mean(rows) for key, rows in rows_beyond(distances, thresholds).items()}
     low = np.array([0.0] + [beyond[-1, k] for k in range(1, half + 1)])
     high = np.array([0.0] + [beyond[1, k] for k in range(1, half)])
     return [*np.diff(low).tolist(), float(1 - low[-1] - high[-1]), *np.diff(high)[::-1].tolist()]

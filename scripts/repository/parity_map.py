@@ -7,7 +7,6 @@ The numbers come from docs/studies/COCO/real_systems.csv, in percent, as `python
 prints them: values, and the ends of their 95% intervals.
 """
 
-import argparse
 import csv
 import pathlib
 import re
@@ -15,14 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from manycaps.report.page_frame import STYLE
-
-
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing, only report")
-    return parser.parse_args(arguments)
-
+from scripts.repository.sync_kit import is_check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "map.svg"
@@ -126,4 +118,4 @@ def main(check: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parse().check))
+    sys.exit(main(is_check(__doc__)))

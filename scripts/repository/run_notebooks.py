@@ -6,22 +6,14 @@ python -m scripts.repository.run_notebooks --check    change nothing, say whethe
 Needs tests/requirements.txt.
 """
 
-import argparse
 import pathlib
 import sys
 import tempfile
-from collections.abc import Sequence
 
 import nbclient
 import nbformat
 
-
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing, only report")
-    return parser.parse_args(arguments)
-
+from scripts.repository.sync_kit import is_check
 
 NOTEBOOKS = sorted((pathlib.Path(__file__).resolve().parents[2] / "docs" / "notebooks").glob("*.ipynb"))
 
@@ -57,4 +49,4 @@ def main(check: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parse().check))
+    sys.exit(main(is_check(__doc__)))

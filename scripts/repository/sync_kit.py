@@ -320,7 +320,12 @@ def main(check: bool) -> int:
     return 1 if problems else 0
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def is_check(description: str | None) -> bool:
+    """Return whether the command line of a script asks to change nothing, and only report."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, only report")
-    sys.exit(main(parser.parse_args().check))
+    return parser.parse_args().check is True
+
+
+if __name__ == "__main__":
+    sys.exit(main(is_check(__doc__)))
