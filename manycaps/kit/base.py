@@ -288,7 +288,7 @@ def build_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], details
     result["n_rows"] = len(sizes)
     if details:
         result |= {f"{name}_per_row": means for name, means in per_row.items()}
-        result |= {f"{name}_per_candidate": split_rows(values.tolist(), sizes) for name, values in scores.items()}
+        result |= {f"{name}_per_candidate": cut_runs(values.tolist(), sizes) for name, values in scores.items()}
     return result
 
 
@@ -303,13 +303,13 @@ def exact_mean(values: Collection[float]) -> float:
 
 def row_means(values: np.ndarray, sizes: Sequence[int]) -> list[float]:
     """Return the mean of each run of consecutive values, with these sizes."""
-    return [exact_mean(run) for run in split_rows(values.tolist(), sizes)]
+    return [exact_mean(run) for run in cut_runs(values.tolist(), sizes)]
 
 
-def split_rows(values: Sequence[Any], sizes: Sequence[int]) -> list[Sequence[Any]]:
-    """Split a sequence into runs of the given sizes.
+def cut_runs(values: Sequence[Any], sizes: Sequence[int]) -> list[Sequence[Any]]:
+    """Cut a sequence into runs of the given sizes.
 
-    >>> split_rows([1, 2, 6], [1, 2])
+    >>> cut_runs([1, 2, 6], [1, 2])
     [[1], [2, 6]]
     """
     ends = np.cumsum(sizes)

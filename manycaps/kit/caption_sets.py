@@ -309,11 +309,11 @@ class RowGenerators:
         self._seed = tuple(seed)
         self._n_earlier = collections.Counter() if n_earlier is None else n_earlier
 
-    def of(self, key: bytes) -> np.random.Generator:
+    def next_generator(self, key: bytes) -> np.random.Generator:
         """Return the numbers of the next row with this key; equal rows draw independently.
 
-        >>> first, second = RowGenerators([0]), RowGenerators([0])
-        >>> first.of(b"a").random() == second.of(b"a").random() != first.of(b"a").random()
+        >>> first, second = (RowGenerators([0]).next_generator for _ in range(2))
+        >>> first(b"a").random() == second(b"a").random() != first(b"a").random()
         True
         """
         n_earlier = self._n_earlier[key]
@@ -614,7 +614,7 @@ class RowTester:
             self._variances[places] = (np.where(deviations > TIE_TOLERANCE, deviations, 0.0) * units[part]) ** 2
             self._units[places] = units[part]
             for i, values, unit in zip(places, nulls, units[part], strict=True):
-                drawn = self._generators.of(row_key(i)).integers(len(values), size=self.n_draws)
+                drawn = self._generators.next_generator(row_key(i)).integers(len(values), size=self.n_draws)
                 self.drawn_sums += unit * values[drawn]
 
     def row_tests(self, values: np.ndarray) -> RowTests:

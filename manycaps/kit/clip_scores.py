@@ -567,7 +567,7 @@ class TokenWeights(NamedTuple):
     # Weight of a token that is in no document.
     unseen: float
 
-    def of(self, ids: Sequence[int]) -> np.ndarray:
+    def token_weights(self, ids: Sequence[int]) -> np.ndarray:
         """Return the weights of one text's tokens, float64, shape (n_tokens,)."""
         return np.array([self.known.get(i, self.unseen) for i in ids])
 

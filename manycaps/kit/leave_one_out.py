@@ -154,7 +154,7 @@ def draws(
     generators, row_generators = [], RowGenerators((seed,))
     for row in rows:
         content = repr(list(row)).encode("utf-8", "surrogatepass")
-        generators.append(row_generators.of(hashlib.blake2b(content, digest_size=16).digest()))
+        generators.append(row_generators.next_generator(hashlib.blake2b(content, digest_size=16).digest()))
     sizes, whole = texts.sizes, texts.masks(texts.row, texts.place, len(texts.sizes))
     for begin in range(0, n_iterations, BLOCK):
         n_drawn = min(BLOCK, n_iterations - begin)

@@ -26,12 +26,12 @@ from .base import (
     TokenRows,
     as_token_rows,
     check_caption,
+    cut_runs,
     exact_mean,
     is_regular_file,
     no_such_path,
     quote_path,
     quote_value,
-    split_rows,
 )
 from .tokenization import Tokenizer, tokenize_rows
 
@@ -337,4 +337,4 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
 def novelty_details(found: NoveltyCounts, sizes: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
     """Return lists per row of what `novelty_values` are made of, of the first captions, which are the candidates."""
     lists = {"is_novel": found.is_novel.tolist(), "longest_run": found.longest_runs.tolist()}
-    return {f"{name}_per_candidate": split_rows(values, sizes) for name, values in lists.items()}
+    return {f"{name}_per_candidate": cut_runs(values, sizes) for name, values in lists.items()}

@@ -156,7 +156,7 @@ class TailDistances:
         """Distances of all pairs of candidates: (n_rows, n_pairs)."""
         return pack_rows(self._distances[:, : self._m, : self._m])
 
-    def of(self, tail: Tail) -> tuple[np.ndarray, np.ndarray]:
+    def tail_distances(self, tail: Tail) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances of people and of candidates that a tail compares, each of shape (n_rows, n_values)."""
         if tail.compares_pairs:
             return self.people_pairs, self.candidate_pairs
@@ -457,7 +457,7 @@ def _split_shares(
     split: Sequence[TailDistances], weights: Sequence[np.ndarray], tail: Tail, tolerance: float
 ) -> np.ndarray:
     """Shares of the candidates beyond people's quantile under every draw: (n_draws,)."""
-    compared = [(*distances.of(tail), weight) for distances, weight in zip(split, weights, strict=True)]
+    compared = [(*distances.tail_distances(tail), weight) for distances, weight in zip(split, weights, strict=True)]
     compared = [sides for sides in compared if sides[1].shape[1]]
     n_draws, total = len(weights[0]), np.sum([weight.sum(axis=1) for _, _, weight in compared], axis=0)
     values = np.concatenate([tail.sign * people.reshape(n_draws, -1) for people, _, _ in compared], axis=1)
@@ -568,7 +568,7 @@ def rows_beyond(
         row_distances = TailDistances(block.distances, block.n_candidates)
         for name, (tail, threshold) in thresholds.items():
             if block.n_candidates > 1 or not tail.compares_pairs:
-                people, candidates = row_distances.of(tail)
+                people, candidates = row_distances.tail_distances(tail)
                 counted[name][block.rows] = threshold.shares(people if counts_people else candidates).mean(axis=1)
     return counted
 

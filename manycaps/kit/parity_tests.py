@@ -276,8 +276,8 @@ class DrawnGaps:
         inverses = _inverses(row_gaps(distances, size[0]).covariance)
         for i, row in enumerate(rows):
             nulls = np.concatenate(list(null_gaps(distances[i : i + 1], size[0], splits)), axis=2)[:, 0]
-            drawn = self._generators.of(row_key(row)).integers(nulls.shape[1], size=self._options["n_resamples"])
-            self._sums += nulls[:, drawn]
+            generator = self._generators.next_generator(row_key(row))
+            self._sums += nulls[:, generator.integers(nulls.shape[1], size=self._options["n_resamples"])]
             statistics = np.einsum("is,ij,js->s", nulls, inverses[i], nulls)
             self.p_values[row] = (statistics >= statistics[0] - TIE_TOLERANCE * max(1.0, statistics[0])).mean()
 
@@ -1118,7 +1118,8 @@ def _wrong_mixture(rows: Floats, m: int, share: float) -> _Mixture:
         texts = [*range(m - n_wrong), *range(m, m + n_wrong), *range(2 * m, n_texts)]
         mixed_rows = rows[:, texts][:, :, texts]
         gaps, compared = row_gaps(mixed_rows, m), TailDistances(mixed_rows, m)
-        people, candidates = (threshold.shares(side).mean(axis=1) for side in compared.of(TAILS["unlike_people_share"]))
+        sides = compared.tail_distances(TAILS["unlike_people_share"])
+        people, candidates = (threshold.shares(side).mean(axis=1) for side in sides)
         both = [gaps.fidelity, gaps.diversity][:k_gaps]
         values = np.stack([*both, candidates - people], axis=1)
         if not n_wrong:

@@ -441,7 +441,7 @@ def _write_token(text: str, start: int, end: int, shape: Shape) -> tuple[str, ..
 # "ptb" drops them.
 
 # From a caption to its tokens.
-Split = Callable[[str], Iterable[str]]
+TokenSplitter = Callable[[str], Iterable[str]]
 
 # Signs that Unicode counts as punctuation, and "ptb" as words; and one that it drops, which is none to Unicode.
 KEPT_SIGNS = frozenset("#%&*/@\\_")
@@ -467,20 +467,20 @@ class TokenizerSource(NamedTuple):
     packages: tuple[str, ...]
     requirement: str
     distributions: tuple[str, ...]
-    load: Callable[[], Split]
+    load: Callable[[], TokenSplitter]
 
 
-def _sacrebleu(module: str, name: str, *arguments: str) -> Callable[[], Split]:
+def _sacrebleu(module: str, name: str, *arguments: str) -> Callable[[], TokenSplitter]:
     """How to load a tokenizer of sacrebleu, which returns its tokens joined by blanks."""
 
-    def load() -> Split:
+    def load() -> TokenSplitter:
         tokenizer = getattr(importlib.import_module(f"sacrebleu.tokenizers.{module}"), name)(*arguments)
         return lambda caption: tokenizer(caption).split()
 
     return load
 
 
-def _sentencepiece() -> Split:
+def _sentencepiece() -> TokenSplitter:
     """The model of FLORES-101, which sacrebleu downloads once."""
     try:
         return _sacrebleu("tokenizer_spm", "TokenizerSPM", "flores101")()
@@ -496,14 +496,14 @@ def _sentencepiece() -> Split:
         ) from error
 
 
-def _jieba() -> Split:
+def _jieba() -> TokenSplitter:
     jieba: Any = importlib.import_module("jieba")
     jieba.setLogLevel(logging.WARNING)  # else it writes on standard error that it loads its words
-    cut: Split = jieba.lcut
+    cut: TokenSplitter = jieba.lcut
     return cut
 
 
-def _pythainlp() -> Split:
+def _pythainlp() -> TokenSplitter:
     tokenize: Any = importlib.import_module("pythainlp.tokenize")
     return functools.partial(tokenize.word_tokenize, engine="newmm")
 
@@ -605,7 +605,7 @@ def _source(name: str) -> TokenizerSource:
     return TokenizerSource(("spacy",), "spacy>=3.7", ("spacy",), functools.partial(_spacy, name.removeprefix("spacy:")))
 
 
-def _spacy(name: str) -> Split:
+def _spacy(name: str) -> TokenSplitter:
     """The tokenizer of a language, or of an installed pipeline, of spaCy."""
     spacy: Any = importlib.import_module("spacy")
     try:

@@ -247,7 +247,7 @@ def draw_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np
         for i, (candidates, references) in enumerate(zip(rows.predictions, rows.references, strict=True)):
             texts = np.concatenate((candidates, references))
             labels = np.broadcast_to(np.arange(len(texts)) < len(candidates), (n_draws, len(texts)))
-            labels = generators.of(rows.row_key(i)).permuted(labels, axis=1)
+            labels = generators.next_generator(rows.row_key(i)).permuted(labels, axis=1)
             np.add.at(counts, texts, labels.T)  # equal texts share a vector
         yield counts
 

@@ -182,7 +182,7 @@ def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], re
     plt.close(figure)
 
 
-def reading(results: SystemResults) -> str:
+def explain_results(results: SystemResults) -> str:
     """Explain the table: a sentence for each metric and system, since each is a separate test."""
     lines = [
         verdict(by_module[name], name, title, f"the captions of '{system}'")
@@ -217,7 +217,7 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: b
         f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system, compared with people's\n\n{answer}\n"
         "\nMetrics of the papers; *: the best\n"
         "excess: value minus its mean over splits, about 0 for human captions; p: test over all scenes\n"
-        f"\n{write_table(metrics_table(results), 'text')}\n\n{reading(results)}\n"
+        f"\n{write_table(metrics_table(results), 'text')}\n\n{explain_results(results)}\n"
     )
     written = [output / "table.csv", output / "null_distributions.png"]
     write_csv(written[0], results)

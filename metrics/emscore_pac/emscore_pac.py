@@ -200,7 +200,7 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         features = self.encoder.encode_tokens(parts, options["batch_size"])
         texts = {
             text: text_of_windows(
-                [features[part] for part in own.parts], [weights.of(tokens.ids) for tokens in own.tokens]
+                [features[part] for part in own.parts], [weights.token_weights(tokens.ids) for tokens in own.tokens]
             )
             for text, own in read.items()
         }

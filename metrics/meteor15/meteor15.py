@@ -11,10 +11,10 @@ from .base import (
     CollectionModule,
     Option,
     by_value,
+    cut_runs,
     one_of,
     row_means,
     signature,
-    split_rows,
     value_table,
 )
 from .meteor15_scores import (
@@ -124,8 +124,8 @@ class Meteor15(CollectionModule, evaluate.Metric):
         }
         if options["details"]:
             result["meteor15_per_row"] = per_row
-            result["meteor15_per_candidate"] = split_rows(per_candidate.tolist(), sizes)
-            result["meteor15_statistics"] = split_rows(statistics.tolist(), sizes)
+            result["meteor15_per_candidate"] = cut_runs(per_candidate.tolist(), sizes)
+            result["meteor15_statistics"] = cut_runs(statistics.tolist(), sizes)
             result["signature"] = self._signature(options, lexicon.data.version)
         return result
 

@@ -49,12 +49,12 @@ def details(images: Captions) -> list[list[dict[str, float]]]:
     common = {word for word, _ in words.most_common(N_COMMON)}
     rarity = {word: math.log(len(images) / n) for word, n in documents.items()}
 
-    def of(caption: Sequence[str]) -> dict[str, float]:
+    def measure(caption: Sequence[str]) -> dict[str, float]:
         content = [word for word in caption if word not in common]
         rarest = max((rarity[word] for word in content), default=0.0)
         return {"tokens": len(caption), "content words": len(content), "rarest content word": rarest}
 
-    return [[of(caption) for caption in captions] for captions in tokens]
+    return [[measure(caption) for caption in captions] for captions in tokens]
 
 
 def central_places(measures: CaptionMeasures, plain: str, images: Captions) -> list[int]:

@@ -113,8 +113,8 @@ class Measures:
         self._cider, self._meteor = CiderReward(self._held_out.references), MeteorReward()
         self._pac = PacReward(CHECKPOINT, device="cpu")
 
-    def of(self, model: Captioner, seed: int) -> dict[str, float]:
-        """Return all measures; the seed is for the sampling."""
+    def measure(self, model: Captioner, seed: int) -> dict[str, float]:
+        """Measure the captioner; the seed is for the sampling."""
         held_out, state = self._held_out, torch.get_rng_state()
         torch.manual_seed(seed)
         captions = sample_captions(model, held_out.states, N_CANDIDATES)
@@ -184,7 +184,7 @@ class Study:
 
         def watch(model: Captioner, step: int) -> None:
             if step % self._options.every == 0 or step == n_steps:
-                lines.extend([step, *item] for item in self._measures.of(model, seed).items())
+                lines.extend([step, *item] for item in self._measures.measure(model, seed).items())
 
         self._train(self._model if start == LIKELIHOOD else self._collapsed(seed), reward, seed, n_steps, watch)
         return lines

@@ -154,7 +154,7 @@ def test_weights_are_the_authors(n):
     expected = weights_by_document_frequency(texts)
     weights = inverse_document_frequency(count_tokens(texts), START, END)
     for ids in (*texts, (START, 9999, 0, END)):
-        assert weights.of(ids).tolist() == pytest.approx([expected[i] for i in ids], abs=1e-12)
+        assert weights.token_weights(ids).tolist() == pytest.approx([expected[i] for i in ids], abs=1e-12)
 
 
 # Columns of images and captions as sets: rows, places for messages.
