@@ -1150,6 +1150,15 @@ class Option(NamedTuple):
     licence: str = ""
 
     @property
+    def choices(self) -> Collection[str]:
+        """Its legal values, where `one_of` checks them.
+
+        >>> Option("a", one_of(("a", "b")), "").choices
+        ('a', 'b')
+        """
+        return getattr(self.check, "keywords", {}).get("choices", ())
+
+    @property
     def shown_default(self) -> str:
         """The default as lists of options show it.
 
@@ -1656,7 +1665,7 @@ def as_plain(value: Any, name: str = "") -> Any:
 
 def one_of(choices: Collection[str]) -> Check:
     """Return the check of an option that is one of some names."""
-    return lambda name, value: check_choice(name, value, choices)
+    return functools.partial(check_choice, choices=choices)
 
 
 def whole_number(least: int, most: int | None = None) -> Check:

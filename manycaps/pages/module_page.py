@@ -41,15 +41,16 @@ CLIP_MEGABYTES, CLIP_SECONDS, CLIP_RATE, CLIP_MEGAPIXELS = 50, 60, 60, 9
 # Pixels of all frames of a clip: 7.5 billion in a minute of 1920 x 1080, 60 frames a second.
 CLIP_GIGAPIXELS = 8
 
-# Options that a page offers to modules which have them, with their labels and choices, the default first.
+# Options that a page offers to modules which have them, with their labels; and of scipy's distances those that it has.
 OFFERED = {
-    "distance": ("Distance of sentence embeddings", ("cosine", "euclidean", "cityblock", "chebyshev")),
-    "kernel": ("Kernel of sentence embeddings", ("rbf", "laplace", "polynomial", "linear")),
-    "statistic": ("Statistic", ("per_side", "pooled")),
-    "estimator": ("Estimator", ("unbiased", "biased", "authors")),
-    "sizes": ("Captions to measure on each side", ("equal", "all")),
-    "p_value": ("p-value", ("exact", "permutation")),
+    "distance": "Distance of sentence embeddings",
+    "kernel": "Kernel of sentence embeddings",
+    "statistic": "Statistic",
+    "estimator": "Estimator",
+    "sizes": "Captions to measure on each side",
+    "p_value": "p-value",
 }
+DISTANCES = ("cosine", "euclidean", "cityblock", "chebyshev")
 
 # Options that a page sets. Splits of a row for an exact p-value: 8 + 7 captions have 6,435.
 FIXED: Mapping[str, Any] = {"max_partitions": 10_000, "n_iterations": 200, "transfer": True, "details": True}
@@ -144,9 +145,8 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str, Drawing | None,
     if media:
         usable_weights(module.encoder)
     result = module.compute(**rows, **module.effective_options(options))
-    meanings = {key: module.meaning(key) for key, value in result.items() if isinstance(value, int | float)}
-    answer, others = leading_tables(result, meanings, module.VALUES)
-    if "p_value" in options:
+    answer, others = leading_tables(result, module)
+    if f"{module.name}_corpus_p_value" in result:
         said = verdict(result, module.name, title)
         answer = f"### {said}\n\nWhat it sees and what it misses: [card below](#card).\n\n{answer}"
     if "predictions" in rows and not several:
@@ -179,13 +179,13 @@ def _is_no_excess(key: str) -> bool:
 
 
 def _page_options(module: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Options of the page of a module that compares two sets: those whose choices are its own."""
-    if module.own_columns() == ("data",):
-        return {}
+    """Options of the page of a module that compares two sets, with their labels and choices, the default first."""
+    offered = {name: module.OPTIONS[name] for name in OFFERED if name in module.OPTIONS}
+    choices = {name: option.choices or DISTANCES for name, option in offered.items()}
     return {
-        option: offer
-        for option, offer in OFFERED.items()
-        if option in module.DEFAULTS and module.DEFAULTS[option] in (*offer[1], "none")
+        name: (OFFERED[name], tuple(choice for choice in choices[name] if choice != "none"))
+        for name, option in offered.items()
+        if option.default in choices[name] and module.own_columns() != ("data",)
     }
 
 

@@ -48,13 +48,14 @@ def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
     return _table([header, [":---", *["---:"] * len(columns)], *zip(names, *cells, strict=True)])
 
 
-def leading_tables(result: Mapping[str, Any], meanings: Mapping[str, str], values: Iterable[Any]) -> tuple[str, str]:
-    """Return the table of the numbers to read first, four at most, and all others, folded.
+def leading_tables(result: Mapping[str, Any], module: Any) -> tuple[str, str]:
+    """Return the table of the numbers of a module to read first, four at most, and all others, folded.
 
-    `values` come from the module's class. A number that is not defined is read first only where all are.
+    A number that is not defined is read first only where all are.
     """
-    leads = [value for value in values if value.leads]
-    first = [key for key in meanings if key in result and any(value.has_key(key) for value in leads)]
+    meanings = {key: module.meaning(key) for key, value in result.items() if isinstance(value, int | float)}
+    leads = [value for value in module.VALUES if value.leads]
+    first = [key for key in meanings if any(value.has_key(key) for value in leads)]
     first = ([key for key in first if not math.isnan(result[key])] or first)[:4]
     others = {key: meaning for key, meaning in meanings.items() if key not in first}
     table = result_table(result, others)
