@@ -2,7 +2,7 @@
 
 from manycaps.caption_tables.caption_lists import caption_lists, open_captions, table_records
 from manycaps.caption_tables.columns import CaptionColumn
-from manycaps.caption_tables.rows import BadRow, CaptionRow, bad_row_message, good_rows
+from manycaps.caption_tables.rows import BadRow, CaptionRow, bad_row_error, good_rows
 from manycaps.caption_tables.source import CaptionSource, open_source
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "CaptionColumn",
     "CaptionRow",
     "CaptionSource",
-    "bad_row_message",
+    "bad_row_error",
     "caption_lists",
     "good_rows",
     "open_captions",

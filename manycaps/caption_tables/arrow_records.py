@@ -67,11 +67,9 @@ def _group_records(
                 yield Record(number, values)
             row += len(batch)
     except DAMAGE as error:
-        yield Unreadable(
-            max(row, wanted.start),
-            f"row[{max(row, wanted.start)}]: expected parquet data from here to the end of its row group, got damage "
-            f"({reason_of(error)}). Fetch the file again.",
-        )
+        row, got = max(row, wanted.start), f"damage ({reason_of(error)})"
+        expected = "parquet data from here to the end of its row group"
+        yield Unreadable(row, InputError(f"row[{row}]", expected, got, "Fetch the file again."))
 
 
 def _open_parquet(stream: object, path: str) -> pq.ParquetFile:
@@ -99,11 +97,8 @@ def arrow_records(file: TableFile, columns: Collection[str] | None) -> Iterator[
                         yield Record(row, values)
                         row += 1
         except DAMAGE as error:
-            yield Unreadable(
-                row,
-                f"row[{row}]: expected Arrow data from here on, got damage ({reason_of(error)}). Save the data set "
-                "again.",
-            )
+            expected, got = "Arrow data from here on", f"damage ({reason_of(error)})"
+            yield Unreadable(row, InputError(f"row[{row}]", expected, got, "Save the data set again."))
 
 
 @contextlib.contextmanager

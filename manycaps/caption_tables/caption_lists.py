@@ -66,7 +66,7 @@ def table_records(path: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
     for file in table_files([name]):
         for record in file_records(file):
             if isinstance(record, Unreadable):
-                raise InputError.read(f"{file.path}: {record.reason}")
+                raise record.reason.within(file.path)
             yield record.values
 
 

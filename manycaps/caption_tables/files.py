@@ -98,7 +98,8 @@ class Unreadable(NamedTuple):
     """A part of a file that cannot be read."""
 
     row: int
-    reason: str
+    # What is wrong, of which the place is in the file.
+    reason: InputError
 
 
 def whole(file: TableFile) -> Piece:
@@ -162,18 +163,18 @@ def is_local(path: str) -> bool:
 def open_bytes(path: str, compressed: bool = False) -> IO[bytes]:
     """Open a file to be read, local or by fsspec; a compressed one gives its content.
 
-    Reading a compressed one raises a `ValueError` where it expands beyond `MOST_EXPANSION` and `EXPANSION_BYTES`.
+    Reading a compressed one raises an InputError where it expands beyond `MOST_EXPANSION` and `EXPANSION_BYTES`.
     """
     file = cast(IO[bytes], fsspec.open(path, "rb").open())
-    return cast(IO[bytes], _ExpandedFile(file)) if compressed else file
+    return cast(IO[bytes], _ExpandedFile(file, path)) if compressed else file
 
 
 class _ExpandedFile(gzip.GzipFile):
     """The content of a compressed file, within a limit: some kilobytes may hold gigabytes."""
 
-    def __init__(self, packed: IO[bytes]) -> None:
+    def __init__(self, packed: IO[bytes], path: str) -> None:
         super().__init__(fileobj=packed)
-        self._packed, self._n_expanded = packed, 0
+        self._packed, self._path, self._n_expanded = packed, path, 0
 
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
@@ -189,9 +190,11 @@ class _ExpandedFile(gzip.GzipFile):
     def _count(self, content: bytes) -> bytes:
         self._n_expanded += len(content)
         if self._n_expanded > EXPANSION_BYTES and self._n_expanded > MOST_EXPANSION * self._packed.tell():
-            raise ValueError(
-                f"expected a .gz file that expands to at most {MOST_EXPANSION} times its size, got one of "
-                f"{self._n_expanded:,} bytes and more. If it is right, unpack it (`gunzip`)."
+            raise InputError(
+                self._path,
+                f"a .gz file that expands to at most {MOST_EXPANSION} times its size",
+                f"one of {self._n_expanded:,} bytes and more",
+                "If it is right, unpack it (`gunzip`).",
             )
         return content
 

@@ -51,16 +51,13 @@ def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
     for row, value in enumerate(rows):
         try:
             values = as_values(value, row)
-        except ValueError as error:
-            yield Unreadable(row, str(error))
+        except InputError as error:
+            yield Unreadable(row, error)
             continue
         caption = tuple(str(values.get(name)) for name in ("id", "image_id", "caption"))
         if "None" not in caption and first.setdefault(caption, row) != row:
-            yield Unreadable(
-                row,
-                f"row[{row}]: expected each annotation once, got row {first[caption]}'s again "
-                f"(id {quote_value(values['id'])}). Leave one of them out.",
-            )
+            got = f"row {first[caption]}'s again (id {quote_value(values['id'])})"
+            yield Unreadable(row, InputError(f"row[{row}]", "each annotation once", got, "Leave one of them out."))
             continue
         yield Record(row, values)
 

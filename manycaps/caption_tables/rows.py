@@ -90,8 +90,8 @@ class BadRow(NamedTuple):
     row: int
     # None if the row could not be read that far.
     id: str | None
-    # What was expected there, what was found instead, and how to fix it.
-    reason: str
+    # What is wrong, of which the place is in the row.
+    reason: InputError
     # Whether it is good, but no file has the other side of it.
     is_incomplete: bool = False
 
@@ -123,20 +123,19 @@ class SeenIds:
 def good_rows(rows: Iterable[CaptionRow | BadRow]) -> Iterator[CaptionRow]:
     """Yield rows up to the first bad one, for which an InputError names file, id and number.
 
-    >>> list(good_rows([BadRow("a.csv", 3, "x", "predictions[3]: expected a caption, got none. Write one.")]))
+    >>> list(good_rows([BadRow("a.csv", 3, "x", InputError("predictions[3]", "a caption", "none", "Write one."))]))
     Traceback (most recent call last):
     manycaps.kit.base.InputError: a.csv, id 'x': predictions[3]: expected a caption, got none. Write one.
     """
     for row in rows:
         if isinstance(row, BadRow):
-            raise InputError.read(bad_row_message(row))
+            raise bad_row_error(row)
         yield row
 
 
-def bad_row_message(bad: BadRow) -> str:
-    """Return the message that names a bad row and says what is wrong with it."""
-    name = "" if bad.id is None else f", id {bad.id!r}"
-    return f"{bad.file}{name}: {bad.reason}"
+def bad_row_error(bad: BadRow) -> InputError:
+    """Return the error that names a bad row and says what is wrong with it."""
+    return bad.reason.within(bad.file if bad.id is None else f"{bad.file}, id {bad.id!r}")
 
 
 class JoinedRows:
@@ -160,7 +159,7 @@ class JoinedRows:
             number, *where, predictions, references = saved_row
             earlier = (predictions, references)
             if not several and any(a is not None and b is not None for a, b in zip(earlier, captions, strict=True)):
-                self.add_bad(BadRow(file, row, values.id, describe_repeated_id(row, file, *where)))
+                self.add_bad(BadRow(file, row, values.id, repeated_id_error(row, file, *where)))
                 return True
             for side, before, caption in zip(SIDES, earlier, captions, strict=True):
                 if before is not None and caption is not None and caption in before:
@@ -175,7 +174,7 @@ class JoinedRows:
 
     def add_bad(self, bad: BadRow) -> None:
         """Note a row that cannot be read."""
-        self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", bad[:4])
+        self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", (*bad[:3], json.dumps(bad.reason.args)))
 
     def leave_out_repeats(self, side: str, lines: Callable[[], Iterator[tuple[str, int, Values | BadRow]]]) -> None:
         """Note surplus lines of a side as bad rows, and take their captions out; `lines` reads the side again.
@@ -216,7 +215,7 @@ class JoinedRows:
                 continue
             before = earlier.setdefault((values.id, str(getattr(values, side))), (file, row))
             if (file, row) in surplus[values.id]:
-                self.add_bad(BadRow(file, row, values.id, describe_repeated_line(row, usual, file, *before)))
+                self.add_bad(BadRow(file, row, values.id, repeated_line_error(row, usual, file, *before)))
 
     def _file_number(self, path: str) -> int:
         if path not in self._files:
@@ -255,7 +254,7 @@ class JoinedStore:
     def bad_rows(self) -> Iterator[BadRow]:
         """Yield the rows that could not be read when the store was filled."""
         rows = self._database.execute("SELECT file, row, id, reason FROM bad ORDER BY rowid")
-        return (BadRow(*row) for row in rows)
+        return (BadRow(file, row, name, InputError(*json.loads(reason))) for file, row, name, reason in rows)
 
 
 @contextlib.contextmanager
@@ -299,19 +298,21 @@ def random_key(name: Hashable, seed: int) -> bytes:
     return hashlib.blake2b(f"{seed}:{name}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def describe_repeated_id(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
-    """Return the message for a row whose id an earlier row has."""
+def repeated_id_error(row: int, file: str, earlier_file: str, earlier_row: int) -> InputError:
+    """Return the error of a row whose id an earlier row has."""
     earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
-    return f"id[{row}]: expected a unique id, got the id of {earlier}. Leave one of them out."
+    return InputError(f"id[{row}]", "a unique id", f"the id of {earlier}", "Leave one of them out.")
 
 
-def describe_repeated_line(row: int, usual: int, file: str, earlier_file: str, earlier_row: int) -> str:
-    """Return the message for a surplus line, which repeats an earlier one, of a file with `usual` lines for an id."""
+def repeated_line_error(row: int, usual: int, file: str, earlier_file: str, earlier_row: int) -> InputError:
+    """Return the error of a surplus line, which repeats an earlier one, of a file with `usual` lines for an id."""
     earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
     lines = "one line" if usual == 1 else f"{usual} lines"
-    return (
-        f"id[{row}]: expected {lines} for each id, got row {row} more with the id and the caption of {earlier}, as "
-        f"several processes write them to fill a batch. Leave row {row} out."
+    return InputError(
+        f"id[{row}]",
+        f"{lines} for each id",
+        f"row {row} more with the id and the caption of {earlier}, as several processes write them to fill a batch",
+        f"Leave row {row} out.",
     )
 
 

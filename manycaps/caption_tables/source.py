@@ -33,13 +33,13 @@ from manycaps.caption_tables.rows import (
     JoinedStore,
     SeenIds,
     create_store,
-    describe_repeated_id,
+    repeated_id_error,
     store_file,
     store_pieces,
 )
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
-from manycaps.kit.base import EmptyCaptions, InputError, looks_like_list
+from manycaps.kit.base import EmptyCaptions, InputError, looks_like_list, reason_of
 from manycaps.kit.tokenization import Tokenizer, token_finder
 
 # Default size of a piece, in bytes of the file.
@@ -112,7 +112,7 @@ class CaptionSource(NamedTuple):
             if isinstance(row, CaptionRow) and ids is not None and ids.add(row.id):
                 earlier = next(other for other in self._rows() if other.id == row.id)
                 if (earlier.file, earlier.row) != (row.file, row.row):
-                    reason = describe_repeated_id(row.row, row.file, earlier.file, earlier.row)
+                    reason = repeated_id_error(row.row, row.file, earlier.file, earlier.row)
                     row = BadRow(row.file, row.row, row.id, reason)
             if isinstance(row, CaptionRow):
                 for side in counted:
@@ -221,8 +221,8 @@ class CaptionSource(NamedTuple):
                 self._medium(role, given, name, row)
                 for role, given in (("image", values.image), ("video", values.video))
             )
-        except (ValueError, OSError) as error:
-            return BadRow(file, row, name, str(error))
+        except InputError as error:
+            return BadRow(file, row, name, error.as_kind(InputError))
         return CaptionRow(file, row, name, values.predictions, values.references, image, video)
 
     def with_media(self, row: CaptionRow) -> CaptionRow | BadRow:
@@ -359,11 +359,9 @@ def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
         if records:
             return file, records
         error = error or next(
-            (f"{file.path}: {record.reason}" for record in read if isinstance(record, Unreadable)), None
+            (record.reason.within(file.path) for record in read if isinstance(record, Unreadable)), None
         )
-    if error is not None:
-        raise InputError.read(error)
-    raise InputError(files[0].path, "at least one row", "none", "Give a file with captions.")
+    raise error or InputError(files[0].path, "at least one row", "none", "Give a file with captions.")
 
 
 def _file_side(files: list[TableFile], file: TableFile, records: list[Record], layout: Layout) -> FileSide:
@@ -406,7 +404,7 @@ def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
 def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
     """Records of a piece; a file that cannot be read is one unreadable part."""
     if piece.file.n_bytes == 0:
-        yield Unreadable(0, "expected at least one row, got an empty file. Leave it out, or write it again.")
+        yield Unreadable(0, InputError("", "at least one row", "an empty file", "Leave it out, or write it again."))
         return
     row = piece.first_row
     try:
@@ -414,9 +412,8 @@ def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Re
             row = record.row + 1
             yield record
     except (EOFError, zlib.error) as error:
-        yield Unreadable(
-            row, f"row[{row}]: expected a whole .gz file, got one that ends or has damage here ({error}). Copy it."
-        )
+        got = f"one that ends or has damage here ({error})"
+        yield Unreadable(row, InputError(f"row[{row}]", "a whole .gz file", got, "Copy it."))
     except (ValueError, OSError) as error:
         yield Unreadable(row, _without_path(piece.file.path, error))
 
@@ -441,17 +438,17 @@ def _as_values(file: str, record: Record | Unreadable, side: FileSide) -> Values
     try:
         name = read_id(values, side.layout, record.row)
         return read_values(values, side.layout, record.row, one_side=side.single, optional=side.optional)
-    except (TypeError, ValueError) as error:
-        return BadRow(file, record.row, name, str(error))
+    except InputError as error:
+        return BadRow(file, record.row, name, error.as_kind(InputError))
 
 
-def _missing_side(side: str, row: int) -> str:
+def _missing_side(side: str, row: int) -> InputError:
     other = "references" if side == "predictions" else "predictions"
-    return f"id[{row}]: expected {side} of the same id, got none. Add them, or leave these {other} out."
+    return InputError(f"id[{row}]", f"{side} of the same id", "none", f"Add them, or leave these {other} out.")
 
 
-def _without_path(path: str, error: Exception) -> str:
-    """Reason of an error, without the name of its file."""
-    if isinstance(error, OSError):
-        return f"expected a file that can be read, got {error.strerror or error}. Check its permissions and the disk."
-    return str(error).removeprefix(f"{path}: ")
+def _without_path(path: str, error: Exception) -> InputError:
+    """The error of a file, without its name."""
+    if isinstance(error, InputError):
+        return InputError(error.where.removeprefix(path).removeprefix(": "), error.expected, error.got, error.fix)
+    return InputError("", "a file that can be read", reason_of(error), "Check its permissions and the disk.")

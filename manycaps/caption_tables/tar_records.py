@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, is_local, open_bytes, whole
-from manycaps.kit.base import unique_keys
+from manycaps.kit.base import InputError, unique_keys
 
 # Members whose text is captions, one per line.
 CAPTION_MEMBERS = ("txt", "caption", "captions", "text")
@@ -70,11 +70,9 @@ def tar_records(piece: Piece) -> Iterator[Record | Unreadable]:
                     values.setdefault("__key__", key)
                     reason = _take(values, member, archive.extractfile(member), row) or reason
         except DAMAGE as error:
-            yield Unreadable(
-                row,
-                f"row[{row}]: expected a whole tar, got one that ends or is damaged here ({error}). Fetch it again; "
-                "samples from here on are missing.",
-            )
+            got = f"one that ends or is damaged here ({error})"
+            fix = "Fetch it again; samples from here on are missing."
+            yield Unreadable(row, InputError(f"row[{row}]", "a whole tar", got, fix))
             return
         if earlier is not None:
             yield _record(row, values, reason)
@@ -91,7 +89,7 @@ def sample_key(name: str) -> str:
     return f"{folder}/{stem}" if folder else stem
 
 
-def _take(values: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | None, row: int) -> str | None:
+def _take(values: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | None, row: int) -> InputError | None:
     """Add a member to the values of its sample; return why it cannot be read, else None."""
     data, ending = content.read() if content else b"", os.path.basename(member.name).partition(".")[2].lower()
     if len(data) < member.size:
@@ -106,18 +104,18 @@ def _take(values: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | 
     return None
 
 
-def _take_json(values: dict[str, Any], data: bytes, where: str) -> str | None:
+def _take_json(values: dict[str, Any], data: bytes, where: str) -> InputError | None:
     """Add the values of a JSON member; files beside it come first."""
     try:
         content = json.loads(data, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
-        return f"{where}: expected JSON, got invalid JSON ({error}). Leave the sample out."
+        return InputError(where, "JSON", f"invalid JSON ({error})", "Leave the sample out.")
     if not isinstance(content, dict):
-        return f"{where}: expected an object, got {type(content).__name__}. Leave the sample out."
+        return InputError(where, "an object", type(content).__name__, "Leave the sample out.")
     for name, value in content.items():
         values.setdefault(name, value)
     return None
 
 
-def _record(row: int, values: dict[str, Any], reason: str | None) -> Record | Unreadable:
+def _record(row: int, values: dict[str, Any], reason: InputError | None) -> Record | Unreadable:
     return Record(row, values) if reason is None else Unreadable(row, reason)

@@ -53,7 +53,7 @@ USUAL_NAMES |= {"sentence"}
 MEDIA = tuple(ending for endings in MEDIA_ENDINGS.values() for ending in endings)
 
 
-class BadLineError(ValueError):
+class BadLineError(InputError):
     """A line behind which a file cannot be read."""
 
 
@@ -120,11 +120,11 @@ def _parse_blocks(
         for block in blocks:
             try:
                 yield Record(row, parse(block, row))
-            except ValueError as error:
-                yield Unreadable(row, str(error))
+            except InputError as error:
+                yield Unreadable(row, error)
             row += 1
     except BadLineError as error:
-        yield Unreadable(row, f"row[{row}]: {error}")
+        yield Unreadable(row, error.within(f"row[{row}]").as_kind(InputError))
 
 
 def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> str:
@@ -188,7 +188,7 @@ def _lines_of_utf_16(stream: IO[bytes]) -> Iterator[bytes]:
         yield from _limit_lines(lambda size: text.readline(size).encode("utf-8", "surrogatepass"))
     except UnicodeDecodeError as error:
         raise BadLineError(
-            f"expected UTF-16 up to the end of the file, got {reason_of(error)}. Save it again, as UTF-8."
+            "", "UTF-16 up to the end of the file", reason_of(error), "Save it again, as UTF-8."
         ) from None
     finally:
         if not stream.closed:  # as it is where the rest of the lines is not wanted
@@ -205,14 +205,18 @@ def _limit_lines(read_line: Callable[[int], bytes]) -> Iterator[bytes]:
     while line := read_line(MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
             raise BadLineError(
-                f"expected lines of at most {MAX_LINE_BYTES:,} bytes, got a longer one, after which nothing is read. "
-                "Write one row per line, or leave the file out."
+                "",
+                f"lines of at most {MAX_LINE_BYTES:,} bytes",
+                "a longer one, after which nothing is read",
+                "Write one row per line, or leave the file out.",
             )
         n_empty = n_empty + 1 if line.isspace() else 0
         if n_empty > MAX_EMPTY_LINES:
             raise BadLineError(
-                f"expected captions, got more than {MAX_EMPTY_LINES:,} empty lines, after which nothing is read. "
-                "Delete them, or leave the file out."
+                "",
+                "captions",
+                f"more than {MAX_EMPTY_LINES:,} empty lines, after which nothing is read",
+                "Delete them, or leave the file out.",
             )
         yield line
 

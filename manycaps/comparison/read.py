@@ -290,7 +290,7 @@ def with_drawn_people(rows: Sequence[SystemRow], n_captions: int, seed: int) -> 
 def _name_option(row: CaptionRow | BadRow) -> CaptionRow | BadRow:
     """A row whose message names the option that leaves out what some file lacks."""
     if isinstance(row, BadRow) and row.is_incomplete:
-        return row._replace(reason=f"{row.reason} Or compare the rows that all files have: --common-rows.")
+        return row._replace(reason=row.reason.with_advice("Or compare the rows that all files have: --common-rows."))
     return row
 
 

@@ -125,7 +125,8 @@ class InputError(ValueError):
     class are of a subclass that is both.
 
     Args:
-        where: The column, row and item, the option, or the path, e.g. "predictions[3][0]" or "--output".
+        where: The column, row and item, the option, or the path, e.g. "predictions[3][0]" or "--output"; "" for
+            all of what `within` names.
         expected: What can be used there.
         got: What was given, shortened.
         fix: What to do, as sentences; "" where `expected` says it.
@@ -142,20 +143,14 @@ class InputError(ValueError):
         super().__init__(self.where, self.expected, self.got, self.fix)  # `args`, of which pickle makes the copy
 
     def __str__(self) -> str:
-        return f"{self.where}: expected {self.expected}, got {self.got}. {self.fix}".rstrip()
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}expected {self.expected}, got {self.got}. {self.fix}".rstrip()
 
-    @classmethod
-    def read(cls, text: str) -> "ValueError":
-        """Return the error of a text that was kept, in a table of bad rows or by another process.
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.args == getattr(other, "args", None)
 
-        >>> InputError.read("a.csv: expected rows, got none. Write some.").expected
-        'rows'
-        """
-        parts = re.fullmatch(r"(.*?): expected (.*?), got (.*?)(?:(?<!\.)\. (.*)|\.)", text, re.DOTALL)
-        if parts is None:
-            return ValueError(text)
-        where, expected, got, fix = parts.groups(default="")
-        return cls(where, expected, got, fix)
+    def __hash__(self) -> int:
+        return hash(self.args)
 
     def replace(self, old: str, new: str) -> "InputError":
         """Return the same error with another text, e.g. the name of a file as its owner knows it."""
@@ -164,7 +159,7 @@ class InputError(ValueError):
 
     def within(self, place: str) -> "InputError":
         """Return the same error with what its place is in, e.g. a file, before the place."""
-        return type(self)(f"{place}: {self.where}", self.expected, self.got, self.fix)
+        return type(self)(f"{place}: {self.where}" if self.where else place, self.expected, self.got, self.fix)
 
     def with_advice(self, advice: str) -> "InputError":
         """Return the same error with one more remedy."""

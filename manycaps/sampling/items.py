@@ -96,7 +96,7 @@ def _items_of(source: str, options: SampleOptions, columns: Mapping[str, str], s
     for file in files:
         for record in file_records(file):
             if not isinstance(record, Record):
-                raise InputError.read(f"{file.path}: {record.reason}")
+                raise record.reason.within(file.path)
             yield _item(file, record, layout, prompt, options, several or len(files) > 1)
 
 

@@ -71,7 +71,8 @@ def describe_run(options: ScoreOptions) -> dict[str, Any]:
     settings, _ = _prepare(options)
     first = next(settings.source._replace(limit=min(settings.source.limit or 1, 1)).rows(), None)
     row = {} if first is None else first._asdict()
-    shown = {name: f"{len(value)} bytes" if isinstance(value, bytes) else value for name, value in row.items()}
+    row |= {name: f"{len(value)} bytes" for name, value in row.items() if isinstance(value, bytes)}
+    shown = {name: str(value) if isinstance(value, InputError) else value for name, value in row.items()}
     described: dict[str, Any] = {
         "inputs": settings.source.description(),
         "metrics": settings.metrics,
@@ -176,7 +177,7 @@ class _Run:
 
     def _leave_out_repeated(self, step: str) -> bool:
         """Leave out rows whose id an earlier row has, or refuse them; say whether the step is to be done again."""
-        bad: dict[int, dict[int, str]] = {}
+        bad: dict[int, dict[int, InputError]] = {}
         for row, part, number in find_repeated_ids(self.settings, self.parts, step):
             self.settings.refuse(row)
             bad.setdefault(part, {})[number] = row.reason

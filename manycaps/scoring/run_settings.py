@@ -10,7 +10,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_message, open_source
+from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_error, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
@@ -59,9 +59,9 @@ class RunSettings(NamedTuple):
             yield from self.source.read(piece, store)
 
     def refuse(self, bad: BadRow) -> None:
-        """Raise a ValueError for a bad row, unless such rows are rejected."""
+        """Raise an InputError for a bad row, unless such rows are rejected."""
         if self.on_error == "raise":
-            raise InputError.read(bad_row_message(bad))
+            raise bad_row_error(bad)
 
 
 class RunPart(NamedTuple):
@@ -99,7 +99,7 @@ def plan_parts(pieces: Iterator[Piece], n_bytes: int) -> list[RunPart]:
 def chunks(rows: Iterator[CaptionRow | BadRow]) -> Iterator[list[CaptionRow | BadRow]]:
     """Cut rows into runs that fit into memory.
 
-    >>> [len(chunk) for chunk in chunks(iter([BadRow("a", 0, None, "")] * 1025))]
+    >>> [len(chunk) for chunk in chunks(iter([BadRow("a", 0, None, InputError("", "a row", "none"))] * 1025))]
     [1024, 1]
     """
     chunk: list[CaptionRow | BadRow] = []

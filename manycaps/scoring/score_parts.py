@@ -129,7 +129,7 @@ class _PartScores:
 
     def _reject(self, bad: BadRow, metric: str | None) -> None:
         self.settings.refuse(bad)
-        line = {"file": bad.file, "row": bad.row, "id": bad.id, "metric": metric, "reason": bad.reason}
+        line = {"file": bad.file, "row": bad.row, "id": bad.id, "metric": metric, "reason": str(bad.reason)}
         self.rejected.append(line)
 
 

@@ -3,7 +3,6 @@
 import collections
 import functools
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -42,9 +41,6 @@ COUNTS = (
     "n_rows_with_pairs",
     "n_rows_with_pairs_references",
 )
-
-# Number of a row in the messages of a module that was given one row.
-FIRST_ROW = re.compile(r"\b(predictions|references|images|videos)\[0\]")
 
 
 class Scores(NamedTuple):
@@ -162,15 +158,14 @@ class Scorer:
             encoder.embed(["a"], self.options, lambda steps, **_: steps)
         self._is_prepared = True
 
-    def accept(self, rows: Sequence[CaptionRow]) -> tuple[dict[str, list[Any]], list[int], dict[int, str]]:
+    def accept(self, rows: Sequence[CaptionRow]) -> tuple[dict[str, list[Any]], list[int], dict[int, InputError]]:
         """Check rows as the module does; a bad row costs no other.
 
-        Returns the stored columns of the good rows, the indices of these rows, and the reason for each bad row by its
-        index.
+        Returns the stored columns of the good rows, the indices of these rows, and the errors of bad rows by theirs.
         """
         columns: dict[str, list[Any]] = {name: [] for name in self.columns}
         good: list[int] = []
-        bad: dict[int, str] = {}
+        bad: dict[int, InputError] = {}
         waiting = [range(len(rows))] if rows else []
         while waiting:
             places = waiting.pop()
@@ -178,9 +173,11 @@ class Scorer:
                 checked = self._prepare([rows[number] for number in places])
             except InputMemoryError:
                 raise  # of all rows, not of one
-            except (TypeError, ValueError) as error:
+            except InputError as error:
                 if len(places) == 1:
-                    bad[places[0]] = FIRST_ROW.sub(rf"\1[{rows[places[0]].row}]", str(error))
+                    bad[places[0]] = error.as_kind(InputError)
+                    for name in self.columns:  # the module was given one row
+                        bad[places[0]] = bad[places[0]].replace(f"{name}[0]", f"{name}[{rows[places[0]].row}]")
                 else:
                     middle = len(places) // 2
                     waiting += [places[middle:], places[:middle]]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.caption_tables.rows import describe_repeated_id
+from manycaps.caption_tables.rows import repeated_id_error
 from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import row_keys
 from manycaps.kit.ngram_scores import warn_of_no_weight
@@ -32,29 +32,30 @@ class EarlierParts(NamedTuple):
 
     # Contents of rows that came before, and how often: equal rows draw independently.
     keys: Mapping[bytes, int]
-    # Rows whose ids are taken: their indices among the readable rows of the part, and the message for each.
-    bad: Mapping[int, str]
+    # Rows whose ids are taken: their indices among the readable rows of the part, and the error of each.
+    bad: Mapping[int, InputError]
 
 
 def read_earlier(folder: RunFolder, part: int) -> EarlierParts:
     """Return the state carried over to a part; empty if there is none."""
     report = folder.report("earlier", part) or {"keys": {}, "bad": []}
     keys = {bytes.fromhex(key): count for key, count in report["keys"].items()}
-    return EarlierParts(keys, dict(report["bad"]))
+    return EarlierParts(keys, {number: InputError(*reason) for number, reason in report["bad"]})
 
 
 def write_earlier(folder: RunFolder, part: int, earlier: EarlierParts) -> None:
     """Write the state carried over to a part."""
     keys = {key.hex(): count for key, count in sorted(earlier.keys.items())}
-    folder.finish("earlier", part, {"keys": keys, "bad": sorted(earlier.bad.items())})
+    bad = [(number, earlier.bad[number].args) for number in sorted(earlier.bad)]
+    folder.finish("earlier", part, {"keys": keys, "bad": bad})
 
 
 def readable_rows(
-    settings: RunSettings, part: RunPart, taken: Mapping[int, str]
+    settings: RunSettings, part: RunPart, taken: Mapping[int, InputError]
 ) -> Iterator[tuple[list[CaptionRow], list[BadRow]]]:
     """Yield chunk by chunk the rows of a part that can be used, and the others.
 
-    `taken` has the indices of rows whose ids are taken, among the rows that can be read, and the message for each.
+    `taken` has the indices of rows whose ids are taken, among the rows that can be read, and the error of each.
     """
     place = 0
     for chunk in chunks(settings.rows(part)):
@@ -138,7 +139,7 @@ def find_repeated_ids(
                 continue
             before = first.setdefault(row.id, row)
             if before is not row:
-                reason = describe_repeated_id(row.row, row.file, before.file, before.row)
+                reason = repeated_id_error(row.row, row.file, before.file, before.row)
                 yield BadRow(row.file, row.row, row.id, reason), part.number, number
 
 

@@ -388,7 +388,7 @@ def test_lines_that_a_sampler_repeats_are_refused_and_sets_are_not(n_lines, side
     bad = [row for row in rows if isinstance(row, BadRow)]
     first = 20 * n_lines
     assert [row.row for row in bad] == list(range(first, first + 4 * n_lines))
-    assert f"got row {first} more with the id and the caption of row 0, as several" in bad[0].reason
+    assert f"got row {first} more with the id and the caption of row 0, as several" in str(bad[0].reason)
     # What is left of these rows is right: `score --on-error reject` goes on.
     assert read(caption_lines(n_lines, 0)) == [row for row in rows if not isinstance(row, BadRow)]
     # Every id twice is a system that says the same twice; other captions are no repeats.
@@ -519,7 +519,7 @@ def test_descriptions_of_msvd_are_read_by_their_clips(folder):
         read = list(source.rows())
         good = {row.id: row.people for row in read if not isinstance(row, BadRow)}
         assert good == rows
-        bad = [row.reason for row in read if isinstance(row, BadRow)]
+        bad = [str(row.reason) for row in read if isinstance(row, BadRow)]
         assert len(bad) == ("mv89psg6zh4_1_2" in text)
         assert all("expected a clip such as mv89psg6zh4_33_46, a blank and a caption, got 'mv8" in each for each in bad)
         [file] = table_files(["AllVideoDescriptions.txt"])

@@ -21,7 +21,7 @@ from manycaps.caption_tables import (
     BadRow,
     CaptionColumn,
     CaptionRow,
-    bad_row_message,
+    bad_row_error,
     caption_lists,
     files,
     good_rows,
@@ -35,6 +35,7 @@ from manycaps.caption_tables.files import expand_braces, table_files, table_kind
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import SCHEMA
 from manycaps.caption_tables.source import file_pieces
+from manycaps.kit.base import InputError
 from manycaps.scoring import ScoreOptions, score
 from tests.refusals import assert_refused
 
@@ -230,10 +231,10 @@ def test_webdataset_tars(tmp_path):
     theirs = write(tmp_path, "r.jsonl", json_lines([{"id": "000", "references": ["a pup"]}]))
     good, bad = with_bad_row(read([str(tmp_path / "a.tar")], [theirs]))
     assert [(row.id, row.references, row.image) for row in good] == [("000", ["a pup"], b"\xff\xd8first")]
-    assert bad[1:4] == (1, "x/001", f"id[1]: {NO_REFERENCES}")
+    assert bad[1:4] == (1, "x/001", InputError("id[1]", *NO_REFERENCES))
 
 
-NO_REFERENCES = "expected references of the same id, got none. Add them, or leave these predictions out."
+NO_REFERENCES = "references of the same id", "none", "Add them, or leave these predictions out."
 
 
 def test_images_are_found_by_column_by_id_or_in_the_file(tmp_path):
@@ -248,7 +249,8 @@ def test_images_are_found_by_column_by_id_or_in_the_file(tmp_path):
     inside = parquet_of([{"image": {"bytes": b"px", "path": None}, "caption": "x"}])
     assert read([write(tmp_path, "c.parquet", inside)], images=folder)[0].image == b"px"
     (bad,) = read([write(tmp_path, "d.jsonl", json_lines([{"id": "c", "captions": ["x"]}]))], images=folder)
-    assert bad.reason.startswith(f"image[0]: expected a file c in {folder}, with or without one of the endings .jpg,")
+    assert bad.reason.where == "image[0]"
+    assert bad.reason.expected.startswith(f"a file c in {folder}, with or without one of the endings .jpg,")
 
 
 @pytest.mark.parametrize("role", ["image", "video"])
@@ -260,8 +262,7 @@ def test_a_data_url_is_the_bytes_of_its_file_whatever_the_folder(role, tmp_path)
         # Joined rows are reported behind the bad ones.
         *bad, first, second, address = read([path], **folders)
         assert [getattr(first, role), getattr(second, role)] == [b"px", b"px"]
-        reasons = ["got 'data:a/b,px' (no ;base64", "got 'data:a/b;base64,!' ("]
-        assert [row.reason.partition("expected base64, ")[2][:25] for row in bad] == [text[:25] for text in reasons]
+        assert [row.reason.got[:19] for row in bad] == ["'data:a/b,px' (no ;", "'data:a/b;base64,!'"]
         # An address stays a name, of a file that is not there.
         assert getattr(address, role) == (f"{tmp_path}/{urls[-1]}" if folders else urls[-1])
 
@@ -277,7 +278,7 @@ def test_addresses_are_read_by_fsspec():
         assert contents(read([address])) == ROWS
     assert read(["memory://tables/0.jsonl"], images="memory://photos")[0].image == b"pixels"
     (bad,) = read(["memory://tables/1.jsonl"], images="memory://photos")
-    assert bad.reason.startswith("image[0]: expected a file at memory://photos/b.jpg, got none")
+    assert str(bad.reason).startswith("image[0]: expected a file at memory://photos/b.jpg, got none")
 
 
 def second_object(**changes):
@@ -323,7 +324,7 @@ def test_a_bad_line_costs_no_other(tmp_path, name, content, reason):
     path = write(tmp_path, name, content)
     good, bad = with_bad_row(read([path]))
     assert (bad.file, bad.row) == (path, 1)
-    assert bad.reason.startswith(reason)
+    assert str(bad.reason).startswith(reason)
     assert [row.id for row in good] == ["a", "7"]
     if not name.endswith("csv"):
         assert contents(good) == [ROWS[0], ROWS[2]]
@@ -333,10 +334,10 @@ def test_ids_missing_on_one_side(tmp_path):
     ours = write(tmp_path, "a.jsonl", json_lines([{"id": 1, "captions": ["x"]}, {"id": 2, "captions": ["y"]}]))
     theirs = write(tmp_path, "b.jsonl", json_lines([{"id": 2, "captions": ["z"]}, {"id": 3, "captions": ["w"]}]))
     rows = read([ours], [theirs])
-    without_predictions = "expected predictions of the same id, got none. Add them, or leave these references out."
+    without_predictions = "predictions of the same id", "none", "Add them, or leave these references out."
     assert [row for row in rows if isinstance(row, BadRow)] == [
-        BadRow(ours, 0, "1", f"id[0]: {NO_REFERENCES}", True),
-        BadRow(theirs, 1, "3", f"id[1]: {without_predictions}", True),
+        BadRow(ours, 0, "1", InputError("id[0]", *NO_REFERENCES), True),
+        BadRow(theirs, 1, "3", InputError("id[1]", *without_predictions), True),
     ]
     with pytest.raises(ValueError, match=r"a\.jsonl, id '1': id\[0\]: expected references of the same id, got none\."):
         list(good_rows(rows))
@@ -365,7 +366,7 @@ def test_a_truncated_file_keeps_the_rows_before(tmp_path, name, data, least, rea
     (tmp_path / name).write_bytes(data)
     good, bad = with_bad_row(read([str(tmp_path / name)]))
     assert bad.row == len(good) >= least
-    assert reason in bad.reason
+    assert reason in str(bad.reason)
     if name != "a.arrow":
         assert [row.id for row in good] == [str(i) for i in range(len(good))]
 
@@ -376,7 +377,7 @@ def test_a_truncated_parquet_file_is_one_bad_row_of_its_folder(tmp_path):
     cut = write(tmp_path, "b.parquet", parquet_of(OBJECTS)[:-100])
     good, bad = with_bad_row(read([str(tmp_path)]))
     assert (bad.file, bad.row, len(good)) == (cut, 0, 6)
-    assert bad.reason.startswith("expected a whole parquet file, got one that cannot be read (")
+    assert str(bad.reason).startswith("expected a whole parquet file, got one that cannot be read (")
     assert_refused(ValueError, ".*b.parquet: expected a whole parquet file, got one that cannot be", open_source, [cut])
 
 
@@ -387,7 +388,7 @@ def test_a_damaged_row_group_costs_no_other(tmp_path):
     first = column.dictionary_page_offset or column.data_page_offset
     data[first : first + 60] = bytes(60)
     good, bad = with_bad_row(read([write(tmp_path, "a.parquet", bytes(data))]))
-    assert "expected parquet data from here to the end of its row group, got damage" in bad.reason
+    assert "expected parquet data from here to the end of its row group, got damage" in str(bad.reason)
     assert {row.row for row in good} >= {*range(10), *range(20, 30)}
 
 
@@ -396,18 +397,18 @@ def test_a_file_that_cannot_be_read_is_a_bad_row_beside_others(tmp_path, monkeyp
     empty = write(tmp_path, "b.jsonl", "")
     source = open_source([str(tmp_path)])
     bad = list(source.rows())[-1]
-    reason = "expected at least one row, got an empty file. Leave it out, or write it again."
+    reason = InputError("", "at least one row", "an empty file", "Leave it out, or write it again.")
     assert bad == BadRow(empty, 0, None, reason)
-    assert bad_row_message(bad).startswith(f"{empty}: expected at least one row")
+    assert str(bad_row_error(bad)).startswith(f"{empty}: expected at least one row")
     if os.geteuid():  # root may read every file
         os.chmod(empty, 0)
-        assert "expected a file that can be read, got Permission denied" in read([str(tmp_path)])[-1].reason
+        assert "expected a file that can be read, got Permission denied" in str(read([str(tmp_path)])[-1].reason)
 
     def fail(*_):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("manycaps.caption_tables.text_records.open_bytes", fail)
-    reason = "expected a file that can be read, got Input/output error. Check its permissions and the disk."
+    reason = InputError("", "a file that can be read", "Input/output error", "Check its permissions and the disk.")
     assert next(iter(source.rows())) == BadRow(path, 0, None, reason)
 
 
@@ -563,10 +564,10 @@ def test_a_line_without_end_is_bad_and_the_rows_before_are_read(name, tmp_path, 
         pieces = file_pieces(table_files([path])[0], n_bytes)
         good, bad = (record for piece in pieces for record in text_records.text_records(piece))
         assert "a dog" in json.dumps(good.values)
-        assert bad == (
-            1,
+        assert bad.row == 1
+        assert str(bad.reason) == (
             "row[1]: expected lines of at most 1,000 bytes, got a longer one, after which nothing is read. Write one "
-            "row per line, or leave the file out.",
+            "row per line, or leave the file out."
         )
 
 
@@ -575,7 +576,7 @@ def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
     path = write(tmp_path, "a.csv", "id,caption\n1,a dog\n" + "\n" * 10 + "2,a cat\n" + " \n" * 11 + "3,a bird\n")
     good, bad = with_bad_row(read([path]))
     assert [row.predictions for row in good] == [["a dog"], ["a cat"]]
-    assert bad.reason == (
+    assert str(bad.reason) == (
         "row[2]: expected captions, got more than 10 empty lines, after which nothing is read. Delete them, or leave "
         "the file out."
     )
