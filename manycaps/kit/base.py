@@ -154,7 +154,7 @@ class InputError(ValueError):
 
     def replace(self, old: str, new: str) -> "InputError":
         """Return the same error with another text, e.g. the name of a file as its owner knows it."""
-        where, expected, got, fix = (part.replace(old, new, 1) for part in self.args)
+        where, expected, got, fix = (part.replace(old, new) for part in self.args)
         return type(self)(where, expected, got, fix)
 
     def within(self, place: str) -> "InputError":

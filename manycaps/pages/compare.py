@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import gradio as gr
 
@@ -18,6 +19,7 @@ from manycaps.comparison.read import read_systems
 from manycaps.comparison.render import OUTPUT_NAMES
 from manycaps.comparison.test import ComparedMetric
 from manycaps.comparison.words import VALUES, say
+from manycaps.kit.base import InputError
 from manycaps.quickstart.comparison import sample_files
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.tables import write_table
@@ -75,13 +77,11 @@ def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[
     """
     paths = [check_uploaded(path, f"system {i}", MAX_MEGABYTES) for i, path in enumerate(files, start=1) if path]
     if not paths:
-        raise ValueError("systems: expected one to three files, got none. Upload the captions of a system.")
+        raise InputError("systems", "one to three files", "none", "Upload the captions of a system.")
     people = [check_uploaded(references, "references", MAX_MEGABYTES)] if references else []
     for path in [*paths, *people]:
         if path.suffix not in KINDS:
-            raise ValueError(
-                f"systems: expected files of the kinds {', '.join(KINDS)}, got {path.name[-20:]!r}. Convert it."
-            )
+            raise InputError("systems", f"files of the kinds {', '.join(KINDS)}", repr(path.name[-20:]), "Convert it.")
     names = [source_name(path.name) for path in paths]
     names = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, start=1)]
     systems = dict(zip(names, map(str, paths), strict=True))
@@ -91,7 +91,7 @@ def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[
         check_caption_limits([row.captions[name] for row in rows], name, LIMITS)
     references_of_rows = [row.references for row in rows if row.references]
     if len(references_of_rows) < len(rows):
-        raise ValueError("references: expected human captions for every row, got none. Upload them, or add a column.")
+        raise InputError("references", "human captions for every row", "none", "Upload them, or add a column.")
     check_caption_limits(references_of_rows, "references", LIMITS)
     n_captions = sum(len(row.captions[name]) for row in rows for name in names) + sum(map(len, references_of_rows))
     return systems, list(map(str, people)), n_captions
@@ -103,19 +103,17 @@ def compare_uploads(
     """Compare the uploads: sentences, the means as drawings, tables, and the report as a file."""
     uploads = [pathlib.Path(path) for path in (first, second, third, references) if path]
 
-    def name_files(message: str) -> str:
+    def name_files(message: Any) -> Any:
         """Name files as the user does, not by the folder where the server keeps uploads."""
-        for path in uploads:
-            message = message.replace(str(path), path.name)
-        return message
+        return functools.reduce(lambda named, path: named.replace(str(path), path.name), uploads, message)
 
     try:
         systems, people, n_captions = check_uploads([first, second, third], references)
         distance = None if n_captions <= MOST_EMBEDDED else "meteor"
         chosen = list(systems.values()), people, [METRICS[metric]], list(systems)
         compared = compare(CompareOptions(*chosen, full=True, distance=distance, n_resamples=N_RESAMPLES))
-    except ValueError as error:
-        raise ValueError(name_files(str(error))) from None
+    except InputError as error:
+        raise name_files(error) from None
     result = replace(compared.result, notes=[name_files(note) for note in compared.result.notes])
     compared = replace(compared, result=result, words=say(result))
     report = new_folder()

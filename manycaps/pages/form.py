@@ -19,9 +19,6 @@ UPLOAD_LIFE = 3600
 # Threads that compute: requests are queued anyway, and each thread that ran a model keeps memory for it.
 MAX_THREADS = 4
 
-# Errors that a user can fix.
-USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
-
 # Least width of an input in pixels: on a phone they stand below each other.
 INPUT_WIDTH = 260
 
@@ -148,10 +145,15 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
 
 @contextlib.contextmanager
 def house_messages() -> Iterator[None]:
-    """Show an error about the input as a message box that stays until it is closed."""
+    """Show an `InputError` as a message box that stays until it is closed; others are faults of the page.
+
+    A module that evaluate has loaded has a class of its own, with the same fields.
+    """
     try:
         yield
-    except USER_ERRORS as error:
+    except ValueError as error:
+        if not hasattr(error, "fix"):
+            raise
         # gradio renders HTML in a message, and messages quote the input.
         message = html.escape(str(error))
         raise gr.Error(message, duration=None, title="Not computed", print_exception=False) from error

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import gradio as gr
 import PIL.Image
 
+from manycaps.kit.base import InputError
+
 # What ends a line of a text box; U+2028, form feeds and the like may be in a caption.
 NEWLINE = re.compile(r"\r\n?|\n")
 
@@ -39,10 +41,8 @@ def check_caption_limits(rows: Sequence[Sequence[str]], column: str, limits: Cap
 def check_at_most(n: float, limit: float, where: str, unit: str) -> None:
     """Raise if something is larger than a public page allows."""
     if n > limit:
-        raise ValueError(
-            f"{where}: expected at most {limit:,} {unit} on this page, got {n:,}. Give less, or run the module on your "
-            "own machine, where nothing is limited."
-        )
+        fix = "Give less, or run the module on your own machine, where nothing is limited."
+        raise InputError(where, f"at most {limit:,} {unit} on this page", f"{n:,}", fix)
 
 
 def caption_box(label: str, info: str) -> gr.Textbox:
@@ -70,7 +70,7 @@ def caption_lines(text: str, column: str, limits: CaptionLimits) -> list[list[st
     """
     row = [line.strip() for line in NEWLINE.split(text or "") if line.strip()]
     if not row:
-        raise ValueError(f"{column}[0]: expected at least one caption, got none. Write one caption per line.")
+        raise InputError(f"{column}[0]", "at least one caption", "none", "Write one caption per line.")
     check_caption_limits([row], column, limits)
     return [row]
 
@@ -97,7 +97,7 @@ def take_uploads_only(component: Any) -> Any:
 def check_uploaded(path: str | None, where: str, megabytes: float) -> pathlib.Path:
     """Return the path of an upload; raise if nothing was uploaded, or too much."""
     if not path:
-        raise ValueError(f"{where}: expected a file, got none. Upload one, or fill in an example.")
+        raise InputError(where, "a file", "none", "Upload one, or fill in an example.")
     check_at_most(round(pathlib.Path(path).stat().st_size / 1e6, 1), megabytes, where, "megabytes")
     return pathlib.Path(path)
 

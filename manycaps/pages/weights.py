@@ -3,13 +3,17 @@
 import logging
 from typing import Any
 
+from manycaps.kit.base import InputError
+
 # What a folder's weights are called (open_clip, constants.py): then the folder's name says more.
 WEIGHTS_NAME = "open_clip_model.safetensors"
 
-NO_WEIGHTS = (
-    "weights: expected the CLIP of this page, got none that can be used. Try again later, or run the module on your "
-    "own machine. If the page is yours: its log names the cause, and the variable MANYCAPS_CHECKPOINT takes a file, a "
-    "folder or a Hub repository with other weights."
+NO_WEIGHTS = InputError(
+    "weights",
+    "the CLIP of this page",
+    "none that can be used",
+    "Try again later, or run the module on your own machine. If the page is yours: its log names the cause, and the "
+    "variable MANYCAPS_CHECKPOINT takes a file, a folder or a Hub repository with other weights.",
 )
 
 logger = logging.getLogger(__name__)
@@ -37,7 +41,7 @@ def usable_weights(encoder: Any) -> Any:
         return encoder.checkpoint
     except (ValueError, OSError) as error:
         logger.error("%s", error)
-        raise ValueError(NO_WEIGHTS) from error
+        raise NO_WEIGHTS.as_kind(InputError) from error
 
 
 def _worth(checkpoint: Any) -> str:

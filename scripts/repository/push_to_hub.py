@@ -100,8 +100,9 @@ def page_files(app: str) -> dict[str, bytes]:
             files |= {path.relative_to(sync_kit.ROOT).as_posix(): path.read_bytes() for path in beside}
             text = files[f"{stem}.py"].decode()
             waiting += [f"pages/{name}" for name in re.findall(r"^from \.(\w+) import", text, re.MULTILINE)]
-            others = re.findall(r"^from manycaps\.(\w+) import", text, re.MULTILINE)
-            waiting += [name for name in others if (sync_kit.ROOT / "manycaps" / f"{name}.py").exists()]
+            others = re.findall(r"^from manycaps\.(\w+|kit\.base) import", text, re.MULTILINE)
+            names = [name.replace(".", "/") for name in others]
+            waiting += [name for name in names if (sync_kit.ROOT / "manycaps" / f"{name}.py").exists()]
     return files
 
 
