@@ -169,7 +169,7 @@ def escape_text(text: str, encoding: str | None) -> str:
     >>> escape_text("a\x1b[2Jdog\n", "utf-8"), escape_text("a caf\xe9", "ascii")
     ('a\\x1b[2Jdog\n', 'a caf\\xe9')
     """
-    text = CONTROLS.sub(lambda found: found[0].encode("unicode-escape").decode(), text)
+    text = CONTROLS.sub(lambda match: match[0].encode("unicode-escape").decode(), text)
     encoding = encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 

@@ -154,12 +154,12 @@ def detectable_differences(
     least = np.array([math.sqrt(wanted) - scipy.special.ndtri(POWER)])
     if tests.share:
         least = np.append(least, -scipy.special.stdtrit(n - 1, tests.level_of_shares / 2))
-    found = []
+    least_shares = []
     for sign, system in zip((1, -1), systems, strict=True):
         for moved, chances in _moves(system, wrong, tests.share):
             mixture = _Mixture(sign * columns, labels, wrong.rows, moved[..., chosen], chances, least)
-            found.append(mixture.least_share())
-    return Detectable(gap, least_rows, max(found[::2]), max(found[1::2]))
+            least_shares.append(mixture.least_share())
+    return Detectable(gap, least_rows, max(least_shares[::2]), max(least_shares[1::2]))
 
 
 # From a share of wrong captions to the chance of each number of them, (n_numbers, n_rows).

@@ -386,10 +386,10 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
         raise InputError("--clusters", "a regular expression", f"{pattern!r} ({error})", "Fix it.") from None
     labels = []
     for row in rows:
-        found = expression.search(row.id)
-        if found is None:
+        match = expression.search(row.id)
+        if match is None:
             raise InputError("--clusters", f"{pattern!r} in every id", f"{row.id!r}", "Fix the expression.")
-        labels.append(found.group())
+        labels.append(match.group())
     return labels
 
 

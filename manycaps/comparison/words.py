@@ -293,8 +293,8 @@ def _detectable(pair: ParityPair) -> str:
     if wrong_rows == wrong_captions:  # rows have one caption
         del shares["rows of wrong captions"]
     known = [f"{100 * share:.2g}% more {noun}, " for noun, share in shares.items() if math.isfinite(share)]
-    found = f"{''.join(known)}{'or ' * bool(known)}fidelity gaps that differ by {gap:.2g} in every row"
-    return f"; {found} would be detected with a power of {100 * POWER:.0f}%"
+    effects = f"{''.join(known)}{'or ' * bool(known)}fidelity gaps that differ by {gap:.2g} in every row"
+    return f"; {effects} would be detected with a power of {100 * POWER:.0f}%"
 
 
 def _margin(pair: ParityPair) -> str:

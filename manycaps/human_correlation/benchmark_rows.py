@@ -169,8 +169,8 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
 def _local_rows(data: pathlib.Path) -> Iterator[dict[str, Any]]:
     """Read a folder or a file; paths of images and videos are made absolute."""
     is_saved = data.is_dir() and (data / "dataset_info.json").exists()
-    found = data.rglob("*") if data.is_dir() else [data]
-    files = [data] if is_saved else sorted(path for path in found if path.suffix in (".jsonl", ".parquet"))
+    paths = data.rglob("*") if data.is_dir() else [data]
+    files = [data] if is_saved else sorted(path for path in paths if path.suffix in (".jsonl", ".parquet"))
     if not files:
         raise InputError("--data", f".jsonl or .parquet files in {data}", "none", "See --help.")
     folder = data if data.is_dir() else data.parent

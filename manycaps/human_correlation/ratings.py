@@ -367,8 +367,8 @@ def _figures(
             if len(scores) < LEAST_SYSTEMS or np.isnan(scores).any() or len(np.unique(scores)) == 1:
                 left_out[key] = None
                 continue
-            found: tuple[Coefficient, ...] = spearman(scores, human), kendall(scores, human)["tau_b"]
-            ends = [(of.value, *correlation_interval(of, labels)) for of in found]
+            coefficients: tuple[Coefficient, ...] = spearman(scores, human), kendall(scores, human)["tau_b"]
+            ends = [(of.value, *correlation_interval(of, labels)) for of in coefficients]
             yield RatedNumber(over, key, scale, len(scores), len(set(labels)), *ends[0], *ends[1])
 
 

@@ -339,13 +339,13 @@ def _recall_or_score(
     if new:
         # Copies: a part of a larger array would keep all of it in memory.
         computed = score([key[1] for key in new])
-        found: dict[Hashable, np.ndarray] = {key: scores.copy() for key, scores in zip(new, computed, strict=True)}
-        known |= found
-        n_found = sum(scores.size for scores in found.values())
-        if n_found + sum(scores.size for scores in list(REMEMBERED.values())) > MAX_REMEMBERED:
+        new_scores: dict[Hashable, np.ndarray] = {key: scores.copy() for key, scores in zip(new, computed, strict=True)}
+        known |= new_scores
+        n_new = sum(scores.size for scores in new_scores.values())
+        if n_new + sum(scores.size for scores in list(REMEMBERED.values())) > MAX_REMEMBERED:
             REMEMBERED.clear()
-        if n_found <= MAX_REMEMBERED:
-            REMEMBERED.update(found)
+        if n_new <= MAX_REMEMBERED:
+            REMEMBERED.update(new_scores)
     return [known[key] for key in keys]
 
 

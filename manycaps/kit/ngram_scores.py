@@ -235,7 +235,7 @@ class NgramIndex:
     @functools.cached_property
     def drawn(self) -> list[DrawnOrder]:
         """For each order what draws of references from the same texts share."""
-        found = []
+        orders = []
         for order in self.orders():
             masks = self.texts.masks(order.cell, self.texts.place[order.text], len(order.cell_end))
             last = order.cell_end - 1
@@ -243,8 +243,8 @@ class NgramIndex:
             squares = scipy.sparse.csr_array((order.frequency**2.0, (order.text, order.ngram)), shape)
             is_shared = order.n_references[order.cell[order.matched]] > 1
             shared = order._replace(matched=order.matched[is_shared])
-            found.append(DrawnOrder(shared, squares, self.texts.row[order.text[last]], order.ngram[last], masks))
-        return found
+            orders.append(DrawnOrder(shared, squares, self.texts.row[order.text[last]], order.ngram[last], masks))
+        return orders
 
     @functools.cached_property
     def use_masks(self) -> list[tuple[Ints, Masks]]:
@@ -252,7 +252,7 @@ class NgramIndex:
 
         For the k-th use of an n-gram in a text the mask says which texts of the row have the n-gram at least k times.
         """
-        found = []
+        uses = []
         for order in self.orders():
             entries = self._in_text(order.position, np.arange(len(order.text)))
             frequency = order.frequency[entries]
@@ -260,8 +260,8 @@ class NgramIndex:
             text = order.text[entries].repeat(frequency)
             shared, group = np.unique(order.cell[entries].repeat(frequency) * n_levels + level, return_inverse=True)
             masks = self.texts.masks(group, self.texts.place[text], len(shared))
-            found.append((np.append(0, np.cumsum(np.bincount(text, minlength=len(self.lengths)))), masks[group]))
-        return found
+            uses.append((np.append(0, np.cumsum(np.bincount(text, minlength=len(self.lengths)))), masks[group]))
+        return uses
 
 
 def _words_and_lengths(texts: Sequence[TokenList]) -> tuple[list[str], Ints]:

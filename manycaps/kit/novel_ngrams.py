@@ -133,8 +133,8 @@ def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = Fals
         )
     flat = [list(itertools.chain(*side)) for side in both]
     rows = [np.repeat(np.arange(len(side)), [len(row) for row in side]) for side in both]
-    found = caption_novelty(flat[0], rows[0], [(flat[1], rows[1] if leave_out_row else NO_ROW)])
-    return novelty_values(found, np.ones(len(flat[0]), dtype=bool))
+    counts = caption_novelty(flat[0], rows[0], [(flat[1], rows[1] if leave_out_row else NO_ROW)])
+    return novelty_values(counts, np.ones(len(flat[0]), dtype=bool))
 
 
 class _Sequences:
@@ -227,18 +227,18 @@ class _Occurrences:
         return is_sought & self._occurs[places] & other if len(self._sought) else is_sought
 
 
-def novelty_values(found: NoveltyCounts, chosen: npt.NDArray[np.bool_], suffix: str = "") -> dict[str, float]:
+def novelty_values(counts: NoveltyCounts, chosen: npt.NDArray[np.bool_], suffix: str = "") -> dict[str, float]:
     """Return the shares of some captions: of captions and n-grams that are novel, and the mean longest run.
 
     NaN without captions, or without n-grams of an order.
     """
-    n_novel, n_ngrams = found.n_novel[chosen].sum(axis=0), found.n_ngrams[chosen].sum(axis=0)
-    values = {"novel_share": exact_mean(found.is_novel[chosen].astype(np.float64))}
+    n_novel, n_ngrams = counts.n_novel[chosen].sum(axis=0), counts.n_ngrams[chosen].sum(axis=0)
+    values = {"novel_share": exact_mean(counts.is_novel[chosen].astype(np.float64))}
     values |= {
         f"novel_{order}gram_share": float(n_novel[i] / n_ngrams[i]) if n_ngrams[i] else math.nan
         for i, order in enumerate(ORDERS)
     }
-    values["longest_copied_run"] = exact_mean(found.longest_runs[chosen].astype(np.float64))
+    values["longest_copied_run"] = exact_mean(counts.longest_runs[chosen].astype(np.float64))
     return {f"{name}{suffix}": value for name, value in values.items()}
 
 
@@ -334,7 +334,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
                 yield text
 
 
-def novelty_details(found: NoveltyCounts, sizes: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
+def novelty_details(counts: NoveltyCounts, sizes: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
     """Return lists per row of what `novelty_values` are made of, of the first captions, which are the candidates."""
-    lists = {"is_novel": found.is_novel.tolist(), "longest_run": found.longest_runs.tolist()}
+    lists = {"is_novel": counts.is_novel.tolist(), "longest_run": counts.longest_runs.tolist()}
     return {f"{name}_per_candidate": cut_runs(values, sizes) for name, values in lists.items()}

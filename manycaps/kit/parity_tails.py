@@ -415,10 +415,10 @@ class SplitTails:
         reached = np.zeros((len(tails), 0), dtype=bool)
         while reached.shape[1] < n_draws and (left := np.flatnonzero(reached.sum(axis=1) < N_REACHED).tolist()):
             keys = rng.random((min(step, n_draws - reached.shape[1]), len(self._sizes), self._n_keys))
-            shares, found = self.shares([tails[i] for i in left], keys), np.zeros((len(tails), len(keys)), dtype=bool)
+            shares, reaches = self.shares([tails[i] for i in left], keys), np.zeros((len(tails), len(keys)), dtype=bool)
             # What is not defined, as no row of a draw has pairs, counts.
-            found[left] = ~(shares < observed[left] - TIE_TOLERANCE)
-            reached = np.concatenate([reached, found], axis=1)
+            reaches[left] = ~(shares < observed[left] - TIE_TOLERANCE)
+            reached = np.concatenate([reached, reaches], axis=1)
         counts = reached.cumsum(axis=1)
         return [
             N_REACHED / (1 + int(np.searchsorted(count, N_REACHED)))
@@ -1076,8 +1076,8 @@ def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
         ("formulaic", "formulaic_share", "more predictable in their wording"),
     ):
         if is_above_people(result, share):
-            said = f"{share_text(result, share)} of its captions are {place} than 19 of 20 human ones {people}."
-            words.append(ParityWord(name, said))
+            sentence = f"{share_text(result, share)} of its captions are {place} than 19 of 20 human ones {people}."
+            words.append(ParityWord(name, sentence))
     if is_above_people(result, "copied_share"):
         people_copies = f"{100 * result['copied_share_of_people']:.0f}%"
         words.append(

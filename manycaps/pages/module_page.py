@@ -147,8 +147,8 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str, Drawing | None,
     result = module.compute(**rows, **module.effective_options(options))
     answer, others = leading_tables(result, module)
     if f"{module.name}_corpus_p_value" in result:
-        said = verdict(result, module.name, title)
-        answer = f"### {said}\n\nWhat it sees and what it misses: [card below](#card).\n\n{answer}"
+        sentence = verdict(result, module.name, title)
+        answer = f"### {sentence}\n\nWhat it sees and what it misses: [card below](#card).\n\n{answer}"
     if "predictions" in rows and not several:
         others = f"{candidate_table(result, rows['predictions'][0])}\n\n{others}"
     return answer, _single_values(result, module, rows), others

@@ -208,11 +208,11 @@ class Requests:
     def _texts_of(self, answer: bytes) -> list[str]:
         """Return the texts of an answer, which may be anything that a server sends."""
         try:
-            found = json.loads(answer)
+            content = json.loads(answer)
         except (ValueError, RecursionError) as error:
             shown = self._shorten(answer[:MOST_ERROR_BYTES].decode(errors="replace"))
             raise AttemptError(f"no JSON in {shown!r} ({reason_of(error)})") from None
-        choices = found.get("choices") if isinstance(found, dict) else None
+        choices = content.get("choices") if isinstance(content, dict) else None
         texts = [
             text for choice in (choices if isinstance(choices, list) else ()) if (text := _text_of(choice)) is not None
         ]

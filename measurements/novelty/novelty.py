@@ -90,13 +90,13 @@ class Novelty(CollectionModule, evaluate.Measurement):
             training = OtherReferences(list(people), rows[~is_candidate])
         else:
             training = TrainingCaptions(options["training"], options["tokenizer"])
-        found = caption_novelty(captions, rows, training)
-        result = novelty_values(found, is_candidate) | novelty_values(found, ~is_candidate, "_of_people")
+        counts = caption_novelty(captions, rows, training)
+        result = novelty_values(counts, is_candidate) | novelty_values(counts, ~is_candidate, "_of_people")
         result |= {"n_training": training.n_captions, "n_rows": len(predictions)}
         if options["details"]:
             source = "references" if isinstance(training, OtherReferences) else "given"
             settings = {"tokenizer": tokenizer_name(options["tokenizer"]), "training": source}
-            result |= novelty_details(found, sizes[: len(predictions)]) | {
+            result |= novelty_details(counts, sizes[: len(predictions)]) | {
                 "signature": signature("novelty", **settings)
             }
         return result

@@ -99,7 +99,7 @@ class PacScore(CollectionModule, evaluate.Metric):
         result = pac_result("pac_score", encoded, {"pac_score": scores}, options)
         if not options["retrieval"]:
             return result
-        found = retrieval_ranks(texts.distinct[texts.rows], pictures, rows)
-        ranks = {"retrieval_rank": found.ranks()} | {f"recall_at_{k}": found.recalls(k) for k in RECALLS}
-        image_values = {"median_rank": float(np.median(found.ranks())), "n_images": found.n_images}
+        retrieval = retrieval_ranks(texts.distinct[texts.rows], pictures, rows)
+        ranks = {"retrieval_rank": retrieval.ranks()} | {f"recall_at_{k}": retrieval.recalls(k) for k in RECALLS}
+        image_values = {"median_rank": float(np.median(retrieval.ranks())), "n_images": retrieval.n_images}
         return result | build_result(ranks, sizes[0], options["details"]) | image_values

@@ -64,8 +64,8 @@ def region(row: Mapping[str, str], color: str, right: float, down: float) -> str
 
 def label(rows: Sequence[Mapping[str, str]]) -> str:
     """Return what the picture says in words."""
-    said = (f"{row['system']} {row['faults']}% faults, {row['formulaic']}% formulaic" for row in rows)
-    return f"Real systems around people: {'; '.join(said)}"
+    systems = (f"{row['system']} {row['faults']}% faults, {row['formulaic']}% formulaic" for row in rows)
+    return f"Real systems around people: {'; '.join(systems)}"
 
 
 def picture(rows: Sequence[Mapping[str, str]]) -> str:

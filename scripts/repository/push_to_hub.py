@@ -82,8 +82,8 @@ def package_files() -> dict[str, bytes]:
     """Return the package as a wheel has it: the module folders are inside."""
     files = {f"manycaps/{name}": content for name, content in folder_files(sync_kit.KIT.parent).items()}
     for kind in ("metrics", "measurements"):
-        found = folder_files(sync_kit.ROOT / kind)
-        files |= {f"manycaps/{kind}/{name}": content for name, content in found.items()}
+        contents = folder_files(sync_kit.ROOT / kind)
+        files |= {f"manycaps/{kind}/{name}": content for name, content in contents.items()}
     return files
 
 

@@ -15,8 +15,8 @@ class Examples(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:  # noqa: ARG002
         """Put `Examples:` above the first `>>>`, and what follows into its section."""
-        if obj.docstring and (found := EXAMPLE.search(obj.docstring.value)):
-            text, start = obj.docstring.value, found.start()
+        if obj.docstring and (example := EXAMPLE.search(obj.docstring.value)):
+            text, start = obj.docstring.value, example.start()
             examples = "".join(f"    {line}\n" if line else "\n" for line in text[start:].splitlines())
             obj.docstring.value = f"{text[:start]}Examples:\n{examples}"
 

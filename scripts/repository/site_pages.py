@@ -88,7 +88,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     parts = FENCED.split(markdown)
     parts[::2] = [LINK.sub(lambda link: lead_link(link, source, place), part) for part in parts[::2]]
     markdown = "".join(parts)
-    written[place] = (page.title or place, MEMBERS.sub(lambda found: describe(found[1]), markdown))
+    written[place] = (page.title or place, MEMBERS.sub(lambda match: describe(match[1]), markdown))
     return markdown
 
 
@@ -123,10 +123,10 @@ def lead_link(link: re.Match[str], source: str, place: str) -> str:
     '](cards/trm.md#inputs)'
     """
     target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link[1]))
-    found = LINKED.get(target, target.removeprefix("docs/"))
-    if target not in LINKED and (found == target or not (ROOT / target).is_file()):
+    page = LINKED.get(target, target.removeprefix("docs/"))
+    if target not in LINKED and (page == target or not (ROOT / target).is_file()):
         raise PluginError(f"{source}: expected a link to a page of the site, got {link[1]}. See PAGES in {__file__}.")
-    return f"]({posixpath.relpath(found, posixpath.dirname(place) or '.')}{link[2] or ''})"
+    return f"]({posixpath.relpath(page, posixpath.dirname(place) or '.')}{link[2] or ''})"
 
 
 def as_program(text: str) -> str:
@@ -188,9 +188,9 @@ def option_rows(program: str, add_arguments: Callable[[argparse.ArgumentParser],
 
 def describe(name: str) -> str:
     """Return functions and classes of a module as Markdown, for the copy of a page that mkdocstrings fills."""
-    found = pkgutil.resolve_name(name)
+    target = pkgutil.resolve_name(name)
     parts = []
-    for member in [getattr(found, each) for each in found.__all__] if inspect.ismodule(found) else [found]:
+    for member in [getattr(target, each) for each in target.__all__] if inspect.ismodule(target) else [target]:
         # Without types, which the docstring says in words.
         parameters = inspect.signature(member).parameters.values()
         signature = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])

@@ -114,14 +114,14 @@ def with_block(script: str) -> str:
 
 def first_names(names: set[str]) -> list[tuple[str, str]]:
     """Return the names that are files of the kit, each with its first function or class, or its first type."""
-    found = []
+    pairs = []
     for path in (KIT / f"{name}.py" for name in sorted(names)):
         if path.exists():
             nodes = ast.parse(path.read_text(encoding="utf-8")).body
             defined = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
             defined += [ast.unparse(node.targets[0]) for node in nodes if isinstance(node, ast.Assign)]
-            found.append((path.stem, next(name for name in defined if not name.startswith("_"))))
-    return found
+            pairs.append((path.stem, next(name for name in defined if not name.startswith("_"))))
+    return pairs
 
 
 def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:

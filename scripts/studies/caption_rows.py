@@ -144,14 +144,14 @@ def read_tables(references: Sequence[str], predictions: Sequence[str]) -> tuple[
         name, separator, path = given.partition("=")
         if not separator:
             raise ValueError(f"--predictions: expected NAME=FILE, got {given!r}. Name the system.")
-        found = {row.id: row.predictions or [] for row in good_rows(open_source([path]).rows())}
-        missing = [image for image in humans if image not in found]
+        captions = {row.id: row.predictions or [] for row in good_rows(open_source([path]).rows())}
+        missing = [image for image in humans if image not in captions]
         if missing:
             raise ValueError(
                 f"{path}: expected candidates of id {missing[0]!r}, got none ({len(missing)} such ids in all). Add "
                 "them, or leave the images out of --references."
             )
-        systems[name] = [found[image] for image in humans]
+        systems[name] = [captions[image] for image in humans]
     return list(humans.values()), systems
 
 

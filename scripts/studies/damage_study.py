@@ -101,7 +101,7 @@ def corpus_options(size: tuple[int, int], seed: int) -> dict[str, Any]:
 
 def rejection_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int, n_trials: int) -> np.ndarray:
     """Return the shares of trials that the corpus test and the harmonic mean reject; row i is of image i % n_images."""
-    found = []
+    rejections = []
     for trial in range(n_trials):
         rng = np.random.default_rng((*size, trial))
         chosen = rng.choice(n_images, N_TRIAL_ROWS, replace=False)
@@ -109,8 +109,8 @@ def rejection_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int, 
         tests = Nulls(size, [int(i).to_bytes(4, "big") for i in chosen], **corpus_options(size, trial))
         tests.add(range(N_TRIAL_ROWS), rows.values[chosen], rows.nulls[chosen], rows.units[chosen])
         *_, p_values, corpus_p = tests.result()
-        found.append([corpus_p <= LEVEL, combined_p_value(p_values) <= LEVEL])
-    return np.mean(found, axis=0)
+        rejections.append([corpus_p <= LEVEL, combined_p_value(p_values) <= LEVEL])
+    return np.mean(rejections, axis=0)
 
 
 def rows_needed(rows: RowsWithNulls) -> float:
@@ -147,7 +147,7 @@ class Study:
         parts = [(part.statistic, units, nulls) for _, part, nulls, units in compared]
         rows = RowsWithNulls(*map(np.concatenate, zip(*parts, strict=True)))
         has_tests = SIZES.get(size) == data
-        found = rejection_shares(rows, size, n_images, self._n_trials) if has_tests else (math.nan, math.nan)
+        shares = rejection_shares(rows, size, n_images, self._n_trials) if has_tests else (math.nan, math.nan)
         pooled = math.nan
         if module in TRIANGLE_RANK_MODULES:
             pooled_rows, places = measures.rows(module, *sides, "pooled"), range(n_rows)
@@ -155,7 +155,7 @@ class Study:
             pooled = np.concatenate([pooled_rows.compare(places[i : i + BATCH]).statistic for i in starts]).mean()
         excesses = rows.excesses()
         error = excesses.std(ddof=1) / math.sqrt(n_rows)
-        return [[rows.values.mean(), pooled, excesses.mean(), error, *found, rows_needed(rows)]]
+        return [[rows.values.mean(), pooled, excesses.mean(), error, *shares, rows_needed(rows)]]
 
 
 def cells(modules: Sequence[str], n_rows: int) -> Iterator[tuple[str, str, int, int, str, int]]:

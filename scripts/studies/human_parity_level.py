@@ -154,10 +154,10 @@ def is_within(line: Line) -> bool:
     least, most = (count / n_trials for count in scipy.stats.binom.interval(OF_ONE, n_trials, 0.05))
     is_too_much = bool(max(shares.values()) > scipy.stats.binom.interval(INTERVAL, n_trials, 0.05)[1] / n_trials)
     size = f"{line['n_candidates']:>2} + {line['n_references']}, {line['n_rows']:>4} rows"
-    found = ", ".join(f"{name} {share:.4f}" for name, share in shares.items())
+    listed = ", ".join(f"{name} {share:.4f}" for name, share in shares.items())
     z, low, high = (float(line[name]) for name in ("sd_z", "sd_z_low", "sd_z_high"))
     print(
-        f"{line['corpus']:<8} {line['distance']:>6} {line['kind']:>8} {size}: {found} ({least:.4f} to {most:.4f} of "
+        f"{line['corpus']:<8} {line['distance']:>6} {line['kind']:>8} {size}: {listed} ({least:.4f} to {most:.4f} of "
         f"{n_trials}), sd of z {z:.3f} [{low:.3f}, {high:.3f}], covered {float(line['covered']):.3f}, phrases "
         f"{float(line['named']):.3f}{' TOO MUCH' * is_too_much}"
     )
@@ -192,14 +192,14 @@ def main(options: Options) -> int:
             z = np.sign(test.gap) * scipy.stats.norm.isf(max(test.p_value, 1e-300) / 2)
             is_named = math.nan if distance or trial % 5 else bool(telling_phrases(coded, rows.clusters))
             p_values = (*people.p_values(rows, distance, test.p_value, trial), test.p_value)
-            found = [math.nan if math.isnan(p_value) else p_value <= 0.05 for p_value in p_values]
-            lines.append((*found, z, test.low <= 0 <= test.high, is_named))
-        *found, z, covered, named = np.array(lines, dtype=float).T
+            rejections = [math.nan if math.isnan(p_value) else p_value <= 0.05 for p_value in p_values]
+            lines.append((*rejections, z, test.low <= 0 <= test.high, is_named))
+        *rejections, z, covered, named = np.array(lines, dtype=float).T
         sd = math.sqrt((z**2).mean())
         low, high = sd * np.sqrt(n_trials / scipy.stats.chi2.ppf([0.975, 0.025], n_trials))
         return [
             (
-                *(share.mean() for share in found),
+                *(share.mean() for share in rejections),
                 sd,
                 low,
                 high,

@@ -150,13 +150,13 @@ def nulls_in_batches(rows: PoolRows, m: int, vectors: np.ndarray | None, distanc
 
 def drawn_p_values(nulls: np.ndarray, trials: np.ndarray, seed: Sequence[int]) -> np.ndarray:
     """Return p-values of the sum over the rows of trials, (n_trials, n_rows), upper and lower tail: (2, n_trials)."""
-    found = []
+    counts = []
     for trial, rows in enumerate(trials):
         drawn = np.random.default_rng((*seed, trial)).integers(nulls.shape[1], size=(N_DRAWS, len(rows)))
         sums, observed = nulls[rows, drawn].sum(axis=1), nulls[rows, 0].sum()
         tolerance = TIE_TOLERANCE * max(1.0, abs(observed))
-        found.append([1 + (sums >= observed - tolerance).sum(), 1 + (sums <= observed + tolerance).sum()])
-    return np.array(found).T / (1 + N_DRAWS)
+        counts.append([1 + (sums >= observed - tolerance).sum(), 1 + (sums <= observed + tolerance).sum()])
+    return np.array(counts).T / (1 + N_DRAWS)
 
 
 def range_of(share: float, n_trials: int) -> list[float]:
@@ -172,11 +172,11 @@ def power_lines(
     both = np.stack([gaps.fidelity, gaps.diversity], axis=1)
     tests = [gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)) for of in trials]
     closed = {name: np.array([getattr(test, field) for test in tests]) for name, field in TESTS.items()}
-    found = {name: p_values for name, p_values in closed.items() if m > 1 or name != "v"}
+    p_values_by_test = {name: p_values for name, p_values in closed.items() if m > 1 or name != "v"}
     for name, values in nulls.items():
         upper, lower = drawn_p_values(values, trials, seed)
-        found[name] = two_sided(upper, lower) if name == "plain" else upper
-    for name, p_values in found.items():
+        p_values_by_test[name] = two_sided(upper, lower) if name == "plain" else upper
+    for name, p_values in p_values_by_test.items():
         yield [name, len(trials), (p_values <= LEVEL).mean(), *range_of(LEVEL, len(trials)), np.median(p_values)]
 
 
@@ -192,12 +192,12 @@ def gaps_and_tails(distances: np.ndarray, m: int, trials: np.ndarray) -> Iterato
 
 def joint_lines(corpus: ParityCorpus, rows: PoolRows, m: int, trials: np.ndarray) -> Iterator[list[Any]]:
     """Yield what gaps and tails find, the wording, and all together."""
-    found = Counter[str]()
+    rejections = Counter[str]()
     for of, (gaps_p, tails_p) in zip(trials, gaps_and_tails(rows.distances, m, trials), strict=True):
         wording_p = wording_test(corpus.wording(rows.images[of], rows.places[of], m)).p_value
         distances, joint = joint_p_value(gaps_p, tails_p), joint_p_value(gaps_p, tails_p, wording_p)
-        found.update({"distances": distances <= LEVEL, "joint": joint <= LEVEL, "wording": wording_p <= LEVEL})
-    for name, count in found.items():
+        rejections.update({"distances": distances <= LEVEL, "joint": joint <= LEVEL, "wording": wording_p <= LEVEL})
+    for name, count in rejections.items():
         yield [name, len(trials), count / len(trials), *range_of(LEVEL, len(trials)), np.nan]
 
 

@@ -173,9 +173,9 @@ def damage_lines(
     true_share = tails_of(distances, size[0]).shares["unlike_people_share"].value
     for corpus_distances in np.split(distances, n_corpora):
         result = parity_of(corpus_distances, size[0])
-        said = words_about(result, damage.share)
-        counts.update(said)
-        counts["bound"] += "alike" in said and result["unlike_people_share_ci_high"] < true_share
+        words = words_about(result, damage.share)
+        counts.update(words)
+        counts["bound"] += "alike" in words and result["unlike_people_share_ci_high"] < true_share
     yield from word_lines(counts, DESERVED[setting], n_corpora)
     yield share_line("bound", counts, n_corpora, "yes")
     if damage.kind == "other" and damage.share:
@@ -199,10 +199,10 @@ def speaker_lines(
     true = {name: share.value for name, share in shares.items() if not np.isnan(share.value)}
     for rows in drawn:
         result = parity_of(rows, m)
-        said = words_about(result, speaker.wrong)
-        counts.update(said)
+        words = words_about(result, speaker.wrong)
+        counts.update(words)
         counts.update(name for name, key in P_VALUES.items() if result[key] <= LEVEL)
-        is_silent = bool(said & {"alike", "untested"})
+        is_silent = bool(words & {"alike", "untested"})
         counts["bound below"] += is_silent and result["unlike_people_share_ci_high"] < speaker.wrong
         if not is_people:
             counts["listed first"] += nearness(result) >= nearness(parity_of(next(beside)[0], m))
@@ -308,7 +308,7 @@ def main(options: Options) -> None:
     """Measure what the table does not have yet, then draw it."""
     corpus = functools.cache(lambda: read_pool(options) if options.corpus else make_pool(options))
     pool = functools.cache(lambda: vector_pool(corpus() if options.corpus else None, options.seed))
-    spoken = {setting_of(wrong, said): Damage(share=wrong, repeats=said) for wrong in WRONG for said in SHARES}
+    spoken = {setting_of(wrong, repeats): Damage(share=wrong, repeats=repeats) for wrong in WRONG for repeats in SHARES}
 
     def study(kind: str, m: int, n: int, n_rows: int, distance: str, setting: str) -> Iterator[list[Any]]:
         if kind == "truth":

@@ -106,8 +106,8 @@ def lines_of(rated: RatedCaptions, measure: str) -> Iterator[list[Any]]:
         values = {key: value for key, value in result_numbers(result).items() if is_parity or key in REPORTED}
         system_numbers[name] = SystemNumbers(values, {})
     means = {(name, ""): np.array([rated.ratings[scale][name] for scale in SCALES]) for name in rated.systems}
-    found = compare_with_ratings(Ratings(SCALES, means, False, {}), system_numbers, [], [])
-    for figure in found.figures:
+    agreement = compare_with_ratings(Ratings(SCALES, means, False, {}), system_numbers, [], [])
+    for figure in agreement.figures:
         yield [figure.number, figure.scale, figure.n, *figure[5:]]
 
 

@@ -130,10 +130,10 @@ def replace_word(caption: str, words: Sequence[str], rng: np.random.Generator) -
     >>> replace_word("dog", ["cat"], np.random.default_rng(0))
     'cat'
     """
-    said = caption.split()
-    place = int(rng.integers(len(said)))
-    others = [word for word in words if word != said[place]] or list(words)
-    return " ".join([*said[:place], others[rng.integers(len(others))], *said[place + 1 :]])
+    tokens = caption.split()
+    place = int(rng.integers(len(tokens)))
+    others = [word for word in words if word != tokens[place]] or list(words)
+    return " ".join([*tokens[:place], others[rng.integers(len(others))], *tokens[place + 1 :]])
 
 
 def replace_object(caption: str, objects: Sequence[str], rng: np.random.Generator) -> str:
@@ -142,10 +142,10 @@ def replace_object(caption: str, objects: Sequence[str], rng: np.random.Generato
     >>> replace_object("A big dog is on the beach .", ["boat"], np.random.default_rng(1))
     'A big boat is on the beach .'
     """
-    found = list(OBJECT.finditer(caption))
-    if not found:
+    mentions = list(OBJECT.finditer(caption))
+    if not mentions:
         return caption
-    start, end = found[rng.integers(len(found))].span(1)
+    start, end = mentions[rng.integers(len(mentions))].span(1)
     others = [word for word in objects if word.lower() != caption[start:end].lower()]
     return f"{caption[:start]}{others[rng.integers(len(others))]}{caption[end:]}" if others else caption
 
@@ -212,9 +212,9 @@ def draw_places(
     # A caption of another image has its own place, so that no two candidates say the same one.
     step = (*KINDS, *REWORDINGS).index(damage.kind) * n_people
     replaced = (drawn[:, :m] if damage.kind == "other" else candidates) + step
-    said = np.where(is_replaced, replaced, candidates)
+    texts = np.where(is_replaced, replaced, candidates)
     is_repeated = rng.random((len(images), m)) < damage.repeats
-    return np.concatenate([np.where(is_repeated, said[:, :1], said), references], axis=1)
+    return np.concatenate([np.where(is_repeated, texts[:, :1], texts), references], axis=1)
 
 
 def take(values: np.ndarray, images: np.ndarray, places: np.ndarray) -> np.ndarray:

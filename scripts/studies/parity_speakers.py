@@ -145,10 +145,10 @@ def _distances_with_wrong_ones(
     is_wrong = np.broadcast_to(rng.random((n_rows, columns)) < speaker.wrong, (n_rows, m))
     steps = np.broadcast_to(rng.integers(1, n_images, (n_rows, columns)), (n_rows, m))
     places = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, :m]
-    text_images, said = np.broadcast_to(images[:, None], texts.shape).copy(), texts.copy()
+    text_images, text_places = np.broadcast_to(images[:, None], texts.shape).copy(), texts.copy()
     text_images[:, :m] = np.where(is_wrong, (text_images[:, :m] + steps) % n_images, text_images[:, :m])
-    said[:, :m] = np.where(is_wrong, places, said[:, :m])
-    return pool.distances(text_images, said)
+    text_places[:, :m] = np.where(is_wrong, places, text_places[:, :m])
+    return pool.distances(text_images, text_places)
 
 
 def corpora(

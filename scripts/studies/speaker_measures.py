@@ -174,18 +174,18 @@ class SpokenWorld:
         CIDEr-D counts its documents in the references of all rows. Metrics of pictures see at most `N_PICTURED` rows.
         """
         rows, references = slice(n_rows), self.world.references
-        found: dict[str, np.ndarray] = {}
+        values: dict[str, np.ndarray] = {}
         for name in MODULES:
-            found |= self._set_values(name, candidates, len(candidates[rows]))
+            values |= self._set_values(name, candidates, len(candidates[rows]))
         sets = self._results("set_diversity", predictions=candidates, references=references)
-        found |= {name: sets[key][rows] for name, key in OF_SET_DIVERSITY.items()}
+        values |= {name: sets[key][rows] for name, key in OF_SET_DIVERSITY.items()}
         columns = {"predictions": candidates[rows], "references": references[rows]}
         scores = self._results("bleu_rouge", **columns) | self._results("meteor15", **columns)
         scores |= self._picture_scores(**{name: column[:N_PICTURED] for name, column in columns.items()})
-        found |= {name: scores[f"{name}_per_row"] for name in OF_CAPTIONS}
+        values |= {name: scores[f"{name}_per_row"] for name in OF_CAPTIONS}
         # How diverse the candidates of a row are, less how diverse its references are.
         mine, theirs = (self._results("vdtk_diversity", data=column) for column in columns.values())
-        return found | {name: mine[key] - theirs[key] for name, key in OF_DIVERSITY.items()}
+        return values | {name: mine[key] - theirs[key] for name, key in OF_DIVERSITY.items()}
 
     def _results(self, module: str, **columns: Any) -> dict[str, np.ndarray]:
         """Return the lists of a module's result as arrays."""
@@ -228,12 +228,12 @@ class SpokenWorld:
         people.
         """
         people, others = self.people(n)
-        found: list[list[Any]] = []
+        lines: list[list[Any]] = []
         for measure, rows in values.items():
             # The candidates of a row's people and of other people have the same distribution.
             null = float(np.std(people[measure][:N_OTHER] - others[measure]) / np.sqrt(2 * len(rows)))
             z = float((rows - people[measure]).mean()) / null if null > 0 else np.nan
             apart = float(np.std(rows[:N_OTHER] - others[measure]))
             n_references = len(self.world.references[0])
-            found.append([measure, n_references, len(rows), rows.mean(), people[measure].mean(), null, z, apart])
-        return found
+            lines.append([measure, n_references, len(rows), rows.mean(), people[measure].mean(), null, z, apart])
+        return lines

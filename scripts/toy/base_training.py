@@ -141,8 +141,8 @@ def draw_batch(rng: np.random.Generator, families: Families, recipe: BaseRecipe)
         prompt = pick(rng, PROMPTS)
         captions += with_prompt(prompt, [as_caption(claim, wording, habits) for claim in claims])
         for claim in claims:
-            said = word_answers(claim, wording, habits)
-            words.append([(with_prompt(prompt, [beginning])[0], known) for beginning, known in said])
+            beginnings = word_answers(claim, wording, habits)
+            words.append([(with_prompt(prompt, [beginning])[0], known) for beginning, known in beginnings])
         scene_answers += map(answers, families.scenes[i])
         caption_answers += map(answers, claims)
     flat = (families.pixels[chosen].reshape(-1, *families.pixels.shape[2:]), families.cells[chosen])
@@ -181,7 +181,7 @@ def base_loss(clip: SmallClip, questions: Questions, batch: Batch, recipe: BaseR
     shown, place = batch.cells.flatten(0, 1).split((len(CELL_ANSWERS), len(PART_ANSWERS)), dim=1)
     states = questions.cell_states().flatten(0, 1)
     cells = questions.cell(states, shown) + questions.cell_place(states, place)
-    asked = [(i, *about) for i, said in enumerate(batch.words) for about in said]
+    asked = [(i, *about) for i, beginnings in enumerate(batch.words) for about in beginnings]
     places = [len(clip.word_tokens(beginning)) for _, beginning, _ in asked]  # the start token stands before them
     states = questions.word_states()[[i for i, _, _ in asked], places]
     words = questions.word(states, torch.tensor([known for _, _, known in asked]))

@@ -71,9 +71,9 @@ def log_probabilities(
     model: transformers.VisionEncoderDecoderModel, states: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
     """Return log p of captions, shape (n,); tokens as from `sample_tokens`, a state for each caption."""
-    said = tokens[:, 1:]
+    words = tokens[:, 1:]
     log_p = torch.log_softmax(next_word_logits(model, states, tokens), dim=2)
-    return log_p.gather(2, said[..., None])[..., 0].masked_fill(said == NUMBERS[PADDING], 0.0).sum(dim=1)
+    return log_p.gather(2, words[..., None])[..., 0].masked_fill(words == NUMBERS[PADDING], 0.0).sum(dim=1)
 
 
 def less_others(scores: np.ndarray) -> np.ndarray:

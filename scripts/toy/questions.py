@@ -65,10 +65,10 @@ def part_answers(groups: Mapping[int, Group]) -> list[int]:
     >>> part_answers({1: Group(1, None, "red", "star")})[:12]
     [3, 2, 6, 6, 0, -1, 0, 5, 3, 2, 6, 6]
     """
-    found = []
+    numbers = []
     for side in range(len(SIDES)):
-        found += _group_answers(groups[side]) if side in groups else [len(VALUES[field]) for field in GROUP_FIELDS]
-    return found
+        numbers += _group_answers(groups[side]) if side in groups else [len(VALUES[field]) for field in GROUP_FIELDS]
+    return numbers
 
 
 def cell_answers(scene: Scene, covered: np.ndarray) -> np.ndarray:
@@ -99,15 +99,15 @@ def word_answers(claim: Scene, wording: np.ndarray, habits: Habits) -> list[tupl
     if claim.relation is None:
         return []
     places = dict(zip(("first", "second"), zip(sides_of(claim), claim.groups, strict=True), strict=True))
-    found, text, last, related = [], "", "", False
+    beginnings, text, last, related = [], "", "", False
     for name, part in caption_parts(claim, wording, habits):
         text += part
         last = name if name in places else last
         is_relation = name in ("relation", "opposite")
         if is_relation or (related and name in places):
-            found.append((text, part_answers(dict([places[last]]))))
+            beginnings.append((text, part_answers(dict([places[last]]))))
         related = related or is_relation
-    return found
+    return beginnings
 
 
 def sides_of(claim: Scene) -> list[int]:
@@ -137,9 +137,9 @@ class Answers(torch.nn.Module):
     def forward(self, states: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         """Return the questions' mean weighted cross-entropy; a question that nobody was asked counts 0."""
         logits = self._linear(states).unflatten(1, self._absent.shape) + self._absent
-        found = right.clamp(min=0)[:, :, None]  # (n, n_questions, 1)
-        losses = -logits.log_softmax(dim=2).gather(2, found).squeeze(2)  # (n, n_questions)
-        weights = self._weights.expand(len(right), -1, -1).gather(2, found).squeeze(2) * (right != NOT_ASKED)
+        targets = right.clamp(min=0)[:, :, None]  # (n, n_questions, 1)
+        losses = -logits.log_softmax(dim=2).gather(2, targets).squeeze(2)  # (n, n_questions)
+        weights = self._weights.expand(len(right), -1, -1).gather(2, targets).squeeze(2) * (right != NOT_ASKED)
         totals = weights.sum(dim=0)
         means = (weights * losses).sum(dim=0) / torch.where(totals > 0, totals, 1.0)
         return (means * self._question_weights).mean()

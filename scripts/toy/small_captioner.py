@@ -234,15 +234,15 @@ class HeldOut(NamedTuple):
     # Shape (n_captions, n_tokens - 1, n_words).
     logits: torch.Tensor
     # The words that people said, padded, shape (n_captions, n_tokens - 1).
-    said: torch.Tensor
+    words: torch.Tensor
     # Mean of -log p of the people themselves: what no speaker can be below.
     nats_of_people: float
 
     def nats(self, temperature: float) -> float:
         """Return the mean of -log p of a caption, sampled at a temperature; the human captions are given."""
         log_p = torch.log_softmax(self.logits.double() / temperature, dim=2)
-        word_log_p = log_p.gather(2, self.said[..., None])[..., 0]
-        return -float(word_log_p.masked_fill(self.said == NUMBERS[PADDING], 0.0).sum(dim=1).mean())
+        word_log_p = log_p.gather(2, self.words[..., None])[..., 0]
+        return -float(word_log_p.masked_fill(self.words == NUMBERS[PADDING], 0.0).sum(dim=1).mean())
 
 
 @torch.no_grad()
@@ -256,6 +256,6 @@ def draw_held_out(model: transformers.VisionEncoderDecoderModel, seed: int, n_sc
         pictures.append(draw_picture(rng, scenes[-1]))
     tokens = as_tokens(captions)
     states = encode_pictures(model, as_pixel_values(pictures, model.config.encoder.image_size))
-    people = [caption_probability(Speaker(), scene, said) for scene, said in zip(scenes, captions, strict=True)]
+    people = [caption_probability(Speaker(), scene, caption) for scene, caption in zip(scenes, captions, strict=True)]
     logits = next_word_logits(model, states, tokens)
     return HeldOut(logits, tokens[:, 1:], -math.fsum(map(math.log, people)) / n_scenes)

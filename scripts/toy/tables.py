@@ -80,7 +80,7 @@ def as_markdown(measurements: Measurements, plain: str) -> str:
     for title, columns in TABLES.items():
         rows = [["", *(heading for heading, _ in columns)]]
         for name, by_seed in measurements.items():
-            rows.append([name, *(_cell([_value(found, key) for found in by_seed]) for _, key in columns)])
+            rows.append([name, *(_cell([_value(measures, key) for measures in by_seed]) for _, key in columns)])
             if name != plain:
                 cells = (_cell(_differences(measurements, name, plain, key), "+") for _, key in columns)
                 rows.append([f"{name} minus {plain}", *cells])
@@ -95,7 +95,7 @@ def foil_table(measurements: Measurements) -> str:
         for metric, suffix in (("PAC-S", ""), ("RefPAC-S", " ref")):
             rows.append([f"{name}, {metric}"])
             for _, key in FOIL_KINDS:
-                shares = [_value(found, key + suffix) for found in by_seed]
+                shares = [_value(measures, key + suffix) for measures in by_seed]
                 error = f" ({np.std(shares, ddof=1) / np.sqrt(len(shares)):.1f})" if len(shares) > 1 else ""
                 rows[-1].append(f"{np.mean(shares):.1f}{error}")
     return document_table(rows[0], rows[1:]) + "\n"
@@ -116,7 +116,7 @@ def kinds_learned(variant: Sequence[Mapping[str, float]]) -> str:
     """Say which kinds of wrong words one variant finds with PAC-S, and which it does not."""
     learned, weak = [], []
     for kind, key in FOIL_KINDS:
-        mean = float(np.mean([_value(found, key) for found in variant]))
+        mean = float(np.mean([_value(measures, key) for measures in variant]))
         (learned if mean >= LEARNED else weak).append(f"{kind} {mean:.2f}%")
     text = f"Learned (the share of the foils found; chance is 50%): {', '.join(learned) or 'nothing'}."
     return text + (f" Found less often than {LEARNED:.0f}%: {', '.join(weak)}." if weak else "")
@@ -128,19 +128,19 @@ def write_csv(path: pathlib.Path, measurements: Measurements, seeds: Sequence[in
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["variant", "seed", "measurement", "percent"])
     for name, by_seed in measurements.items():
-        for seed, found in zip(seeds, by_seed, strict=True):
-            writer.writerows([name, seed, key, repr(float(value))] for key, value in found.items())
+        for seed, measures in zip(seeds, by_seed, strict=True):
+            writer.writerows([name, seed, key, repr(float(value))] for key, value in measures.items())
     write_text_atomically(path, file.getvalue(), newline="")
 
 
 def read_csv(path: pathlib.Path) -> dict[str, list[dict[str, float]]]:
     """Read what `write_csv` wrote."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    variants: dict[str, dict[str, dict[str, float]]] = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            by_seed = found.setdefault(row["variant"], {})
+            by_seed = variants.setdefault(row["variant"], {})
             by_seed.setdefault(row["seed"], {})[row["measurement"]] = float(row["percent"])
-    return {name: list(by_seed.values()) for name, by_seed in found.items()}
+    return {name: list(by_seed.values()) for name, by_seed in variants.items()}
 
 
 def _compare(measurements: Measurements, name: str, other: str) -> str:
@@ -156,12 +156,12 @@ def _compare(measurements: Measurements, name: str, other: str) -> str:
 def _differences(measurements: Measurements, name: str, other: str, key: str) -> list[float]:
     """One measurement of a variant minus another's, seed by seed."""
     pairs = zip(measurements[name], measurements[other], strict=True)
-    return [_value(found, key) - _value(before, key) for found, before in pairs]
+    return [_value(measures, key) - _value(before, key) for measures, before in pairs]
 
 
-def _value(found: Mapping[str, float], key: str) -> float:
+def _value(measures: Mapping[str, float], key: str) -> float:
     """One measurement; NaN for a kind of foil that a few scenes may not have."""
-    return found.get(key, float("nan"))
+    return measures.get(key, float("nan"))
 
 
 def _cell(values: Sequence[float], sign: str = "") -> str:

@@ -95,13 +95,13 @@ def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
     trials = draw_trials(recipe.n_trials)
     images, texts = encode(clip, trials.pixels, trials.texts)
     projections = {PLAIN: clip.projections()}
-    projections |= {name: (found.visual_projection, found.text_projection) for name, found in tuned.items()}
+    projections |= {name: (tuning.visual_projection, tuning.text_projection) for name, tuning in tuned.items()}
     measured = {name: measure(trials, images @ visual, texts @ text) for name, (visual, text) in projections.items()}
     facts = {
         "seed": seed,
         "recipe": dataclasses.asdict(recipe),
         "processor_minutes": minutes_before + (time.process_time() - start) / 60,
-        "best_iterations": {name: found.best_iteration for name, found in tuned.items()},
+        "best_iterations": {name: tuning.best_iteration for name, tuning in tuned.items()},
         "measured": measured,
     }
     named = {name: projection_weights(*pair) for name, pair in projections.items()}
@@ -168,7 +168,7 @@ def publish(
     named = load_file(first / PROJECTIONS_NAME)
     untuned = {key.partition("/")[2]: weight for key, weight in named.items() if key.startswith(f"{PLAIN}/")}
     write_atomically(folder / UNTUNED_NAME, lambda path: save_file(untuned, path))
-    write_csv(folder / TRIALS_NAME, measurements, [found["seed"] for found in facts])
+    write_csv(folder / TRIALS_NAME, measurements, [seed_facts["seed"] for seed_facts in facts])
     write_text_atomically(folder / "README.md", card(folder, facts, measurements))
 
 
@@ -178,8 +178,8 @@ def card(folder: pathlib.Path, facts: Sequence[Mapping[str, Any]], measurements:
         f"| `{name}` | {(folder / name).stat().st_size:,} | `{file_sha256(folder / name)}` |"
         for name in (WEIGHTS_NAME, UNTUNED_NAME)
     ]
-    minutes = sorted(found["processor_minutes"] for found in facts)
-    seeds, recipe = [found["seed"] for found in facts], facts[0]["recipe"]
+    minutes = sorted(seed_facts["processor_minutes"] for seed_facts in facts)
+    seeds, recipe = [seed_facts["seed"] for seed_facts in facts], facts[0]["recipe"]
     return CARD.format(
         untuned=UNTUNED_NAME,
         seed=seeds[0],
@@ -207,7 +207,7 @@ def main(arguments: argparse.Namespace) -> int:
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    measurements = {name: [found["measured"][name] for found in facts] for name in facts[0]["measured"]}
+    measurements = {name: [seed_facts["measured"][name] for seed_facts in facts] for name in facts[0]["measured"]}
     tables = as_markdown(measurements, PLAIN)
     write_csv(arguments.output / TRIALS_NAME, measurements, arguments.seeds)
     write_text_atomically(arguments.output / "tables.md", tables)

@@ -105,9 +105,9 @@ def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
         graded.append(
             [number(as_caption(wrong_claim(rng, scene, scene, errors), draw_wording(rng))) for errors in GRADES]
         )
-        found = [(better, worse, kind) for kind, (better, worse) in draw_pairs(rng, scene).items()]
-        pairs += number_choices(i, found)
-        taken = {better for better, _, _ in [foil, *every, *found]}
+        better_and_worse = [(better, worse, kind) for kind, (better, worse) in draw_pairs(rng, scene).items()]
+        pairs += number_choices(i, better_and_worse)
+        taken = {better for better, _, _ in [foil, *every, *better_and_worse]}
         references.append([number(_caption_not_in(rng, scene, taken)) for _ in range(N_REFERENCES)])
     choices = (Choices(*map(np.array, zip(*rows, strict=True))) for rows in (foils, by_kind, pairs))
     arrays = (np.array(rows) for rows in (references, captions))
@@ -119,7 +119,7 @@ def draw_pairs(rng: np.random.Generator, scene: Scene) -> dict[str, tuple[str, s
     claim, less = draw_claim(rng, scene), draw_claim(rng, scene)
     while len(list(said_attributes(less))) == len(list(said_attributes(claim))):
         claim, less = scene, draw_claim(rng, scene)
-    claim, less = sorted((claim, less), key=lambda said: -len(list(said_attributes(said))))
+    claim, less = sorted((claim, less), key=lambda scene_claim: -len(list(said_attributes(scene_claim))))
     stranger = draw_scene(rng)
     while stranger == scene:
         stranger = draw_scene(rng)
@@ -158,28 +158,28 @@ def measure(trials: Trials, images: np.ndarray, texts: np.ndarray) -> dict[str, 
         Percentages: accuracies, Kendall's taus, recalls; keys that end in ` ref` are RefPAC-S with all references,
         in ` ref1` with one, the others PAC-S.
     """
-    found: dict[str, float] = {}
+    percentages: dict[str, float] = {}
     for suffix, n_references in (("", 0), (" ref1", 1), (" ref", N_REFERENCES)):
         score = functools.partial(_scores, images, texts, trials.references[:, :n_references])
         foils = _wins(score, trials.foils)
-        found[f"foil accuracy{suffix}"] = 100 * foils.mean()
+        percentages[f"foil accuracy{suffix}"] = 100 * foils.mean()
         if n_references == 1:
             continue
         by_kind = _wins(score, trials.foils_by_kind)
         for kind in np.unique(trials.foils_by_kind.kinds):
-            found[f"foil {kind}{suffix}"] = 100 * by_kind[trials.foils_by_kind.kinds == kind].mean()
+            percentages[f"foil {kind}{suffix}"] = 100 * by_kind[trials.foils_by_kind.kinds == kind].mean()
         scenes = np.repeat(np.arange(len(trials.graded)), len(GRADES))
         scores = score(scenes, trials.graded.ravel())
         grades = np.tile(-np.array(GRADES), len(trials.graded))
         for variant in "bc":
             tau = scipy.stats.kendalltau(scores, grades, variant=variant).statistic
-            found[f"tau_{variant}{suffix}"] = 100 * float(tau)
+            percentages[f"tau_{variant}{suffix}"] = 100 * float(tau)
         pairs = _wins(score, trials.pairs)
         for kind in PAIRS:
-            found[f"{kind}{suffix}"] = 100 * pairs[trials.pairs.kinds == kind].mean()
-        found[f"pairs mean{suffix}"] = float(np.mean([found[f"{kind}{suffix}"] for kind in PAIRS]))
+            percentages[f"{kind}{suffix}"] = 100 * pairs[trials.pairs.kinds == kind].mean()
+        percentages[f"pairs mean{suffix}"] = float(np.mean([percentages[f"{kind}{suffix}"] for kind in PAIRS]))
     recall = retrieval_recall(torch.from_numpy(images), torch.from_numpy(texts[trials.captions]))
-    return found | {name: 100 * value for name, value in recall.items()}
+    return percentages | {name: 100 * value for name, value in recall.items()}
 
 
 def _scores(

@@ -98,8 +98,8 @@ def draw_tuple(seed: int, part: int, number: int, make: TupleMake) -> Tuple:
     for i in range(make.n_positives):
         own = np.random.default_rng([seed, part, number, i])
         errs = own.random(2) < (make.caption_errors, make.picture_errors)
-        said = wrong_claim(own, scene, scene, int(errs[0]))
-        generated_caption = as_caption(said, draw_wording(own))
+        positive = wrong_claim(own, scene, scene, int(errs[0]))
+        generated_caption = as_caption(positive, draw_wording(own))
         painted = complete(own, claim)
         painted = neighbour(own, painted) if errs[1] else painted
         positives.append((as_model_pixels(draw_picture(own, painted), IMAGE_SIZE), generated_caption))
