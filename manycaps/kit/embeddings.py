@@ -1098,10 +1098,10 @@ def _default_folder() -> pathlib.Path:
     """The default model at its fixed revision, its weights verified."""
     try:
         folder = _hub_folder(DEFAULT_ENCODER, DEFAULT_REVISION)
-    except OSError as error:
+    except InputOSError as error:
         copy = _package_folder()
         if copy is None:
-            raise OSError(f"{error} {HOW_TO_GET_THE_MODEL}") from error
+            raise error.with_advice(HOW_TO_GET_THE_MODEL) from error
         _check_weights(copy / "model.safetensors")
         logger.warning("The Hub did not return %s; using the copy in the package %s.", DEFAULT_ENCODER, PACKAGE)
         return _as_model_folder(copy)

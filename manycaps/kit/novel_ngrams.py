@@ -128,9 +128,8 @@ def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = Fals
     """
     both = as_token_rows(texts, "texts"), as_token_rows(training, "training")
     if leave_out_row and len(both[0]) != len(both[1]):
-        raise ValueError(
-            f"training: expected {len(both[0])} rows, as many as texts, got {len(both[1])}. Row i of both is one image."
-        )
+        expected = f"{len(both[0])} rows, as many as texts"
+        raise InputError("training", expected, len(both[1]), "Row i of both is one image.")
     flat = [list(itertools.chain(*side)) for side in both]
     rows = [np.repeat(np.arange(len(side)), [len(row) for row in side]) for side in both]
     counts = caption_novelty(flat[0], rows[0], [(flat[1], rows[1] if leave_out_row else NO_ROW)])

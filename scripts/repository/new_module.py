@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 
+from manycaps.kit.base import InputError
 from scripts.repository import sync_kit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -34,11 +35,11 @@ END_OF_RECORDS = "\n)\n\nMODULES"
 def check_name(name: str) -> None:
     """Raise unless a module may have this name."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
-        raise ValueError(f"name: expected lower-case words joined by _, got {name!r}. Choose a name like word_share.")
+        raise InputError("name", "lower-case words joined by _", repr(name), "Choose a name like word_share.")
     if any((ROOT / folder / name).exists() for folder in KINDS.values()):
-        raise ValueError(f"name: expected a new name, got {name!r}, which already exists. Choose another.")
+        raise InputError("name", "a new name", f"{name!r}, which already exists", "Choose another.")
     if importlib.util.find_spec(name):
-        raise ValueError(f"name: expected a name that no library has, got {name!r}. A Space would import this instead.")
+        raise InputError("name", "a name that no library has", repr(name), "A Space would import this instead.")
 
 
 def fill(text: str, name: str) -> str:
@@ -90,7 +91,7 @@ def main(name: str, kind: str) -> int:
     """Create, or say in one line why not."""
     try:
         written = create(name, kind)
-    except ValueError as error:
+    except InputError as error:
         print(error, file=sys.stderr)
         return 1
     print("Put your own maths, text and hand cases into:")

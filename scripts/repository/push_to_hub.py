@@ -35,6 +35,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from manycaps.installed_modules import card_with_documents
+from manycaps.kit.base import InputError
 from scripts.repository import sync_kit
 
 
@@ -150,7 +151,7 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
         files |= {"manycaps/__init__.py": PAGES_ALONE} | pages
     for name in ("README.md", "requirements.txt", main_script):
         if name not in files:
-            raise ValueError(f"{folder.name}: expected a file {name}, got none. Write it.")
+            raise InputError(folder.name, f"a file {name}", "none", "Write it.")
     front_matter = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
     if front_matter["app_file"] not in files:
         print(f"{folder.name}: no {front_matter['app_file']}: the module will load, but the Space shows no page")
@@ -162,9 +163,11 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
     texts = {name: hub_text(files[name].decode(), folder.name, org) for name in ("README.md", main_script)}
     if (left := re.search(r"in\s+the\s+repository|load\(.(metrics|measurements)/", texts["README.md"])) is not None:
         line = texts["README.md"].count("\n", 0, left.start()) + 1
-        raise ValueError(
-            f"{folder.name}/README.md: expected a card that needs no repository, got {left[0]!r} in line {line} of "
-            "what the Space gets. Write it as the other cards do."
+        raise InputError(
+            f"{folder.name}/README.md",
+            "a card that needs no repository",
+            f"{left[0]!r} in line {line} of what the Space gets",
+            "Write it as the other cards do.",
         )
     texts["README.md"] = with_python_version(texts["README.md"])
     return files | {"requirements.txt": pinned.encode()} | {name: text.encode() for name, text in texts.items()}
@@ -182,17 +185,16 @@ def check_gradio(name: str, sdk_version: str) -> None:
     """Raise unless the gradio of the card is installed: only then do the versions here go together with it."""
     version = installed_version("gradio")
     if version != sdk_version:
-        raise ValueError(
-            f"{name}/README.md: expected sdk_version {sdk_version} to be the gradio that is installed, got {version}. "
-            "Run pip install -r tests/requirements.txt: a Space installs both, so they have to go together."
-        )
+        fix = "Run pip install -r tests/requirements.txt: a Space installs both, so they have to go together."
+        expected = f"sdk_version {sdk_version} to be the gradio that is installed"
+        raise InputError(f"{name}/README.md", expected, version, fix)
 
 
 def pin_requirements(text: str, name: str) -> str:
     r"""Pin every requirement of a requirements.txt with `==`; extras and markers are kept, comments are not.
 
     Raises:
-        ValueError: a package is not installed, or its version does not fulfil the requirement; begins with `name`.
+        InputError: a package is not installed, or its version does not fulfil the requirement; begins with `name`.
 
     >>> pin_requirements("# why\nevaluate>=0.4\n", "demo").startswith("evaluate==0.4.")
     True
@@ -204,10 +206,8 @@ def pin_requirements(text: str, name: str) -> str:
         wanted = Requirement(line)
         version = installed_version(wanted.name)
         if version is None or not wanted.specifier.contains(version, prereleases=True):
-            raise ValueError(
-                f"{name}/requirements.txt: expected {wanted.name}{wanted.specifier} to be installed, for its version, "
-                f"got {version}. Run pip install -r on that file."
-            )
+            expected = f"{wanted.name}{wanted.specifier} to be installed, for its version"
+            raise InputError(f"{name}/requirements.txt", expected, version, "Run pip install -r on that file.")
         check_python(wanted.name, name)
         extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
         marker = f"; {wanted.marker}" if wanted.marker else ""
@@ -220,10 +220,8 @@ def check_python(package: str, name: str) -> None:
     """Raise unless the installed version of a package admits the Python that the card names."""
     admitted = importlib.metadata.metadata(package).get("Requires-Python") or ""
     if not SpecifierSet(admitted).contains(running_python()):
-        raise ValueError(
-            f"{name}/requirements.txt: expected {package} to admit Python {running_python()}, which the Space will "
-            f"have, got {admitted}. Install another version of it."
-        )
+        expected = f"{package} to admit Python {running_python()}, which the Space will have"
+        raise InputError(f"{name}/requirements.txt", expected, admitted, "Install another version of it.")
 
 
 def read_space(api: HfApi, repo_id: str) -> tuple[str, dict[str, str]]:

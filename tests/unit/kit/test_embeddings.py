@@ -383,7 +383,7 @@ def test_a_complete_cache_is_used_without_asking_the_hub(no_hub, tmp_path):
     assert model_folder(DEFAULT_ENCODER) == snapshot
     assert no_hub == []
     (snapshot / "model.safetensors").write_bytes(b"damaged")
-    message = r"encoder: expected the weights of .* got \w{12}\.{4} Delete the file and fetch the model again\.$"
+    message = "encoder: expected the weights of .* got .*... Delete the file and fetch the model again.$"
     assert_refused(OSError, message, model_folder, DEFAULT_ENCODER)
 
 
