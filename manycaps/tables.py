@@ -1,4 +1,4 @@
-"""Numbers and tables as they are printed: in a terminal, in Markdown, in LaTeX, in a notebook and on a page.
+"""Numbers and tables as they are written: in a terminal, in Markdown, LaTeX and JSON, in a notebook and on a page.
 
 Every table of the package is written here. `write_table` takes a table; what is more than a table, such as a line of
 text between two of them, is aligned by `align_columns`, and `markdown_table` takes rows of texts.
@@ -9,7 +9,7 @@ import math
 import re
 import string
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Letters of systems in tables, where there are no more of them.
 LETTERS = "abcdefghijklmnop"
@@ -73,6 +73,17 @@ def column_form(values: Collection[float]) -> Callable[[float], str]:
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     decimals = 3 if largest >= 0.01 or largest == 0 else 2 - math.floor(math.log10(largest))
     return lambda value: "not defined" if math.isnan(value) else f"{value:.{decimals}f}"
+
+
+def finite(value: Any) -> Any:
+    """Return a value as JSON has it: NaN and infinity are None, and a named tuple is a dict, at any depth."""
+    if hasattr(value, "_asdict"):
+        return finite(value._asdict())
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Cell(NamedTuple):

@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING
 
 from ..later_imports import import_later
-from .compare_options import CompareOptions
 
 if TYPE_CHECKING:
+    from .compare_options import CompareOptions
     from .render import SystemComparison
     from .run import compare
 
 __all__ = ["CompareOptions", "SystemComparison", "compare"]
 
-__getattr__ = import_later(__name__, {"SystemComparison": "render", "compare": "run"})
+__getattr__ = import_later(
+    __name__, {"CompareOptions": "compare_options", "SystemComparison": "render", "compare": "run"}
+)

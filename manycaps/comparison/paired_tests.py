@@ -24,6 +24,7 @@ from manycaps.kit.base import (
     plain_arguments,
 )
 from manycaps.kit.caption_sets import (
+    N_RESAMPLES,
     TIE_TOLERANCE,
     as_p_values,
     check_clusters,
@@ -32,8 +33,7 @@ from manycaps.kit.caption_sets import (
     mean_of_rows,
 )
 from manycaps.kit.ngram_scores import bleu_rows, bleu_scores
-from manycaps.kit.parity_tails import LEVEL as LEVEL
-from manycaps.kit.parity_tails import POWER as POWER
+from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL, POWER
 from manycaps.kit.parity_tests import sums_of_clusters
 
 # Clusters whose sign patterns are all enumerated, about a million: it takes some milliseconds.
@@ -119,10 +119,6 @@ def _noncentrality(n_clusters: int, level: float) -> float:
 
     return float(scipy.optimize.brentq(shortfall, 0.01, 2 * critical + 5))
 
-
-# Confidence level of the intervals, and random sign patterns of the tests, as in the distribution modules.
-CONFIDENCE_LEVEL = 0.95
-N_RESAMPLES = 9_999
 
 # Sums of flips in memory at once, 16 bytes each.
 MAX_FLIPS = 1 << 23

@@ -26,9 +26,7 @@ import scipy.optimize
 import scipy.special
 
 from manycaps.comparison.paired_tests import (
-    CONFIDENCE_LEVEL,
     MOST_ENUMERATED,
-    POWER,
     holm_p_values,
     joint_sign_flip_tests,
     mean_test,
@@ -40,7 +38,9 @@ from manycaps.kit.base import Floats, Ints
 from manycaps.kit.caption_sets import ClusteredMean, cluster_numbers, mean_interval, mean_of_rows, with_interval
 from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, CorpusWording, corpus_wording
 from manycaps.kit.parity_tails import (
+    CONFIDENCE_LEVEL,
     LEVEL,
+    POWER,
     TAIL,
     TAILS,
     WEIGHT_OF_TAILS,

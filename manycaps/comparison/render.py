@@ -6,7 +6,6 @@
 import dataclasses
 import html
 import json
-import math
 import pathlib
 import textwrap
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import Any
 from manycaps.comparison.test import Comparison
 from manycaps.comparison.words import WIDTH, Words, has_meaning
 from manycaps.saved_files import make_folder, write_text_atomically
-from manycaps.tables import write_table
+from manycaps.tables import finite, write_table
 
 # Files of a comparison in its folder.
 OUTPUT_NAMES = ("index.html", "comparison.json")
@@ -140,14 +139,3 @@ def _divide(wanted: Sequence[int], n_free: int) -> list[int]:
 
 def _wrap(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-
-
-def finite(value: Any) -> Any:
-    """Return a value as JSON has it: NaN and infinity are None, and a named tuple is a dict, at any depth."""
-    if hasattr(value, "_asdict"):
-        return finite(value._asdict())
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

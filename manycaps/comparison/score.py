@@ -26,7 +26,6 @@ from tqdm import tqdm
 from manycaps.catalog import CLIP, COMPARED_MODULES, ENCODER_OPTIONS, MODULES, SET_MODULES, modules_with
 from manycaps.command_options import encoder_options, option_flag
 from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.read import (
     MODULE,
     PEOPLE,
@@ -41,7 +40,7 @@ from manycaps.comparison.read import (
 )
 from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
 from manycaps.kit.base import Floats, InputError, Ints, signature
-from manycaps.kit.caption_sets import CAPTION_COLUMNS, cluster_numbers, mean_of_rows, text_counts
+from manycaps.kit.caption_sets import CAPTION_COLUMNS, N_RESAMPLES, cluster_numbers, mean_of_rows, text_counts
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     load_language_model,
@@ -52,6 +51,7 @@ from manycaps.kit.caption_wording import (
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, OF_SENTENCES, warn_of_unread, without_warning_of_unread
 from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
 from manycaps.kit.parity_tails import (
+    CONFIDENCE_LEVEL,
     TAIL,
     Distances,
     KeptDistances,

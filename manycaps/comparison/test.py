@@ -9,9 +9,6 @@ import numpy as np
 
 from manycaps.catalog import SET_MODULES, RowValue, known_values, module_of
 from manycaps.comparison.paired_tests import (
-    CONFIDENCE_LEVEL,
-    LEVEL,
-    N_RESAMPLES,
     PairedTest,
     holm_p_values,
     nearer_p_values,
@@ -22,7 +19,15 @@ from manycaps.comparison.parity import ComparedParity, beside_people, compare_pa
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, row_test_key
 from manycaps.comparison.score import SystemScores
 from manycaps.kit.base import InputError
-from manycaps.kit.caption_sets import ClusteredMean, cluster_numbers, clustered_test, mean_interval, mean_of_rows
+from manycaps.kit.caption_sets import (
+    N_RESAMPLES,
+    ClusteredMean,
+    cluster_numbers,
+    clustered_test,
+    mean_interval,
+    mean_of_rows,
+)
+from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL
 
 # Networks compute in single precision, and their last digits depend on which captions are encoded together: values that
 # differ by less than this share of a usual one are equal.

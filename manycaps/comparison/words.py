@@ -15,13 +15,23 @@ import numpy as np
 
 from manycaps.catalog import ROW_VALUES, SET_MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import ORDERS
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, LEVEL, MOST_EXACT_CLUSTERS, POWER, PairedTest
+from manycaps.comparison.paired_tests import MOST_EXACT_CLUSTERS, PairedTest
 from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity, ParityPair, ShareTest, copies_references, faults_of
 from manycaps.comparison.read import SystemRow
 from manycaps.comparison.test import AgainstPeople, ComparedMetric, ComparedPair, Comparison
 from manycaps.kit.base import VERSION, n_sharing_rows
 from manycaps.kit.caption_wording import Phrase
-from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, format_p_value, gap_text, p_value_digits, share_text
+from manycaps.kit.parity_tails import (
+    CONFIDENCE_LEVEL,
+    LEVEL,
+    POWER,
+    SHARE_NOUNS,
+    TAIL,
+    format_p_value,
+    gap_text,
+    p_value_digits,
+    share_text,
+)
 from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, number_cell
 
 # Columns of a terminal.

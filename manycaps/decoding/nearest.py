@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.comparison.paired_tests import LEVEL
 from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compare_pairs, systems_beside_people
 from manycaps.comparison.read import ParityRows
-from manycaps.comparison.render import finite
 from manycaps.kit.base import InputError
-from manycaps.kit.parity_tails import KeptDistances, corpus_tails
+from manycaps.kit.parity_tails import LEVEL, KeptDistances, corpus_tails
 from manycaps.kit.parity_tests import parity_result, parity_wording
 from manycaps.sampling.decoding_setting import Setting
+from manycaps.tables import finite
 
 # Of every row, mean over rows: 0 for people.
 ENERGY = "energy_distance"

@@ -14,7 +14,6 @@ from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.command_options import options_of
-from manycaps.comparison.paired_tests import LEVEL
 from manycaps.comparison.parity import DRAWS_A_PAIR, ROUNDING, SystemParity, compare_pairs, systems_beside_people
 from manycaps.comparison.read import PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
 from manycaps.comparison.score import choose_distance, parity_of_captions
@@ -31,6 +30,7 @@ from manycaps.decoding.nearest import (
     p_values_against_best,
 )
 from manycaps.kit.base import InputError
+from manycaps.kit.parity_tails import LEVEL
 from manycaps.kit.tokenization import tokenize_rows
 from manycaps.rows.ordered import token_metric
 from manycaps.sampling.captions_file import SETTINGS, sampling_settings

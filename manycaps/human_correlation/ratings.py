@@ -14,7 +14,7 @@ import math
 import pathlib
 import textwrap
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
@@ -24,9 +24,7 @@ from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
 from manycaps.kit.base import InputError, errors_of_others, exact_mean, no_such_path, quote_path, quote_value, read_json
-
-if TYPE_CHECKING:
-    from manycaps.tables import Table
+from manycaps.tables import Cell, Table, finite, write_table
 
 # Names of the columns that say what was rated; all others are scales.
 SYSTEM_COLUMNS, ROW_COLUMNS = ("system", "model"), (*ID_COLUMNS, "row")
@@ -100,12 +98,10 @@ class RatedSystems(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, as `json.dumps` takes it; NaN is None."""
-        from manycaps.comparison.render import finite
-
         content: dict[str, Any] = finite({"notes": list(self.notes), "figures": [f._asdict() for f in self.figures]})
         return content
 
-    def tables(self) -> "list[Table]":
+    def tables(self) -> list[Table]:
         """Return a table for each of systems and captions that are rated."""
         return [
             _table([figure for figure in self.figures if figure.over == over])
@@ -114,8 +110,6 @@ class RatedSystems(NamedTuple):
 
     def write(self, form: str) -> str:
         """Return the notes and the tables as "text", "md" or "latex"."""
-        from manycaps.tables import write_table
-
         notes = ["\n".join(self.notes)] if self.notes and form != "latex" else []
         width = WIDTH if form == "text" else 10_000
         tables = [table._replace(caption=textwrap.fill(table.caption, width)) for table in self.tables()]
@@ -394,10 +388,8 @@ def noise_limits(n: int) -> tuple[float, float]:
     return limits[0], limits[1]
 
 
-def _table(figures: Sequence[RatedNumber]) -> "Table":
+def _table(figures: Sequence[RatedNumber]) -> Table:
     """Table of a row per number, and rho and tau_b with every scale."""
-    from manycaps.tables import Cell, Table
-
     first, scales = figures[0], list(dict.fromkeys(figure.scale for figure in figures))
     rows: dict[str, dict[str, RatedNumber]] = {}
     for figure in figures:

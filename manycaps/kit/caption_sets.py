@@ -732,7 +732,8 @@ def combined_p_value(p_values: npt.ArrayLike) -> float:
 # --------------------------------------------------------------------------------------------------------------------
 # The contract of modules that compare two sets of captions per row: checks, batches, tests, results.
 
-# Most draws and resamples: they give p-values down to 1e-7, and take 80 MB.
+# Draws and resamples unless asked otherwise, and at most: those give p-values down to 1e-7, and take 80 MB.
+N_RESAMPLES = 9_999
 MOST_RESAMPLES = 10_000_000
 
 # When options of the test and of intervals have an effect.
@@ -757,7 +758,10 @@ SET_OPTIONS: dict[str, Option] = {
         needs=IS_EXACT,
     ),
     "n_resamples": Option(
-        9_999, whole_number(1, MOST_RESAMPLES), "Random splits of a row, and draws of the corpus test.", needs=IS_TESTED
+        N_RESAMPLES,
+        whole_number(1, MOST_RESAMPLES),
+        "Random splits of a row, and draws of the corpus test.",
+        needs=IS_TESTED,
     ),
     "confidence_level": Option(
         None,

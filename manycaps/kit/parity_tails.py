@@ -662,9 +662,10 @@ def clopper_pearson_interval(share: float, number: float, confidence_level: floa
 # T2 is noncentral chi-squared with n lambda, lambda = g' S^-1 g of a row's mean gaps g and null covariance S, so that
 # a lambda, which has no unit, says how soon a system is distinguished from people.
 
-# Level and power of a planned test, the usual ones (Cohen 1988, section 2.4).
+# Level and power of a planned test, the usual ones (Cohen 1988, section 2.4), and confidence level of an interval.
 LEVEL = 0.05
 POWER = 0.8
+CONFIDENCE_LEVEL = 0.95
 
 # Shares of the level that the test of the gaps and the tests of the tails have, where both are made.
 WEIGHT_OF_GAPS, WEIGHT_OF_TAILS = 0.8, 0.2

@@ -10,6 +10,8 @@ from typing import Any
 
 import gradio as gr
 
+from manycaps.verdict import verdict
+
 from .examples import EXAMPLE_CAPTIONS, example_picture
 from .form import Form, Page
 from .inputs import (
@@ -25,7 +27,6 @@ from .inputs import (
 )
 from .plots import caption_bars
 from .results import Drawing, candidate_table, leading_tables
-from .verdict import verdict
 from .weights import usable_weights, weights_note
 
 # Limits of one call of a public page: rows, captions of a set in a row, characters of a caption. Of a module that

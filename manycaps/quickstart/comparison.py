@@ -20,10 +20,10 @@ from manycaps.catalog import MODULES
 from manycaps.comparison import CompareOptions, compare
 from manycaps.installed_modules import load
 from manycaps.kit.base import InputOSError, quote_path
-from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, make_folder, write_atomically, write_text_atomically
 from manycaps.tables import Cell, Table, align_columns, write_table
+from manycaps.verdict import verdict
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -11,11 +11,10 @@ import matplotlib.ticker
 import numpy as np
 
 from manycaps.catalog import SET_MODULES
-from manycaps.comparison.paired_tests import LEVEL
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.test import ComparedMetric, Comparison
 from manycaps.comparison.words import VALUES, CaptionExample, Words, as_percent, faults, has_meaning
-from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, format_p_value
+from manycaps.kit.parity_tails import LEVEL, SHARE_NOUNS, TAIL, format_p_value
 from manycaps.report.inline_svg import INK, LINE_STYLES, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_plot_section, caption_cell, id_cell, picture_of
 from manycaps.tables import Cell, Table, as_digits, page_table

@@ -27,15 +27,13 @@ import scipy.stats
 
 import manycaps
 from manycaps.comparison.paired_tests import (
-    CONFIDENCE_LEVEL,
-    LEVEL,
-    POWER,
     clustered_differences,
     holm_p_values,
     minimum_detectable_difference,
     sign_flip_tests,
 )
 from manycaps.kit.caption_sets import interval_of_rows
+from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL, POWER
 from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
 from scripts.studies.study_frame import Line, StudyTable, matching_lines, numbers, study_settings
 from scripts.studies.study_options import Options, study_parser

@@ -31,7 +31,7 @@ from manycaps.comparison import CompareOptions, compare
 from manycaps.pages.form import card_body
 from manycaps.pages.inputs import CaptionLimits, rows_of_text_box
 from manycaps.pages.results import as_table_cell
-from manycaps.pages.verdict import verdict
+from manycaps.verdict import verdict
 from tests.large_packages import evaluate
 
 pytestmark = pytest.mark.slow

@@ -26,8 +26,8 @@ from manycaps.pages.inputs import (
 )
 from manycaps.pages.plots import caption_bars, histogram_figure, mean_intervals
 from manycaps.pages.results import Drawing
-from manycaps.pages.verdict import SIGNIFICANCE, UNUSUALLY_NEAR, verdict
 from manycaps.pages.weights import NO_WEIGHTS, WEIGHTS_NAME, usable_weights, weights_note
+from manycaps.verdict import SIGNIFICANCE, UNUSUALLY_NEAR, verdict
 from tests.clip_checkpoints import save_checkpoint
 from tests.tools import ROOT
 
