@@ -12,10 +12,10 @@ manycaps human-correlation --benchmark foil --metric meteor15 --data FOIL --agai
 
 With --ratings, a table of your own, prints how every number of `manycaps compare` agrees with the ratings: Spearman's
 rho and Kendall's tau_b, with intervals, for human_parity (by --distance) and the metrics of -m. The table (CSV, JSON
-Lines or Parquet) has a column system, columns of numbers, each of which is a scale (--scales may name some), and, where
+Lines or Parquet) has a column system, columns of numbers, each a scale (--scales may name some), and, where
 captions were rated, id; several ratings of one thing are averaged, and a cell may be empty. The systems are files of
 captions and references as for `manycaps compare`, whose names are the systems' names, folders that `manycaps score`
-wrote, of which the values of the corpus are compared, too, or the folder of a report that `manycaps compare` wrote, for
+wrote, with the values of the corpus as well, or the folder of a report that `manycaps compare` wrote, for
 which nothing is computed again. Over systems, a point is a system: with 21 of them unrelated numbers reach 0.43, so
 that less is noise, and five are the fewest. Over captions, a point is what a system wrote for a row; captions of one
 row, or with --clusters of rows whose ids have the same match of a regular expression, are a cluster.

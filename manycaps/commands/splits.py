@@ -7,7 +7,7 @@ manycaps splits captions.jsonl --by length --hold-out                     the lo
 Without --hold-out every split has each length, or each concept, in the stated shares, so that no split is easier
 or harder than another. With it training never sees what is tested: the rows with the longest captions are the
 test split and the next ones the validation split; or the concepts are put in a random order, and the last ones are held
-out. A concept in the middle of which a split begins is in both splits, and the table says how many are new. Shares are
+out. A concept at the boundary of two splits is in both, and the table says how many are new. Shares are
 met to within one row.
 
 The concept of a row is the rarest label of the list that one of its captions has as whole words; --labels is a text

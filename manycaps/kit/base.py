@@ -1618,7 +1618,7 @@ def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> 
 def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
     """Complete the options given at compute time with those given at load time; None means "as at load time".
 
-    Columns, of which none is given, are no options. Raises TypeError for an unknown option.
+    Columns are no options, and none is given. Raises TypeError for an unknown option.
 
     >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
     {'seed': 1, 'details': True}

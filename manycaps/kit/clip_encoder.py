@@ -143,8 +143,8 @@ CLIP_LOAD_OPTIONS: dict[str, Option] = {
         None,
         check_together,
         "A CLIP of the library transformers instead: a `CLIPModel` in memory, as it is when the first row is "
-        "added, or a folder or Hub repository that `CLIPModel.save_pretrained` wrote, of which safetensors alone "
-        "are read. Its features equal the model's `get_image_features` and `get_text_features` to 1e-5; images "
+        "added, or a folder or Hub repository that `CLIPModel.save_pretrained` wrote, read as safetensors "
+        "alone. Its features equal the model's `get_image_features` and `get_text_features` to 1e-5; images "
         "are scaled by Pillow and captions split by CLIP's own vocabulary, as for all weights here. The signature "
         "names the class or the folder, and the sha256 of the weights. SigLIP and models other than CLIP are "
         "refused.",
@@ -189,7 +189,7 @@ CLIP_LOAD_DEFAULTS, CLIP_CALL_DEFAULTS = defaults_of(CLIP_LOAD_OPTIONS), default
 
 # What a result has of captions that are longer than the checkpoint reads.
 LONG_CAPTION_VALUES = value_table("""
-    n_truncated, n_windowed | | | captions and references of which words were not read; with `long_captions="window"`
+    n_truncated, n_windowed | | | captions and references with words that were not read; with `long_captions="window"`
         those read in several windows
 """)
 

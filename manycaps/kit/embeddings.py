@@ -634,8 +634,8 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     Memory: 4 bytes per number, and about 150 per word. Lines whose word has a blank are skipped: no token has one.
 
     Raises:
-        ValueError: a line has another number of columns than the first, for more than 1% of them; a number is none or
-            not finite.
+        ValueError: a line has another number of columns than the first, for more than 1% of them; a value is no
+            finite number.
         OSError: the file cannot be read.
     """
     import pyarrow as pa
@@ -828,7 +828,7 @@ OF_CAPTIONS = (
 
 # What a result has of texts that are longer than the encoder reads.
 LONG_TEXT_VALUES = value_table("""
-    n_truncated, n_windowed | | | texts of which words were not read, where the model says how much it reads; with
+    n_truncated, n_windowed | | | texts with words that were not read, where the model says how much it reads; with
         `long_texts="window"` those read in several windows
 """)
 
@@ -909,7 +909,7 @@ class SentenceEncoder:
     def count_unread(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
         """Count the texts, repeated ones too, that the model does not read as a whole; warn of words not read.
 
-        n_truncated: texts of which words are not read; with windows, texts with too long a sentence, and n_windowed:
+        n_truncated: texts with words that are not read; with windows, texts with too long a sentence, and n_windowed:
         texts that are read in several windows. Empty for a function, and for a model that does not say how much it
         reads. n_unknown_words, of word vectors: words that have none, as often as they occur.
         """

@@ -549,8 +549,8 @@ def chair(
         "chair_i", "chair_s", "recall" and the other values of the module `chair`, by name, 0 to 1; the gap -1 to 1.
 
     Raises:
-        TypeError, ValueError: a column is none, or they differ in length; a name is unknown; neither references nor
-            objects are given.
+        TypeError, ValueError: a column is no list of rows, or they differ in length; a name is unknown; neither
+            references nor objects are given.
 
     >>> round(chair([["a dog on a bed"]], [["a puppy sleeps", "a dog"]])["chair_i"], 2)
     0.5

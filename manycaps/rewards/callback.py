@@ -48,7 +48,7 @@ class HumanParityCallback(transformers.TrainerCallback):
         patience: stop the training when captions have come no nearer to people's, as `nearness` has it, for so many
             comparisons in a row; None: never.
         inputs: from a list of rows to the arguments of `generate`, such as pixel_values; None: the tokens of the
-            column prompt, of which the captions are the continuation.
+            column prompt, which the captions continue.
         references: name of the column of human texts.
         max_new_tokens: of a caption.
         seed: of the sampling, the same for every comparison.

@@ -144,7 +144,7 @@ class CaptionReward:
             float64 array, shape (n_rows, n_candidates), or for completions a list of floats.
 
         Raises:
-            TypeError: a text is none.
+            TypeError: a text is no string.
             ValueError: a column is missing or has another length, or groups of other sizes than the reward takes.
         """
         given = {"references": references, "images": images}

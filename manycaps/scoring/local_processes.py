@@ -109,9 +109,9 @@ class LocalEngine:
         except BrokenProcessPool:
             raise InputOSError(
                 "processes",
-                "all to run until the end",
-                "one that was killed, perhaps for lack of memory",
-                "Give the same command again, with fewer --processes if need be: finished parts stay.",
+                "worker processes that run to the end",
+                "one that was killed (out of memory?)",
+                "Rerun with fewer --processes; finished parts are kept.",
             ) from None
 
 

@@ -67,7 +67,7 @@ class RayEngine:
                 "--engine ray",
                 "a cluster to do every part",
                 reason,
-                "Give the same command again: finished parts stay.",
+                "Give the same command again: finished parts are kept.",
             ) from error
 
     def _map(self, numbers: Any, work: Callable[[RayBatch], RayBatch]) -> Any:

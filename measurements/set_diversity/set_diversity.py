@@ -142,7 +142,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             "k": Option(
                 None,
                 or_none(whole_number(1, MOST_CAPTIONS)),
-                "Captions of which the classes are counted; by default the smallest number of any row, on both sides. "
+                "Captions whose classes are counted; by default the smallest number of any row, on both sides. "
                 "All captions of a row are used: the values are means over all choices of k and all orders.",
                 fits=check_k,
             ),

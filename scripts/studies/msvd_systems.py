@@ -3,8 +3,8 @@
 python -m scripts.studies.msvd_systems FILE [--module trm_meteor] [--clips 25]
 
 FILE has one `video<TAB>caption` per line, as MSVD's captions do. For each of the first clips with at least 20 captions,
-ten random captions (seed 0) are the references; the systems are ten other captions of the clip, the one of those with
-the best plain score repeated ten times, and ten captions of another clip.
+ten random captions (seed 0) are the references; the systems are ten other captions of the clip, their best one by the
+plain score ten times, and ten captions of another clip.
 """
 
 import pathlib

@@ -38,7 +38,7 @@ TRIAL_SEED = 1_000_000
 # Kinds of pairs of captions (Vedantam et al., 2015, Pascal-50S), and which of the two is better here.
 PAIRS = {
     "HC": "two right human captions: the one that says more",
-    "HI": "two human captions: the one of this scene",
+    "HI": "two human captions: one describes this scene",
     "HM": "a right caption of a person and a machine's with one or two errors: the person's",
     "MM": "two captions of machines with 0 to 3 errors: the one with fewer",
 }

@@ -159,7 +159,8 @@ def test_a_run_that_is_stopped_again_and_again_gives_the_same_bytes(lines, whole
     process = start(lines, folder, *TWO_PROCESSES)
     os.kill(workers_of(process)[0], signal.SIGKILL)
     assert finish(process, code=1)[1].startswith(
-        "processes: expected all to run until the end, got one that was killed, perhaps for lack of memory."
+        "processes: expected worker processes that run to the end, got one that was killed (out of memory?). "
+        "Rerun with fewer --processes; finished parts are kept."
     )
     process = start(lines, folder, *TWO_PROCESSES)
     workers_of(process)
