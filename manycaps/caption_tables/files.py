@@ -190,12 +190,9 @@ class _ExpandedFile(gzip.GzipFile):
     def _count(self, content: bytes) -> bytes:
         self._n_expanded += len(content)
         if self._n_expanded > EXPANSION_BYTES and self._n_expanded > MOST_EXPANSION * self._packed.tell():
-            raise InputError(
-                self._path,
-                f"a .gz file that expands to at most {MOST_EXPANSION} times its size",
-                f"one of {self._n_expanded:,} bytes and more",
-                "If it is right, unpack it (`gunzip`).",
-            )
+            expected = f"a .gz file that expands to at most {MOST_EXPANSION} times its size"
+            got = f"one of {self._n_expanded:,} bytes and more"
+            raise InputError(self._path, expected, got, "If it is right, unpack it (`gunzip`).")
         return content
 
 

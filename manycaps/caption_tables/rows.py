@@ -308,12 +308,8 @@ def repeated_line_error(row: int, usual: int, file: str, earlier_file: str, earl
     """Return the error of a surplus line, which repeats an earlier one, of a file with `usual` lines for an id."""
     earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
     lines = "one line" if usual == 1 else f"{usual} lines"
-    return InputError(
-        f"id[{row}]",
-        f"{lines} for each id",
-        f"row {row} more with the id and the caption of {earlier}, as several processes write them to fill a batch",
-        f"Leave row {row} out.",
-    )
+    got = f"row {row} more with the id and the caption of {earlier}, as several processes write them to fill a batch"
+    return InputError(f"id[{row}]", f"{lines} for each id", got, f"Leave row {row} out.")
 
 
 def _behind(earlier: str | None, text: str | None) -> str | None:

@@ -204,20 +204,12 @@ def _limit_lines(read_line: Callable[[int], bytes]) -> Iterator[bytes]:
     n_empty = 0
     while line := read_line(MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
-            raise BadLineError(
-                "",
-                f"lines of at most {MAX_LINE_BYTES:,} bytes",
-                "a longer one, after which nothing is read",
-                "Write one row per line, or leave the file out.",
-            )
+            got, fix = "a longer one, after which nothing is read", "Write one row per line, or leave the file out."
+            raise BadLineError("", f"lines of at most {MAX_LINE_BYTES:,} bytes", got, fix)
         n_empty = n_empty + 1 if line.isspace() else 0
         if n_empty > MAX_EMPTY_LINES:
-            raise BadLineError(
-                "",
-                "captions",
-                f"more than {MAX_EMPTY_LINES:,} empty lines, after which nothing is read",
-                "Delete them, or leave the file out.",
-            )
+            got = f"more than {MAX_EMPTY_LINES:,} empty lines, after which nothing is read"
+            raise BadLineError("", "captions", got, "Delete them, or leave the file out.")
         yield line
 
 

@@ -163,12 +163,8 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
     texts = {name: hub_text(files[name].decode(), folder.name, org) for name in ("README.md", main_script)}
     if (left := re.search(r"in\s+the\s+repository|load\(.(metrics|measurements)/", texts["README.md"])) is not None:
         line = texts["README.md"].count("\n", 0, left.start()) + 1
-        raise InputError(
-            f"{folder.name}/README.md",
-            "a card that needs no repository",
-            f"{left[0]!r} in line {line} of what the Space gets",
-            "Write it as the other cards do.",
-        )
+        expected, got = "a card that needs no repository", f"{left[0]!r} in line {line} of what the Space gets"
+        raise InputError(f"{folder.name}/README.md", expected, got, "Write it as the other cards do.")
     texts["README.md"] = with_python_version(texts["README.md"])
     return files | {"requirements.txt": pinned.encode()} | {name: text.encode() for name, text in texts.items()}
 
