@@ -7,11 +7,19 @@ import math
 import pathlib
 import types
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from .catalog import ENCODER_OPTIONS
-from .kit.base import InputError, InputTypeError, check_choice, check_number, check_whole_number, quote_value
+from .kit.base import (
+    LONG_TEXTS,
+    InputError,
+    InputTypeError,
+    check_choice,
+    check_number,
+    check_whole_number,
+    quote_value,
+)
 
 T = TypeVar("T")
 
@@ -41,10 +49,16 @@ class Option:
     least: float | None = None
     most: float | None = None
     above: float | None = None
+    # What makes a value of its text, where the type does not say it; `help` names the default.
+    convert: Callable[[str], Any] | None = None
+    # Whether a list is made by giving it several times.
+    repeats: bool = False
 
 
-# What an encoder does with texts that are longer than it reads.
-TREATMENTS = ("truncate", "window")
+def comma_list(text: str) -> list[str]:
+    """Return the names of a text that has commas between them."""
+    return text.split(",")
+
 
 # Options that several commands have.
 Columns = Annotated[
@@ -64,7 +78,7 @@ class EncoderOptions:
     """Options of the commands that embed texts; checked as soon as they are given."""
 
     long_texts: Annotated[
-        str | None, Option("of texts longer than the encoder reads; default: truncate", choices=TREATMENTS)
+        str | None, Option("of texts longer than the encoder reads; default: truncate", choices=LONG_TEXTS)
     ] = None
 
     def __post_init__(self) -> None:
@@ -151,16 +165,18 @@ def _how(field: dataclasses.Field[Any], kinds: Sequence[Any], option: Option) ->
     """Arguments of `add_argument`, but for the names."""
     default = None if field.default is dataclasses.MISSING else field.default
     shown = f"default: {default:g}" if isinstance(default, float) else f"default: {default}"
-    has_default = default is not None and default is not False and default != ()
+    has_default = option.convert is None and default is not None and default is not False and default != ()
     how: dict[str, Any] = {"help": "; ".join(filter(None, (option.help, shown if has_default else "")))}
     if kinds == [bool]:
         is_switch = default is False
         return how | {"action": "store_true" if is_switch else argparse.BooleanOptionalAction, "default": default}
+    if option.repeats:
+        return how | {"action": "append", "metavar": option.metavar, "default": default}
     is_list, is_required = typing.get_origin(kinds[0]) is Sequence, field.default is dataclasses.MISSING
-    if is_list:
+    if is_list and option.convert is None:
         kinds, how["nargs"] = typing.get_args(kinds[0]), "+"
     literals = typing.get_args(kinds[0]) if typing.get_origin(kinds[0]) is Literal else None
-    kind = next((one for one in (int, float, pathlib.Path) if one in kinds), str)
+    kind: Any = option.convert or next((one for one in (int, float, pathlib.Path) if one in kinds), str)
     how |= {} if kind is str else {"type": kind}
     if option.choices or literals:
         how["choices"] = tuple(option.choices or literals or ())

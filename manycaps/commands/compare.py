@@ -64,9 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--figures", type=pathlib.Path, metavar="FOLDER", help="write each plot as SVG and PDF, for a paper"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the report of an earlier comparison")
-    parser.add_argument("-m", "--metrics", metavar="NAME,...", help="modules of the tables, separated by commas")
     add_format(parser, "md", "latex")
-    add_options(parser, CompareOptions, without=("metrics",))
+    add_options(parser, CompareOptions)
 
 
 def check_no_figures(folder: pathlib.Path) -> None:
@@ -87,8 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison.render import OUTPUT_NAMES
     from manycaps.saved_files import check_can_be_written, sole_output
 
-    metrics = arguments.metrics.split(",") if arguments.metrics else None
-    options = options_of(arguments, CompareOptions, metrics=metrics)
+    options = options_of(arguments, CompareOptions)
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):
         for path in outputs:

@@ -25,13 +25,12 @@ A model needs `pip install 'manycaps[sample]'`.
 """
 
 import argparse
-import itertools
 import os
 import sys
 from typing import Any
 
 from manycaps.command_options import add_format, add_options, options_of, print_json
-from manycaps.decoding.decoding_options import DecodingOptions
+from manycaps.decoding.decoding_options import DecodingOptions, SettingGrid
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.sample_options import SampleOptions, sample_options_of
 
@@ -44,19 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference-columns", metavar="ROLE=NAME,...", help="columns of the references")
     parser.add_argument("--reference-split", metavar="NAME", help="of Karpathy's or MSR-VTT's file of references: test")
     add_format(parser)
-    how = parser.add_argument_group("settings")
-    for name, default, metavar, what in (
-        ("temperature", [1.0], "T", "default: 1"),
-        ("top-p", [1.0], "P", "default: 1, all tokens"),
-        ("top-k", [0], "K", "default: 0, all tokens"),
-        ("min-p", [0.0], "P", "default: 0, all tokens"),
-        ("num-beams", [], "N", "beam search with this many beams"),
-        ("diverse", [], "P", "diverse beam search, penalties"),
-    ):
-        how.add_argument(f"--{name}", type=_numbers, default=default, metavar=f"{metavar},...", help=what)
-    how.add_argument("--greedy", action="store_true", help="greedy search as well")
-    how.add_argument("--max-new-tokens", type=int, default=Setting.max_new_tokens, metavar="N", help="default: 64")
-    add_options(parser, SampleOptions, without=("model", "output"))
+    add_options(parser, SettingGrid)
+    add_options(parser, SampleOptions, without=("model", "output", "shard"))
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,8 +55,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     names = arguments.names
     are_files = arguments.model is None and arguments.url is None and _are_tables(names)
-    chosen: dict[str, Any] = {"files": names} if are_files else {"settings": setting_grid(arguments)}
+    chosen: dict[str, Any] = {"files": names}
     if not are_files:
+        chosen = {"settings": options_of(arguments, SettingGrid).settings()}
         chosen["sample"] = sample_options_of(arguments, arguments.output / "samples", Setting())
     chosen |= {"columns": arguments.reference_columns, "split": arguments.reference_split}
     options = options_of(arguments, DecodingOptions, **chosen)
@@ -82,26 +71,8 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"wrote {options.output / 'index.html'} and {options.output / 'decoding.json'}", file=sys.stderr)
 
 
-def setting_grid(arguments: argparse.Namespace) -> list[Setting]:
-    """Return every combination of the options of sampling, and the searches."""
-    length = {"max_new_tokens": arguments.max_new_tokens}
-    grid = itertools.product(arguments.top_p, arguments.top_k, arguments.min_p, arguments.temperature)
-    settings = [Setting(t, p, _whole(k), m, **length) for p, k, m, t in grid]
-    settings += [Setting(num_beams=_whole(n), **length) for n in arguments.num_beams]
-    settings += [Setting(diverse=penalty, **length) for penalty in arguments.diverse]
-    return settings + ([Setting(greedy=True, **length)] if arguments.greedy else [])
-
-
 def _are_tables(names: list[str]) -> bool:
     """Whether all names are files of samples: a model is a folder, or a name on the Hub."""
     from manycaps.caption_tables.files import table_kind
 
     return all(table_kind(name) is not None and not os.path.isdir(name) for name in names)
-
-
-def _numbers(text: str) -> list[float]:
-    return [float(part) for part in text.split(",")]
-
-
-def _whole(value: float) -> int:
-    return int(value) if value == int(value) else value  # type: ignore[return-value]  # the check says what is wrong

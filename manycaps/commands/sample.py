@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("names", nargs="+", metavar="[MODEL] SOURCE", help="model, unless --model names it; then rows")
     parser.add_argument("--model", metavar="NAME", help="in place of the first argument")
-    parser.add_argument("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th row from the I-th on")
     add_options(parser, Setting)
     add_options(parser, SampleOptions, without=("model",))
 
@@ -48,10 +47,3 @@ def run(arguments: argparse.Namespace) -> None:
 
     options = sample_options_of(arguments, output=arguments.output, setting=options_of(arguments, Setting))
     print(f"wrote {sample(options)}", file=sys.stderr)
-
-
-def _shard(text: str) -> tuple[int, int]:
-    k, separator, n_shards = text.partition("/")
-    if not separator or not k.isdigit() or not n_shards.isdigit():
-        raise argparse.ArgumentTypeError(f"expected I/N such as 1/4, got {text!r}")
-    return int(k), int(n_shards)

@@ -35,30 +35,16 @@ from manycaps.scoring.score_options import ScoreOptions
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument(
-        "-m", "--metrics", required=True, metavar="NAME,...", help="modules, as `manycaps list` names them"
-    )
     parser.add_argument("--dry-run", action="store_true", help="show what would be read, and exit")
-    parser.add_argument("--option", action="append", default=[], metavar="[METRIC.]NAME=VALUE", help="of a module")
-    parser.add_argument("--device", metavar="NAME", help="device of the models, such as cuda; default: the best one")
     add_format(parser, "md", "latex", default="json")
     add_options(parser, ScoreOptions)
-    parser.add_argument(
-        "--part-size",
-        dest="part_bytes",
-        type=_megabytes,
-        metavar="MB",
-        help="size of a part; default: 1/32 of the input, 1 to 16 MiB",
-    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, do it, and print the summary."""
     from manycaps.scoring.run import describe_run
-    from manycaps.scoring.run_settings import metric_options
 
-    metrics = metric_options(arguments.metrics.split(","), arguments.option, arguments.device)
-    options = options_of(arguments, ScoreOptions, metrics=metrics)
+    options = options_of(arguments, ScoreOptions)
     if arguments.dry_run:
         print_json(describe_run(options))
         return
@@ -67,10 +53,3 @@ def run(arguments: argparse.Namespace) -> None:
         print_json(result.to_dict())
     else:
         print(result.as_table(arguments.format), end="")
-
-
-def _megabytes(text: str) -> int:
-    value = float(text)
-    if not 1e-4 <= value <= 1e6:
-        raise argparse.ArgumentTypeError(f"expected a number from 0.0001 to 1e+06, got {value}")
-    return int(value * 2**20)

@@ -4,21 +4,44 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Annotated
 
-from manycaps.catalog import ENCODER_OPTIONS, PARITY_DISTANCES, modules_with
-from manycaps.command_options import Columns, EncoderOptions, Option, SplitName
+from manycaps.catalog import PARITY_DISTANCES, modules_with
+from manycaps.command_options import Columns, EncoderOptions, Option, SplitName, comma_list
 
 # Orders in which systems are printed: by their faults, or by the rows after which they are distinguished from people.
 ORDERS = ("faults", "likeness")
 
-# Options that modules are loaded with.
-MODULE_OPTIONS = (
-    *("tokenizer", "language_model", "language", *ENCODER_OPTIONS),
-    *("checkpoint", "variant", "meteor15_data", "best_of"),
-)
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModuleOptions(EncoderOptions):
+    """Options that modules are loaded with, those that have them."""
+
+    tokenizer: Annotated[
+        str | None, Option(f"of {modules_with('tokenizer')}, such as zh-jieba or spacy:de; default: ptb, for English")
+    ] = None
+    language_model: Annotated[
+        str | None,
+        Option(
+            "n-grams of a training corpus, for wording (manycaps count-ngrams); default: of other rows' references",
+            "FILE",
+        ),
+    ] = None
+    language: Annotated[str | None, Option(f"of {modules_with('language')}: en, de, fr, es, cs, ru", "CODE")] = None
+    encoder: Annotated[str | None, Option(f"sentence encoder of {modules_with('encoder')}")] = None
+    checkpoint: Annotated[str | None, Option(f"weights of {modules_with('checkpoint')}", "PATH")] = None
+    variant: Annotated[str | None, Option("published weights of the same networks")] = None
+    meteor15_data: Annotated[
+        str | None,
+        Option(f"meteor-1.5.jar, or its folder, for {modules_with('meteor15_data')}; default: pycocoevalcap's", "PATH"),
+    ] = None
+    best_of: Annotated[bool, Option(f"of {modules_with('best_of')}: the best caption of each row as well")] = False
+    device: Annotated[str | None, Option("of all networks, such as cuda; default: the best available")] = None
+
+
+MODULE_OPTIONS = tuple(field.name for field in dataclasses.fields(ModuleOptions))
 
 
 @dataclasses.dataclass(frozen=True)
-class CompareOptions(EncoderOptions):
+class CompareOptions(ModuleOptions):
     """Options of `manycaps compare`, with their defaults; see `manycaps compare --help`.
 
     Raises:
@@ -28,7 +51,9 @@ class CompareOptions(EncoderOptions):
     systems: Annotated[Sequence[str], Option("captions of a system, or folder of its scores", "SYSTEM", "")]
     references: Annotated[Sequence[str], Option("human captions", "FILE", "-r")] = ()
     # None: those for which the rows have references, images or videos.
-    metrics: Annotated[Sequence[str] | None, Option("modules of the tables", "NAME", "-m")] = None
+    metrics: Annotated[
+        Sequence[str] | None, Option("modules of the tables, separated by commas", "NAME,...", "-m", convert=comma_list)
+    ] = None
     names: Annotated[Sequence[str] | None, Option("names of the systems; default: the files' names")] = None
     baseline: Annotated[
         str | None, Option("name of the system that the others are compared with; default: the first")
@@ -54,26 +79,5 @@ class CompareOptions(EncoderOptions):
     ] = None
     margin: Annotated[float | None, Option("gap that counts as none; adds equivalence tests", "GAP", above=0)] = None
     sort: Annotated[str | None, Option("order of the systems (as they were given)", choices=ORDERS)] = None
-    # Of the modules that have them.
-    tokenizer: Annotated[
-        str | None, Option(f"of {modules_with('tokenizer')}, such as zh-jieba or spacy:de; default: ptb, for English")
-    ] = None
-    language_model: Annotated[
-        str | None,
-        Option(
-            "n-grams of a training corpus, for wording (manycaps count-ngrams); default: of other rows' references",
-            "FILE",
-        ),
-    ] = None
-    language: Annotated[str | None, Option(f"of {modules_with('language')}: en, de, fr, es, cs, ru", "CODE")] = None
-    encoder: Annotated[str | None, Option(f"sentence encoder of {modules_with('encoder')}")] = None
-    checkpoint: Annotated[str | None, Option(f"weights of {modules_with('checkpoint')}", "PATH")] = None
-    variant: Annotated[str | None, Option("published weights of the same networks")] = None
-    meteor15_data: Annotated[
-        str | None,
-        Option(f"meteor-1.5.jar, or its folder, for {modules_with('meteor15_data')}; default: pycocoevalcap's", "PATH"),
-    ] = None
-    best_of: Annotated[bool, Option(f"of {modules_with('best_of')}: the best caption of each row as well")] = False
-    device: Annotated[str | None, Option("of all networks, such as cuda; default: the best available")] = None
     n_resamples: Annotated[int, Option("random splits and sign flips of the tests", least=1)] = 9_999
     seed: Annotated[int, Option("of tests and intervals", least=0)] = 0

@@ -1,15 +1,60 @@
 """Options of a comparison of settings. Light: packages are imported when options are checked."""
 
+import argparse
 import dataclasses
+import functools
+import itertools
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from manycaps.catalog import PARITY_DISTANCES
 from manycaps.command_options import Option, Seed, check_options
 from manycaps.kit.base import InputError
-from manycaps.sampling.decoding_setting import Setting
+from manycaps.sampling.decoding_setting import MaxNewTokens, Setting
 from manycaps.sampling.sample_options import SampleOptions
+
+
+def comma_numbers(text: str) -> list[float]:
+    """Return the numbers of a text that has commas between them."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected numbers with commas between them, got {text!r}") from None
+
+
+def comma_counts(text: str) -> list[float]:
+    """Return numbers of which whole ones are ints; the check of a setting says what is wrong with others."""
+    return [int(value) if value.is_integer() else value for value in comma_numbers(text)]
+
+
+@dataclasses.dataclass(frozen=True)
+class SettingGrid:
+    """Every combination of the options of sampling, and the searches."""
+
+    GROUPS: ClassVar = {"temperature": "settings"}
+
+    temperature: Annotated[Sequence[float], Option("default: 1", "T,...", convert=comma_numbers)] = (1.0,)
+    top_p: Annotated[Sequence[float], Option("default: 1, all tokens", "P,...", convert=comma_numbers)] = (1.0,)
+    top_k: Annotated[Sequence[int], Option("default: 0, all tokens", "K,...", convert=comma_counts)] = (0,)
+    min_p: Annotated[Sequence[float], Option("default: 0, all tokens", "P,...", convert=comma_numbers)] = (0.0,)
+    num_beams: Annotated[Sequence[int], Option("beam search with this many beams", "N,...", convert=comma_counts)] = ()
+    diverse: Annotated[Sequence[float], Option("diverse beam search, penalties", "P,...", convert=comma_numbers)] = ()
+    greedy: Annotated[bool, Option("greedy search as well")] = False
+    max_new_tokens: MaxNewTokens = 64
+
+    def settings(self) -> list[Setting]:
+        """Return the settings.
+
+        >>> [setting.name for setting in SettingGrid(temperature=(0.7, 1), num_beams=(4,)).settings()]
+        ['t0.7', 't1', 'beams4']
+        """
+        make = functools.partial(Setting, max_new_tokens=self.max_new_tokens)
+        grid = itertools.product(self.top_p, self.top_k, self.min_p, self.temperature)
+        settings = [make(t, p, k, m) for p, k, m, t in grid]
+        settings += [make(num_beams=n) for n in self.num_beams]
+        settings += [make(diverse=penalty) for penalty in self.diverse]
+        return settings + ([make(greedy=True)] if self.greedy else [])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1671,6 +1671,10 @@ def as_plain(value: Any, name: str = "") -> Any:
     return f"cuda:{value}" if is_number and value >= 0 else value
 
 
+# What an encoder does with a text that has more tokens than it reads.
+LONG_TEXTS = ("truncate", "window")
+
+
 def one_of(choices: Collection[str]) -> Check:
     """Return the check of an option that is one of some names."""
     return functools.partial(check_choice, choices=choices)

@@ -17,6 +17,7 @@ import numpy as np
 import PIL.Image
 
 from .base import (
+    LONG_TEXTS,
     InputError,
     InputTypeError,
     Option,
@@ -62,7 +63,6 @@ from .clip_model import (
     read_weights,
 )
 from .embeddings import (
-    LONG_TEXTS,
     RememberedFeatures,
     SharedModel,
     SharedModels,

@@ -16,6 +16,7 @@ import PIL.Image
 
 from .base import (
     DETAILS,
+    LONG_TEXTS,
     NOT_ROWS,
     CollectionModule,
     Floats,
@@ -66,7 +67,6 @@ from .embeddings import (
     ARRAY_COLUMNS,
     DEFAULT_ENCODER,
     ENCODER_OPTIONS,
-    LONG_TEXTS,
     OF_SENTENCES,
     SentenceEncoder,
     as_embedding_arrays,

@@ -22,6 +22,7 @@ import numpy as np
 
 from .base import (
     HUB_PREFIX,
+    LONG_TEXTS,
     NOT_ROWS,
     Floats,
     InputError,
@@ -311,9 +312,6 @@ FULL_PRECISION = FullPrecision()
 
 # --------------------------------------------------------------------------------------------------------------------
 # Texts that are longer than an encoder reads: truncated, or read in windows of whole sentences.
-
-# Treatments of a text with more tokens than the encoder reads.
-LONG_TEXTS = ("truncate", "window")
 
 # What a warning says of texts that were not read to their end, by the treatment, behind the option's name.
 UNREAD = {

@@ -10,6 +10,8 @@ from manycaps.kit.base import InputError, check_flag, check_is_number, check_num
 # Largest number of tokens of a sample, and of beams.
 MOST_TOKENS, MOST_BEAMS = 100_000, 1_000
 
+MaxNewTokens = Annotated[int, Option("tokens of a sample at most", least=1, most=MOST_TOKENS)]
+
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
@@ -35,7 +37,7 @@ class Setting:
     # What a token's log-probability loses for each earlier sample that chose it.
     diverse: Annotated[float | None, Option("diverse beam search, such as 0.5", "PENALTY")] = None
     greedy: Annotated[bool, Option("the likeliest token of each step: equal samples")] = False
-    max_new_tokens: Annotated[int, Option("tokens of a sample at most", least=1, most=MOST_TOKENS)] = 64
+    max_new_tokens: MaxNewTokens = 64
 
     def __post_init__(self) -> None:
         """Check every option, and that at most one way is chosen."""

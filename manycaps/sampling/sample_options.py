@@ -26,6 +26,14 @@ ON_ERROR = ("stop", "skip")
 MOST_SAMPLES = 10_000
 
 
+def shard_of_text(text: str) -> tuple[int, int]:
+    """Return a part of the rows and the number of parts, which have "/" between them."""
+    k, separator, n_shards = text.partition("/")
+    if not separator or not k.isdigit() or not n_shards.isdigit():
+        raise argparse.ArgumentTypeError(f"expected I/N such as 1/4, got {text!r}")
+    return int(k), int(n_shards)
+
+
 @dataclasses.dataclass(frozen=True)
 class SampleOptions:
     """Options of `manycaps sample`, with their defaults; see `manycaps sample --help`.
@@ -58,7 +66,7 @@ class SampleOptions:
     seed: Annotated[int, Option("of all samples; with the id of a row it decides its samples", least=0)] = 0
     limit: Limit = None
     # Which of how many parts of the rows, counted from 1.
-    shard: tuple[int, int] = (1, 1)
+    shard: Annotated[tuple[int, int], Option("every N-th row from the I-th on", "I/N", convert=shard_of_text)] = (1, 1)
     columns: Annotated[Mapping[str, str] | str | None, Option("columns of id and image", "ROLE=NAME,...")] = None
     images: Annotated[str | None, Option("where the images of column or id lie", "FOLDER")] = None
     stems: Annotated[bool, Option("name images of a folder without their endings")] = False

@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_error, open_source
@@ -117,7 +117,7 @@ def chunks(rows: Iterator[CaptionRow | BadRow]) -> Iterator[list[CaptionRow | Ba
 
 def run_settings_of(options: ScoreOptions) -> RunSettings:
     """Find the files, and say how they are understood."""
-    metrics = options.options_of_metrics()
+    metrics = metric_options(options)
     # Metrics that measure captions, whoever wrote them, take references where there are no candidates.
     either = all(name in MODULES and MODULES[name].reduction == WORD_COUNTS for name in metrics)
     source = open_source(
@@ -133,23 +133,24 @@ def run_settings_of(options: ScoreOptions) -> RunSettings:
     return RunSettings(os.path.abspath(options.output), source, metrics, options.on_error)
 
 
-def metric_options(names: Sequence[str], given: Sequence[str], device: str | None) -> dict[str, dict[str, Any]]:
+def metric_options(options: ScoreOptions) -> dict[str, dict[str, Any]]:
     """Assign each option to its metric; raise a ValueError if it has no value, or no metric has it.
 
     NAME=VALUE is for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
     """
     from manycaps.installed_modules import load
 
-    chosen: dict[str, dict[str, Any]] = {name: {} for name in names}
-    known = {name: {"config_name", *load(name).DEFAULTS} for name in names}
-    for text in [*given, *([] if device is None else [f"device={device}"])]:
+    given = options.metrics if isinstance(options.metrics, Mapping) else {name: {} for name in options.metrics}
+    chosen = {name: dict(own) for name, own in given.items()}
+    known = {name: {"config_name", *load(name).DEFAULTS} for name in chosen}
+    for text in [*(options.options or ()), *([] if options.device is None else [f"device={options.device}"])]:
         target, separator, value = text.partition("=")
         metric, _, option = target.rpartition(".")
-        takers = [name for name in names if metric in ("", name) and option in known[name]]
+        takers = [name for name in chosen if metric in ("", name) and option in known[name]]
         if not separator or not takers:
             raise InputError(
                 f"--option {text}",
-                f"NAME=VALUE or METRIC.NAME=VALUE with an option of {', '.join(names)}",
+                f"NAME=VALUE or METRIC.NAME=VALUE with an option of {', '.join(chosen)}",
                 "none of these",
                 f"They have {', '.join(sorted(set().union(*known.values())))}.",
             )

@@ -1,25 +1,37 @@
 """Options of a run. Light: packages are imported when it starts."""
 
+import argparse
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from manycaps.command_options import Columns, Option, SplitName, check_options
+from manycaps.command_options import Columns, Option, SplitName, check_options, comma_list
 from manycaps.kit.base import InputTypeError
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000
 
 
+def mebibytes(text: str) -> int:
+    """Return the bytes of a text that is a number of MiB."""
+    value = float(text)
+    if not 1e-4 <= value <= 1e6:
+        raise argparse.ArgumentTypeError(f"expected a number from 0.0001 to 1e+06, got {value}")
+    return int(value * 2**20)
+
+
 @dataclasses.dataclass(frozen=True)
 class ScoreOptions:
     """What is scored, and how: the options of `manycaps score`."""
 
-    GROUPS: ClassVar = {"inputs": "what to score", "on_error": "how to score"}
+    GROUPS: ClassVar = {"metrics": "what to score", "on_error": "how to score"}
 
     # Names of modules, or the options of each by its name: {"trm_meteor": {"p_value": "exact"}}.
-    metrics: Sequence[str] | Mapping[str, Mapping[str, Any]]
+    metrics: Annotated[
+        Sequence[str] | Mapping[str, Mapping[str, Any]],
+        Option("modules, as `manycaps list` names them", "NAME,...", "-m", convert=comma_list),
+    ]
     inputs: Annotated[Sequence[str], Option("predictions, or complete rows", "SOURCE", "-i", "input")]
     # The same options resume a run that was killed.
     output: Annotated[str | os.PathLike[str], Option("of the results", "FOLDER", "-o")]
@@ -43,8 +55,15 @@ class ScoreOptions:
     address: Annotated[str | None, Option("address of the cluster, auto for this machine's; default: start one")] = None
     num_gpus: Annotated[float, Option("GPUs of each worker of the cluster", "N", least=0, most=1000)] = 0.0
     processes: Annotated[int | None, Option("default: one per core, or one if a model runs", least=1)] = None
-    # Bytes of input of a part; None: a 32nd of all, 1 to 16 MiB.
-    part_bytes: int | None = None
+    part_bytes: Annotated[
+        int | None,
+        Option("size of a part; default: 1/32 of the input, 1 to 16 MiB", "MB", name="part-size", convert=mebibytes),
+    ] = None
+    # Beside the options in `metrics`.
+    options: Annotated[
+        Sequence[str] | None, Option("of a module", "[METRIC.]NAME=VALUE", name="option", repeats=True)
+    ] = None
+    device: Annotated[str | None, Option("of the models, such as cuda; default: the best one")] = None
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -52,12 +71,3 @@ class ScoreOptions:
             value = getattr(self, name)
             if isinstance(value, str):
                 raise InputTypeError(name, "a list of names", f"the text {value!r}", f"Write [{value!r}].")
-
-    def options_of_metrics(self) -> dict[str, dict[str, Any]]:
-        """Return the options that are given to each metric.
-
-        >>> ScoreOptions(["trm_meteor"], ["rows.jsonl"], "scores").options_of_metrics()
-        {'trm_meteor': {}}
-        """
-        given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
-        return {name: dict(options) for name, options in given.items()}

@@ -14,6 +14,7 @@ NEEDED = {
     "comparison.compare_options.CompareOptions": ["a.jsonl"],
     "core_set.core_set_options.CoreSetOptions": ["a.jsonl", "--test", "b.jsonl"],
     "decoding.decoding_options.DecodingOptions": ["-r", "b.jsonl"],
+    "decoding.decoding_options.SettingGrid": [],
     "diversity.diversity_options.DiversityOptions": ["a.jsonl"],
     "human_correlation.correlation_options.CorrelationOptions": [],
     "pac_training.recipe.PositivesOptions": ["data", "output"],
@@ -22,7 +23,7 @@ NEEDED = {
     "rows.rows_options.RowsOptions": ["a.jsonl"],
     "sampling.decoding_setting.Setting": [],
     "sampling.sample_options.SampleOptions": ["--model", "m", "-o", "out.jsonl"],
-    "scoring.score_options.ScoreOptions": ["-i", "a.jsonl", "-o", "scores"],
+    "scoring.score_options.ScoreOptions": ["-m", "trm_meteor", "-i", "a.jsonl", "-o", "scores"],
     "split_options.SplitOptions": ["a.jsonl", "--by", "length"],
 }
 
@@ -31,7 +32,6 @@ GIVEN = {
     "DecodingOptions": {"files": ["a.jsonl", "b.jsonl"]},
     "CorrelationOptions": {"benchmark": "foil", "metric": "rouge", "references": None},
     "SampleOptions": {"sources": ["photos"]},
-    "ScoreOptions": {"metrics": ["trm_meteor"]},
 }
 
 

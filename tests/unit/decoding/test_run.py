@@ -1,13 +1,15 @@
 """`manycaps decoding`: from a model, within a budget, and from files; its screen, page and messages."""
 
+import argparse
 import json
 
 import numpy as np
 import pytest
 
 from manycaps.command_line import main
-from manycaps.commands import decoding as command
+from manycaps.command_options import add_options, options_of
 from manycaps.decoding import DecodingOptions
+from manycaps.decoding.decoding_options import SettingGrid
 from manycaps.decoding.run import plan_of
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import RowError
@@ -105,12 +107,10 @@ def test_a_plan_shares_the_budget_out():
 
 
 def test_every_combination_is_a_setting():
-    import argparse
-
     parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    line = "model photos -r r.jsonl --temperature 0.5,1 --top-p 0.9,1 --top-k 5 --num-beams 4 --diverse 0.5 --greedy"
-    settings = command.setting_grid(parser.parse_args(line.split()))
+    add_options(parser, SettingGrid)
+    line = "--temperature 0.5,1 --top-p 0.9,1 --top-k 5 --num-beams 4 --diverse 0.5 --greedy"
+    settings = options_of(parser.parse_args(line.split()), SettingGrid).settings()
     assert [setting.name for setting in settings] == [
         *("t0.5-p0.9-k5", "t1-p0.9-k5", "t0.5-k5", "t1-k5", "beams4", "diverse0.5", "greedy")
     ]
