@@ -10,13 +10,12 @@ from typing import Any
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.catalog import SET_MODULES
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.test import ComparedMetric, Comparison
 from manycaps.comparison.words import VALUES, CaptionExample, Words, as_percent, faults, has_meaning
 from manycaps.kit.parity_tails import LEVEL, SHARE_NOUNS, TAIL, format_p_value
 from manycaps.report.inline_svg import INK, LINE_STYLES, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
-from manycaps.report.page_frame import as_document, as_figure, as_plot_section, caption_cell, id_cell, picture_of
+from manycaps.report.page_frame import as_document, as_figure, as_picture, as_plot_section, caption_cell, id_cell
 from manycaps.tables import Cell, Table, as_digits, page_table
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
@@ -62,7 +61,8 @@ def _plots_of(key: str, metric: ComparedMetric) -> list[Plot]:
 
 
 def _further_plots(comparison: Comparison) -> list[Plot]:
-    plots = [*(people_plot(comparison, module) for module in SET_MODULES), diversity_plot(comparison)]
+    modules = dict.fromkeys(system.module for system in comparison.against_people)
+    plots = [*(people_plot(comparison, module) for module in modules), diversity_plot(comparison)]
     return [plot for plot in plots if plot is not None]
 
 
@@ -129,9 +129,9 @@ table.</p>
 
 def _differing_row(comparison: Comparison, name: str, row: int, has_images: bool) -> list[Cell]:
     compared_row, baseline = comparison.shown.rows[row], comparison.systems[0]
-    cells = [id_cell(compared_row)]
+    cells = [id_cell(compared_row.id)]
     if has_images:
-        cells.append(Cell("", html=picture_of(compared_row)))
+        cells.append(Cell("", html=as_picture(compared_row.image, compared_row.id)))
     if compared_row.references:
         cells.append(caption_cell(compared_row.references))
     cells += [caption_cell(compared_row.captions[side]) for side in (baseline, name) if compared_row.captions]
@@ -327,11 +327,11 @@ def examples_section(comparison: Comparison, words: Words) -> str:
 def _examples(title: str, anchor: str, examples: Sequence[CaptionExample], has_images: bool) -> str:
     rows = [
         [
-            id_cell(example.row, f"<br>{picture_of(example.row)}" if has_images else ""),
-            caption_cell(example.captions),
-            caption_cell((example.row.references or [])[:MOST_REFERENCES]),
+            id_cell(row.id, f"<br>{as_picture(row.image, row.id)}" if has_images else ""),
+            caption_cell(captions),
+            caption_cell((row.references or [])[:MOST_REFERENCES]),
         ]
-        for example in examples
+        for row, captions in examples
     ]
     table = page_table(title, Table("", ["row", "captions", "people"], rows), anchor, "rows examples", n_left=3)
     return f'<h2 id="{anchor}">{html.escape(title)}</h2>\n{table}'

@@ -4,7 +4,6 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.diversity.diversity_options import DiversityOptions
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
@@ -113,7 +112,7 @@ def diversity_page(measured: DiversityFigures) -> str:
     names = ", ".join(how)
     lead = f"{names}, beside the data sets that Chan et al. (2022) measured in “What’s in a Caption?”."
     sources = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in how.items())
-    notes = "".join(f"<li>{html.escape(remark)}</li>" for remark in as_remarks(options))
+    notes = "".join(f"<li>{html.escape(remark)}</li>" for remark in as_remarks(measured))
     body = f"""{"".join(as_tables(figures))}
 {"".join(as_plot_section(plot) for plot in as_plots(measured))}
 <h2 id="reading">How to read this page</h2>
@@ -213,9 +212,9 @@ def _column(rows: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, float]
     return {f"{name}{mark}": float(row[key]) for name, row in rows.items() if key in row}
 
 
-def as_remarks(options: DiversityOptions) -> list[str]:
+def as_remarks(measured: DiversityFigures) -> list[str]:
     """List the levels that were left out."""
-    remarks = []
+    options, remarks = measured.options, []
     if not (options.semantic or options.encoder):
         remarks.append("The redundancy histogram needs sentence embeddings: run again with --semantic.")
     if not options.pos:

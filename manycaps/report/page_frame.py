@@ -8,8 +8,6 @@ import math
 import pathlib
 from collections.abc import Sequence
 
-from manycaps.caption_tables import CaptionRow
-from manycaps.comparison.read import SystemRow
 from manycaps.report.inline_svg import Plot
 from manycaps.tables import Cell
 
@@ -72,23 +70,23 @@ def caption_cell(captions: Sequence[str]) -> Cell:
     return Cell("", html=f"<ul>{items}</ul>", kind="captions")
 
 
-def id_cell(row: SystemRow | CaptionRow, below: str = "") -> Cell:
+def id_cell(row_id: str, below: str = "") -> Cell:
     """Return the cell of a row's id, with HTML below."""
-    return Cell("", html=f"{html.escape(row.id)}{below}")
+    return Cell("", html=f"{html.escape(row_id)}{below}")
 
 
-def picture_of(row: SystemRow | CaptionRow) -> str:
-    """Return the image of a row as an img element of a few kilobytes; empty where it has none.
+def as_picture(image: str | bytes | None, row_id: str) -> str:
+    """Return the image of a row, a path or encoded bytes, as an img element of a few kilobytes; empty for none.
 
     Raises an ImportError without Pillow, and a ValueError or OSError if the image cannot be read.
     """
-    if row.image is None:
+    if image is None:
         return ""
     # Only a page with images needs Pillow.
     from manycaps.kit.images import as_image_source, as_rgb_image
 
-    where = f"images of the id {row.id!r}"
-    small = as_rgb_image(as_image_source(row.image, where), where)
+    where = f"images of the id {row_id!r}"
+    small = as_rgb_image(as_image_source(image, where), where)
     small.thumbnail((LONGEST, LONGEST))
     file = io.BytesIO()
     small.save(file, format="JPEG", quality=QUALITY)

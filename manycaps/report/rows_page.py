@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from manycaps.report.page_frame import as_document, picture_of
+from manycaps.report.page_frame import as_document, as_picture
 from manycaps.rows.ordered import RowChoice, ShownCaption, ShownRow, weighted_mean
 from manycaps.tables import Cell, Table, page_table
 
@@ -38,7 +38,7 @@ def rows_sections(chosen: RowChoice) -> str:
 
 
 def _section(shown: ShownRow, number: int, chosen: RowChoice) -> str:
-    picture = picture_of(shown.row)
+    picture = as_picture(shown.row.image, shown.row.id)
     n_captions = sum(caption.n for caption in shown.people)
     tables = [_table(shown.people, f"{n_captions} human captions", chosen)]
     if shown.system:
