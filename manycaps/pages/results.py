@@ -2,10 +2,12 @@
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import PIL.Image
+
+from manycaps.tables import markdown_table
 
 
 class Drawing(NamedTuple):
@@ -25,7 +27,7 @@ def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
     """
     shown = ((key, meaning) for key, meaning in meanings.items() if key in result)
     rows = ([f"`{key}`", as_table_cell(result[key]), meaning] for key, meaning in shown)
-    return _table([["result", "value", "meaning"], [":---", "---:", ":---"], *rows])
+    return markdown_table([["result", "value", "meaning"], *rows], [":---", "---:", ":---"])
 
 
 def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
@@ -45,7 +47,7 @@ def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
     cells = [[as_table_cell(value) for value in values] for values in columns.values()]
     names = [html.escape(caption).replace("|", "&#124;") for caption in captions]
     header = ["candidate", *(f"`{name}`" for name in columns)]
-    return _table([header, [":---", *["---:"] * len(columns)], *zip(names, *cells, strict=True)])
+    return markdown_table([header, *zip(names, *cells, strict=True)], [":---", *["---:"] * len(columns)])
 
 
 def leading_tables(result: Mapping[str, Any], module: Any) -> tuple[str, str]:
@@ -63,11 +65,6 @@ def leading_tables(result: Mapping[str, Any], module: Any) -> tuple[str, str]:
         result_table(result, {key: meanings[key] for key in first}),
         f"<details><summary>All other values</summary>\n\n{table}\n\n</details>",
     )
-
-
-def _table(rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the second row says how columns are set. The Space of a module has the pages alone."""
-    return "\n".join(f"|{'|'.join(row)}|" if row[0] == ":---" else f"| {' | '.join(row)} |" for row in rows)
 
 
 def as_table_cell(value: float) -> str:

@@ -171,10 +171,10 @@ def command_line() -> Iterator[str]:
         yield f"## {name} {{ #{name} }}\n\n{summary}"
         if rest.strip():
             yield f"```text\n{rest.strip()}\n```"
-        yield "\n".join(["| option | |", "|---|---|", *option_rows(f"manycaps {name}", command.add_arguments)])
+        yield document_table(("option", ""), option_rows(f"manycaps {name}", command.add_arguments))
 
 
-def option_rows(program: str, add_arguments: Callable[[argparse.ArgumentParser], None]) -> Iterator[str]:
+def option_rows(program: str, add_arguments: Callable[[argparse.ArgumentParser], None]) -> Iterator[tuple[str, str]]:
     """Yield a row for each option of a command."""
     parser = argparse.ArgumentParser(prog=program, add_help=False)
     add_arguments(parser)
@@ -183,7 +183,7 @@ def option_rows(program: str, add_arguments: Callable[[argparse.ArgumentParser],
         if action.help is not argparse.SUPPRESS:
             names = formatter._format_action_invocation(action).replace("|", "\\|")
             what = formatter._expand_help(action) if action.help else ""
-            yield f"| `{names}` | {what.replace('|', chr(92) + '|').replace('<', '&lt;').replace('*', chr(92) + '*')} |"
+            yield f"`{names}`", what.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
 def describe(name: str) -> str:
