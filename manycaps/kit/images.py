@@ -1,6 +1,7 @@
 """Any image or array of pixels to RGB: exactly the pixels given, one rule for orientation, and no network access."""
 
 import contextlib
+import functools
 import inspect
 import io
 import os
@@ -20,12 +21,7 @@ CHANNELS = (1, 3, 4)
 
 # What Pillow may open, as far as its build can (AVIF is optional). Formats that start other programs (EPS) and those
 # without photographs are left out.
-PIL.Image.init()
-FILE_FORMATS = tuple(
-    name
-    for name in ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TGA", "TIFF", "WEBP")
-    if name in PIL.Image.OPEN
-)
+FILE_FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TGA", "TIFF", "WEBP")
 
 # A telephone's MPO file is a photograph followed by previews of it; the first picture is the photograph.
 LED_BY_THE_PHOTOGRAPH = frozenset({"MPO"})
@@ -190,6 +186,13 @@ def check_no_address(name: str, where: str) -> None:
         raise InputError(where, "a local path", f"the address {quote_path(name)}", "Download it first.")
 
 
+@functools.cache
+def file_formats() -> tuple[str, ...]:
+    """Return those of `FILE_FORMATS` that this build of Pillow opens."""
+    PIL.Image.init()
+    return tuple(name for name in FILE_FORMATS if name in PIL.Image.OPEN)
+
+
 def _file_bytes(path: str | bytes, where: str) -> bytes:
     name = os.fsdecode(path)
     check_no_address(name, where)
@@ -213,13 +216,13 @@ def _open_image(source: ImageSource, where: str) -> PIL.Image.Image:
     if isinstance(source, np.ndarray):
         return PIL.Image.fromarray(source)
     try:
-        return PIL.Image.open(io.BytesIO(source), formats=FILE_FORMATS)
+        return PIL.Image.open(io.BytesIO(source), formats=file_formats())
     except Exception as error:  # UnidentifiedImageError, DecompressionBombError, and what broken headers cause
         raise InputError(
             where,
             "an image",
             f"{len(source):,} bytes that begin with {source[:8]!r} ({type(error).__name__})",
-            f"Give a file of one of the formats {', '.join(FILE_FORMATS)}.",
+            f"Give a file of one of the formats {', '.join(file_formats())}.",
         ) from error
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-import matplotlib
+import matplotlib.figure
 import numpy as np
 from tqdm import tqdm
 
@@ -24,9 +24,6 @@ from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, make_folder, write_atomically, write_text_atomically
 from manycaps.tables import Cell, Table, align_columns, write_table
 from manycaps.verdict import verdict
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 # Result of every module for every system: results[system][module].
 SystemResults = dict[str, dict[str, dict[str, Any]]]
@@ -163,8 +160,9 @@ def null_means(scenes: list[dict[str, Any]], system: str) -> np.ndarray:
 
 def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], results: SystemResults) -> None:
     """Draw, for every system, the mean over scenes under random splits of their captions, and the observed mean."""
-    figure, axes = plt.subplots(len(results), 1, figsize=(8, 2.3 * len(results)), sharex=True, layout="constrained")
-    for axis, (system, by_module) in zip(np.atleast_1d(axes), results.items(), strict=True):
+    figure = matplotlib.figure.Figure(figsize=(8, 2.3 * len(results)), layout="constrained")
+    axes = figure.subplots(len(results), 1, sharex=True, squeeze=False)[:, 0]
+    for axis, (system, by_module) in zip(axes, results.items(), strict=True):
         result = by_module["trm_meteor"]
         axis.hist(null_means(scenes, system), 60, density=True, color="#b8c4d6", label="captions split at random")
         axis.axvline(result["trm_meteor"], color="#c2410c", lw=2, label="candidates and references")
@@ -176,10 +174,9 @@ def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], re
         )
         axis.set_yticks([])
         axis.spines[["top", "left", "right"]].set_visible(False)
-    np.atleast_1d(axes)[0].legend(frameon=False, loc="upper right")
-    np.atleast_1d(axes)[-1].set_xlabel("triangle-rank statistic, mean over scenes (lower: more alike)")
+    axes[0].legend(frameon=False, loc="upper right")
+    axes[-1].set_xlabel("triangle-rank statistic, mean over scenes (lower: more alike)")
     write_atomically(path, functools.partial(figure.savefig, dpi=150))
-    plt.close(figure)
 
 
 def explain_results(results: SystemResults) -> str:

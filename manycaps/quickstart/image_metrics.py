@@ -12,7 +12,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import matplotlib.pyplot as plt
+import matplotlib.figure
 import numpy as np
 import PIL.Image
 
@@ -125,7 +125,8 @@ def write_toy_csv(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[s
 def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, ToyScores]) -> None:
     """Draw some of the scenes with their captions and scores; wrong captions that win are marked."""
     shown = scenes[:N_SHOWN]
-    figure, axes = plt.subplots(len(shown), 2, figsize=(9, 1.5 * len(shown)), width_ratios=(1, 5), layout="constrained")
+    figure = matplotlib.figure.Figure(figsize=(9, 1.5 * len(shown)), layout="constrained")
+    axes = figure.subplots(len(shown), 2, width_ratios=(1, 5))
     for i, (scene, (left, right)) in enumerate(zip(shown, axes, strict=True)):
         left.imshow(np.asarray(scene.picture))
         left.set_axis_off()
@@ -139,7 +140,6 @@ def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict
             right.text(0, 0.80 - 0.34 * j, values + mistake(rows, KINDS[j]), color="#555555", va="top", fontsize=8)
     figure.suptitle("tiny-pac, a toy that knows only this made world", fontsize=11)
     write_atomically(path, functools.partial(figure.savefig, dpi=150))
-    plt.close(figure)
 
 
 def mistake(rows: Mapping[str, Mapping[str, float]], kind: str) -> str:
