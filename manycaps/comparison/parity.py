@@ -612,7 +612,7 @@ MOST_COPIES = 0.1
 ROUNDING = {"bert": 1e-6, "meteor": 1e-9, "meteor15": 1e-9, "cider": 1e-9}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SystemParity:
     """A system beside people, with all that its pairs are tested by."""
 
@@ -772,13 +772,13 @@ def systems_beside_people(
     adjusted[~np.isnan(p_values)] = holm_p_values(p_values[~np.isnan(p_values)])
     return [
         SystemParity(
-            name,
-            system_rows,
-            tails[name],
-            results[name],
-            float(p_value),
-            words_of(results[name], float(p_value)) if has_interval else [],
-            wording[name],
+            name=name,
+            rows=system_rows,
+            tails=tails[name],
+            result=results[name],
+            adjusted_p_value=float(p_value),
+            words=words_of(results[name], float(p_value)) if has_interval else [],
+            wording=wording[name],
         )
         for (name, system_rows), p_value in zip(rows.items(), adjusted, strict=True)
     ]
@@ -806,13 +806,13 @@ def wordings_beside_people(
     alike = [ParityWord("alike", "Its wording cannot be distinguished from human wording.")]
     return [
         SystemParity(
-            name,
-            rows[name],
-            tails[name],
-            result,
-            p_value,
-            words_of(result, p_value) if p_value <= LEVEL else alike,
-            wordings[name],
+            name=name,
+            rows=rows[name],
+            tails=tails[name],
+            result=result,
+            adjusted_p_value=p_value,
+            words=words_of(result, p_value) if p_value <= LEVEL else alike,
+            wording=wordings[name],
         )
         for (name, result), p_value in zip(results.items(), adjusted, strict=True)
     ]

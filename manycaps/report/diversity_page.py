@@ -112,7 +112,13 @@ def diversity_page(measured: DiversityFigures) -> str:
     names = ", ".join(how)
     lead = f"{names}, beside the data sets that Chan et al. (2022) measured in “What’s in a Caption?”."
     sources = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>" for name, text in how.items())
-    notes = "".join(f"<li>{html.escape(remark)}</li>" for remark in as_remarks(measured))
+    remarks = {
+        "The redundancy histogram needs sentence embeddings: run again with --semantic.": options.semantic
+        or options.encoder,
+        "Nouns and verbs need a spaCy pipeline: run again with --pos en_core_web_sm.": options.pos,
+    }
+    # Of the levels that were left out.
+    notes = "".join(f"<li>{html.escape(remark)}</li>" for remark, is_measured in remarks.items() if not is_measured)
     body = f"""{"".join(as_tables(figures))}
 {"".join(as_plot_section(plot) for plot in as_plots(measured))}
 <h2 id="reading">How to read this page</h2>
@@ -210,16 +216,6 @@ def _column(rows: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, float]
     """One figure of every data set that has it; published ones are marked as such."""
     mark = ", published" if rows is PUBLISHED else ""
     return {f"{name}{mark}": float(row[key]) for name, row in rows.items() if key in row}
-
-
-def as_remarks(measured: DiversityFigures) -> list[str]:
-    """List the levels that were left out."""
-    options, remarks = measured.options, []
-    if not (options.semantic or options.encoder):
-        remarks.append("The redundancy histogram needs sentence embeddings: run again with --semantic.")
-    if not options.pos:
-        remarks.append("Nouns and verbs need a spaCy pipeline: run again with --pos en_core_web_sm.")
-    return remarks
 
 
 def comparison_section(

@@ -12,7 +12,7 @@ from manycaps.scoring.score_options import ScoreOptions
 from manycaps.tables import Cell, Table, write_table
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ScoreResult:
     """What a run has found; the values of single rows are in the folder."""
 
@@ -61,7 +61,8 @@ def score(options: ScoreOptions) -> ScoreResult:
     from manycaps.scoring.run import run_score
 
     with progress_bars(shown=False):  # of modules, beside the run's
-        return ScoreResult(*run_score(options))
+        folder, summary = run_score(options)
+        return ScoreResult(folder=folder, summary=summary)
 
 
 def values_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:
