@@ -39,7 +39,7 @@ from manycaps.comparison.read import (
     clusters_of,
 )
 from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
-from manycaps.kit.base import EmptyCaptionsWarning, Floats, InputError, Ints, SharedCaptionsWarning, signature
+from manycaps.kit.base import Floats, InputError, Ints, signature
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, N_RESAMPLES, cluster_numbers, mean_of_rows, text_counts
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
@@ -247,8 +247,8 @@ class CaptionScores:
             options |= self._test_options(text_counts(columns["predictions"], columns["references"]))
         # The comparison says once what each module would warn of.
         with warnings.catch_warnings(), without_warning_of_unread():
-            warnings.simplefilter("ignore", SharedCaptionsWarning)
-            warnings.simplefilter("ignore", EmptyCaptionsWarning)
+            warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
+            warnings.filterwarnings("ignore", r"\w+: .* captions (is|are) empty")
             result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
         return result
 

@@ -194,18 +194,6 @@ class InputMemoryError(InputError, MemoryError):
     """Work that is too large for the memory of a device."""
 
 
-class EmptyCaptionsWarning(UserWarning):
-    """Captions of a column are empty."""
-
-
-class SharedCaptionsWarning(UserWarning):
-    """Rows are equal to earlier ones, and would be taken for independent."""
-
-
-class UnreadTextsWarning(UserWarning):
-    """Texts are longer than an encoder reads."""
-
-
 @contextlib.contextmanager
 def errors_of_others(
     where: object, expected: str, fix: str, got: str = "", besides: tuple[type[Exception], ...] = ()
@@ -1063,7 +1051,7 @@ def warn_of_empty_captions(rows: Iterable[object], column: str, has_token: Calla
         if isinstance(row, list) and row and all(isinstance(caption, str) for caption in row):
             counted.add(row)
     if counted.n_empty:
-        warnings.warn(f"{column}: {counted}.", EmptyCaptionsWarning, stacklevel=2)
+        warnings.warn(f"{column}: {counted}.", stacklevel=2)
 
 
 def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
@@ -1074,7 +1062,6 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
             f"predictions, references: {n_shared} of {n_rows} rows have the candidates and references of an earlier "
             "row, but p-values and intervals assume independent rows. Give clusters=[...], one label per row: equal "
             "ones for rows of one image.",
-            SharedCaptionsWarning,
             stacklevel=2,
         )
 
