@@ -218,17 +218,23 @@ def test_what_cannot_work_is_refused_before_any_work(folder, capsys, monkeypatch
     assert line == make_line or not (folder / output).exists()
 
 
-def test_a_folder_of_another_run_is_not_overwritten(folder, run_folder, data, capsys):
-    refusal = f"{run_folder}/training_state.pt: expected the state of a training with the same data and options, got "
-    for line, output, flags, message in (
-        (train_line, run_folder, ["--seed", "1"], f"{refusal}seed 0 instead of 1."),
-        (train_line, run_folder, ["--prompt", ""], f"{refusal}prompt 'A"),
-        (make_line, data, ["--seed", "1"], f"{data}: expected shards of the same data and options, got seed 0 instead"),
-    ):
-        before = {path: path.read_bytes() for path in output.glob("*.*")}
-        assert run(line(folder, output.name, *flags)) == 1
-        assert capsys.readouterr().err.splitlines()[-1].startswith(message)
-        assert {path: path.read_bytes() for path in output.glob("*.*")} == before
+REFUSAL = "/training_state.pt: expected the state of a training with the same data and options, got "
+
+
+@pytest.mark.parametrize(
+    ("line", "fixture", "flags", "message"),
+    [
+        (train_line, "run_folder", ["--seed", "1"], f"{REFUSAL}seed 0 instead of 1."),
+        (train_line, "run_folder", ["--prompt", ""], f"{REFUSAL}prompt 'A"),
+        (make_line, "data", ["--seed", "1"], ": expected shards of the same data and options, got seed 0 instead"),
+    ],
+)
+def test_a_folder_of_another_run_is_not_overwritten(line, fixture, flags, message, folder, request, capsys):
+    output = request.getfixturevalue(fixture)
+    before = {path: path.read_bytes() for path in output.glob("*.*")}
+    assert run(line(folder, output.name, *flags)) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"{output}{message}")
+    assert {path: path.read_bytes() for path in output.glob("*.*")} == before
 
 
 def test_images_shared_with_validation_are_noticed(folder, capsys):

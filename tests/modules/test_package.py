@@ -39,9 +39,7 @@ def imports(name):
 
 
 def test_no_file_imports_one_that_imports_it():
-    graph = {name: imports(name) for name in FILES}
-    assert sum(map(len, graph.values())) > 500
-    assert len([*graphlib.TopologicalSorter(graph).static_order()]) == len(FILES)
+    graphlib.TopologicalSorter({name: imports(name) for name in FILES}).prepare()
 
 
 @pytest.mark.parametrize(

@@ -187,19 +187,22 @@ def test_an_excess_without_a_test_is_that_of_the_test_by_all_splits_or_by_draws(
         assert again[key] == untested[key], size
 
 
-def test_sets_of_one_are_warned_of_where_no_p_value_is_beside_the_statistic(recwarn):
-    module = load("trm_cider")
-    several = [["a dog", "a cat"], ["two men", "a man"]]
-    for first, second, options, column in (
-        (["a dog", "a man"], several, {}, "predictions"),
-        (several, ["a dog", "a man"], {}, "references"),
-        ([["a dog"], ["a man", "men"]], several, {}, None),
-        (several, several, {}, None),
-        (["a dog", "a man"], several, {"p_value": "exact"}, None),
-        (["a dog", "a man"], several, {"statistic": "pooled"}, None),
-    ):
-        module.compute(predictions=first, references=second, **options)
-        warned = [str(warning.message) for warning in recwarn if "triangle" in str(warning.message)]
-        message = f"{column}: expected two items or more per row for statistic='per_side', got one in every row. One"
-        assert [text.startswith(message) for text in warned] == [True] * (column is not None), warned
-        recwarn.clear()
+SEVERAL = [["a dog", "a cat"], ["two men", "a man"]]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options", "column"),
+    [
+        (["a dog", "a man"], SEVERAL, {}, "predictions"),
+        (SEVERAL, ["a dog", "a man"], {}, "references"),
+        ([["a dog"], ["a man", "men"]], SEVERAL, {}, None),
+        (SEVERAL, SEVERAL, {}, None),
+        (["a dog", "a man"], SEVERAL, {"p_value": "exact"}, None),
+        (["a dog", "a man"], SEVERAL, {"statistic": "pooled"}, None),
+    ],
+)
+def test_sets_of_one_are_warned_of_where_no_p_value_is_beside_the_statistic(first, second, options, column, recwarn):
+    load("trm_cider").compute(predictions=first, references=second, **options)
+    warned = [str(warning.message) for warning in recwarn if "triangle" in str(warning.message)]
+    message = f"{column}: expected two items or more per row for statistic='per_side', got one in every row. One"
+    assert [text.startswith(message) for text in warned] == [True] * (column is not None), warned

@@ -188,15 +188,13 @@ def test_intervals_hold_the_share_of_all_rows(m, n, n_rows, damage):
     assert all(count >= least for count, value in zip(held, true, strict=True) if not math.isnan(value))
 
 
-def test_few_rows_are_not_tested():
+@pytest.mark.parametrize(("n_rows", "m", "n"), [(9, 5, 5), (19, 1, 2)])
+def test_few_rows_are_not_tested(n_rows, m, n):
     """Below ten rows, and below 20 with two references, the gaps alone."""
     rng = np.random.default_rng(6)
-    for n_rows, m, n, is_tested in ((9, 5, 5, False), (10, 5, 5, True), (19, 1, 2, False), (20, 1, 2, True)):
-        test = human_parity_test(drawn_distances(rng, n_rows, m, n), m)
-        assert math.isnan(test.tails_p_value) != is_tested
-        assert is_tested or test.p_value == test.gaps_p_value
-        if is_tested:
-            assert test.p_value == pytest.approx(min(1, test.gaps_p_value / 0.8, test.tails_p_value / 0.2))
+    few, more = (human_parity_test(drawn_distances(rng, size, m, n), m) for size in (n_rows, n_rows + 1))
+    assert (math.isnan(few.tails_p_value), few.p_value) == (True, few.gaps_p_value)
+    assert more.p_value == pytest.approx(min(1, more.gaps_p_value / 0.8, more.tails_p_value / 0.2))
 
 
 def test_clusters_of_equal_rows_are_no_more_than_one():
@@ -350,29 +348,35 @@ def test_few_rows_are_said():
     assert sentences(untested)[0].endswith("than 19 of 20 human ones; too few rows to test the shares.")
 
 
-def test_a_word_needs_the_interval_above_what_people_give_and_the_p_value():
-    for result, name in (
-        (result_with(near_duplicate=0.081), "near-duplicates"),
-        (result_with(near_duplicate=0.079), "different"),
-        (result_with(near_duplicate=0.0, ordinary=0.0), "different"),
-        (result_with(0.051, near_duplicate=0.5), "alike"),
+@pytest.mark.parametrize(
+    ("shares", "names"),
+    [
+        ({"near_duplicate": 0.081}, ["near-duplicates"]),
+        ({"near_duplicate": 0.079}, ["different"]),
+        ({"near_duplicate": 0.0, "ordinary": 0.0}, ["different"]),
+        ({"p_value": 0.051, "near_duplicate": 0.5}, ["alike"]),
         # Wrong captions are not called varied, and single candidates have no pairs.
-        (result_with(unlike_people=0.5, spread=0.5), "unlike"),
-        (result_with(ordinary=0.5, near_duplicate=math.nan, spread=math.nan), "ordinary"),
-    ):
-        assert [word.name for word in words_of(result)] == [name]
-    # Copies are near to the references, but are not bland: only what is ordinary beside them is.
-    for copied, ordinary, names in ((0.5, 0.5, ["copies", "different"]), (0.1, 0.5, ["copies", "ordinary"])):
-        assert [word.name for word in words_of(result_with(copied=copied, ordinary=ordinary))] == names
+        ({"unlike_people": 0.5, "spread": 0.5}, ["unlike"]),
+        ({"ordinary": 0.5, "near_duplicate": math.nan, "spread": math.nan}, ["ordinary"]),
+        # Copies are near to the references, but are not bland: only what is ordinary beside them is.
+        ({"copied": 0.5, "ordinary": 0.5}, ["copies", "different"]),
+        ({"copied": 0.1, "ordinary": 0.5}, ["copies", "ordinary"]),
+    ],
+)
+def test_a_word_needs_the_interval_above_what_people_give(shares, names):
+    assert [word.name for word in words_of(result_with(**shares))] == names
+
+
+def test_a_word_needs_the_p_value_of_its_test():
     assert [word.name for word in words_of(result_with(near_duplicate=0.5), 0.051)] == ["alike"]
 
 
-def test_a_result_without_p_value_or_intervals_is_refused():
-    for key in ("human_parity_p_value", "unlike_people_share_ci_low"):
-        result = result_with()
-        del result[key]
-        message = f".*expected the key '{key}', got none. Compute it with p_value other than"
-        assert_refused(ValueError, message, words_of, result)
+@pytest.mark.parametrize("key", ["human_parity_p_value", "unlike_people_share_ci_low"])
+def test_a_result_without_p_value_or_intervals_is_refused(key):
+    result = result_with()
+    del result[key]
+    message = f".*expected the key '{key}', got none. Compute it with p_value other than"
+    assert_refused(ValueError, message, words_of, result)
 
 
 def word_names(rng, damage, n_rows=100, m=4, n=4):

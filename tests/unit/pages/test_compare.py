@@ -85,23 +85,20 @@ def test_reports_of_an_hour_ago_are_deleted(monkeypatch):
     assert not report.exists()
 
 
-def test_messages_name_files_as_the_user_does(compute, files, tmp_path):
-    fewer, names = tmp_path / "fewer.jsonl", ("base", "other")
-    fewer.write_text("".join(pathlib.Path(files["other"]).read_text("utf-8").splitlines(True)[:-1]), encoding="utf-8")
-    notes, broken = tmp_path / "notes.txt", tmp_path / "broken.jsonl"
-    notes.write_text("a dog\n", encoding="utf-8")
-    broken.write_text('{"id": 1, "captions": ["a dog"]\n', encoding="utf-8")
-    for given, message in (
-        ((*(files[name] for name in names), None, None), "references: expected human captions for every row, got"),
-        (
-            (files["base"], str(fewer), None, None),
-            "fewer.jsonl: expected the rows of base.jsonl, got none with the id ",
-        ),
-        ((files["base"], str(notes), None, None), "systems: expected files of the kinds .jsonl, .json, .csv, .tsv, "),
-        ((str(broken), files["base"], None, None), "broken.jsonl"),
-    ):
-        with pytest.raises(gr.Error) as found:
-            compute(*given, METRIC)
-        assert str(found.value.message).startswith(message), found.value.message
-        assert str(tmp_path) not in found.value.message
-        assert str(pathlib.Path(files["base"]).parent) not in found.value.message
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("other.jsonl", None, "references: expected human captions for every row, got"),
+        ("fewer.jsonl", None, "fewer.jsonl: expected the rows of base.jsonl, got none with the id "),
+        ("notes.txt", "a dog\n", "systems: expected files of the kinds .jsonl, .json, .csv, .tsv, "),
+        ("broken.jsonl", '{"id": 1, "captions": ["a dog"]\n', "broken.jsonl"),
+    ],
+)
+def test_messages_name_files_as_the_user_does(name, text, message, compute, files, tmp_path):
+    lines = pathlib.Path(files["other"]).read_text("utf-8").splitlines(True)
+    (tmp_path / name).write_text(text or "".join(lines[: -1 if name == "fewer.jsonl" else None]), encoding="utf-8")
+    with pytest.raises(gr.Error) as raised:
+        compute(files["base"], str(tmp_path / name), None, None, METRIC)
+    assert str(raised.value.message).startswith(message), raised.value.message
+    assert str(tmp_path) not in raised.value.message
+    assert str(pathlib.Path(files["base"]).parent) not in raised.value.message

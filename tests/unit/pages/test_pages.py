@@ -74,25 +74,34 @@ def test_a_page_is_built(tmp_path):
     assert [fn.api_name for fn in page.fns.values() if fn.api_visibility == "public"] == ["compute"]
 
 
-def test_an_empty_line_starts_the_next_row():
-    for text, rows in (
-        ("", []),
-        (" \n\n ", []),
-        ("a", [["a"]]),
-        ("\n\na\n b \n\n\n\nc\n", [["a", "b"], ["c"]]),
-        ("a\r\nb\r\n \r\nc", [["a", "b"], ["c"]]),
-        ("a\u2028b\n\nc\x0cd", [["a\u2028b"], ["c\x0cd"]]),
-    ):
-        assert rows_of_text_box(text, "predictions", LIMITS) == rows
-    assert caption_lines("a\n\nb\x85c", "predictions", LIMITS) == [["a", "b\x85c"]]  # a box for one row
+@pytest.mark.parametrize(
+    ("read", "text", "rows"),
+    [
+        (rows_of_text_box, "", []),
+        (rows_of_text_box, " \n\n ", []),
+        (rows_of_text_box, "a", [["a"]]),
+        (rows_of_text_box, "\n\na\n b \n\n\n\nc\n", [["a", "b"], ["c"]]),
+        (rows_of_text_box, "a\r\nb\r\n \r\nc", [["a", "b"], ["c"]]),
+        (rows_of_text_box, "a\u2028b\n\nc\x0cd", [["a\u2028b"], ["c\x0cd"]]),
+        (caption_lines, "a\n\nb\x85c", [["a", "b\x85c"]]),  # a box for one row
+    ],
+)
+def test_an_empty_line_starts_the_next_row(read, text, rows):
+    assert read(text, "predictions", LIMITS) == rows
 
 
-def test_an_upload_is_a_path_and_never_an_address(tmp_path):
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:9/x.png", "https://example.org/x", "ftp://x/y", "data:image/png;base64,AAAA"]
+)
+def test_an_address_is_no_upload(address):
+    with pytest.raises(gr.Error, match="expected a file, got an address"):
+        asyncio.run(
+            take_uploads_only(gr.Image(render=False, type="filepath")).async_move_resource_to_block_cache(address)
+        )
+
+
+def test_an_upload_is_a_path(tmp_path):
     component = take_uploads_only(gr.Image(render=False, type="filepath"))
-    for address in ("http://127.0.0.1:9/x.png", "https://example.org/x", "ftp://x/y", "data:image/png;base64,AAAA"):
-        with pytest.raises(gr.Error) as error:
-            asyncio.run(component.async_move_resource_to_block_cache(address))
-        assert "expected a file, got an address" in error.value.message
     file = tmp_path / "no picture.png"
     file.write_bytes(b"not opened")
     moved = asyncio.run(component.async_move_resource_to_block_cache(str(file)))
@@ -101,23 +110,26 @@ def test_an_upload_is_a_path_and_never_an_address(tmp_path):
     assert component.preprocess(None) is None
 
 
-def test_limits_name_the_place(tmp_path):
-    picture, large = tmp_path / "picture.png", tmp_path / "large.png"
-    PIL.Image.new("1", (2000, 1500)).save(picture)
-    large.write_bytes(bytes(2_000_000))
-    check_megapixels(picture, "images[0]", 3)
-    check_megapixels(large, "images[0]", 1)  # no image: the module says so
-    for check, given, limit, message in (
+@pytest.mark.parametrize(
+    ("check", "given", "limit", "message"),
+    [
         (caption_lines, " \n", LIMITS, "box[0]: expected at least one caption, got none."),
         (rows_of_text_box, "a\n\nb\n\nc", LIMITS, "box: expected at most 2 rows on this page, got 3. Give less"),
         (rows_of_text_box, "a\n\nb\nb\nb\nb", LIMITS, "box[1]: expected at most 3 captions on this page, got 4."),
         (rows_of_text_box, f"a\n\nb\n{11 * 'b'}", LIMITS, "box[1][1]: expected at most 10 characters on this p"),
         (check_uploaded, None, 1, "box: expected a file, got none. Upload one"),
-        (check_uploaded, str(large), 1, "box: expected at most 1 megabytes on this page, got 2.0"),
-        (check_megapixels, picture, 2.5, "box: expected at most 2.5 megapixels on this page, got 3.0"),
-    ):
-        with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-            check(given, "box", limit)
+        (check_uploaded, "large", 1, "box: expected at most 1 megabytes on this page, got 2.0"),
+        (check_megapixels, "picture.png", 2.5, "box: expected at most 2.5 megapixels on this page, got 3.0"),
+    ],
+)
+def test_limits_name_the_place(check, given, limit, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PIL.Image.new("1", (2000, 1500)).save("picture.png")
+    pathlib.Path("large").write_bytes(bytes(2_000_000))
+    check_megapixels("picture.png", "images[0]", 3)
+    check_megapixels("large", "images[0]", 1)  # no image: the module says so
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        check(given, "box", limit)
 
 
 # What a page shows of a result: drawings that can draw every caption, and the sentence that a result allows.
@@ -203,19 +215,22 @@ def encoder_of(checkpoint, config_name=None):
     return ClipEncoder(options, tqdm, config_name)
 
 
-def test_a_note_names_the_weights_before_they_are_there(tmp_path, monkeypatch):
-    for fetch in ("_load_published", "_from_hub"):
-        monkeypatch.setattr(clip_checkpoints, fetch, lambda *_, **__: pytest.fail("fetched"))
-    assert WEIGHTS_NAME == clip_checkpoints.WEIGHTS_NAME
-    small = str(save_checkpoint(tmp_path / "small.pth"))
-    for checkpoint, note in (
+@pytest.mark.parametrize(
+    ("checkpoint", "note"),
+    [
         (None, "`pac-vit-b-32`, the published ones. The first computation fetches them."),
         ("org/clip", f"`org/clip` from the Hub, fetched by the first computation, {OTHER}"),
-        (small, f"`small.pth`, {OTHER}"),
+        ("small.pth", f"`small.pth`, {OTHER}"),
         (str(TINY_PAC), f"`tiny-pac`, {TOY}"),
         (str(TINY_PAC / WEIGHTS_NAME), f"`tiny-pac`, {TOY}"),
-    ):
-        assert weights_note(encoder_of(checkpoint)) == f"Weights: {note}"
+    ],
+)
+def test_a_note_names_the_weights_before_they_are_there(checkpoint, note, tmp_path, monkeypatch):
+    for fetch in ("_load_published", "_from_hub"):
+        monkeypatch.setattr(clip_checkpoints, fetch, lambda *_, **__: pytest.fail("fetched"))
+    monkeypatch.chdir(tmp_path)
+    save_checkpoint(tmp_path / "small.pth")
+    assert weights_note(encoder_of(checkpoint)) == f"Weights: {note}"
 
 
 @pytest.mark.parametrize("name", ["gone.pth", "/somewhere/gone"])
