@@ -1,4 +1,4 @@
-"""Options of commands, each declared once: as a field of a frozen dataclass, of which parser and checks are made."""
+"""Options of commands, each declared once: as a field of a frozen dataclass, which makes parser and checks."""
 
 import argparse
 import dataclasses

@@ -238,7 +238,7 @@ def columns_of(columns: ColumnNames | None, files: Sequence[str]) -> dict[str, s
 
 
 def check_files_of_columns(columns: ColumnNames | None, files: Sequence[str]) -> None:
-    """Raise a ValueError if columns are named for a file that is none of those given."""
+    """Raise a ValueError if columns are named for a file that was not given."""
     named = [file for file, names in (columns or {}).items() if not isinstance(names, str)]
     unknown = next((file for file in named if file not in files), None)
     if unknown is not None:

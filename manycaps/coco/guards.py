@@ -1,4 +1,4 @@
-"""Warnings for input of which the COCO caption code computes a number that says nothing."""
+"""Warnings for input that gives the COCO caption code a number that says nothing."""
 
 import math
 import re

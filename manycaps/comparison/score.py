@@ -79,7 +79,7 @@ OF_WORDING = ("tokenizer", "language_model")
 
 
 def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> list[str]:
-    """Return the modules for what the rows have: words, and the images or videos of which a folder was given.
+    """Return the modules for what the rows have: words, and the images or videos in a given folder.
 
     A column of images or videos alone runs no network. Metrics of sets take three captions in every row; where one has
     fewer, `coco_caption` takes their place. Rows with captions alone raise a ValueError.

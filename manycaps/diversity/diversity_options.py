@@ -66,7 +66,7 @@ def check_names(
 
 
 def for_each_source(values: Sequence[str] | None, n_sources: int, option: str) -> list[str | None]:
-    """Return one value for each source: the one given for all, or each its own; "-" is none.
+    """Return one value for each source: the one given for all, or each its own; "-" stands for none.
 
     >>> for_each_source(["caption", "-"], 2, "--column"), for_each_source(["image"], 2, "--group-by")
     (['caption', None], ['image', 'image'])

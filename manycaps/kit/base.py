@@ -99,7 +99,7 @@ def quote_path(path: str | bytes | os.PathLike[str]) -> str:
 
 
 def spelling_advice(name: object, known: Iterable[str]) -> str:
-    """Return the advice for a name that is none of those known: the nearest one, if it is near.
+    """Return the advice for an unknown name: the nearest known one, if it is near.
 
     >>> spelling_advice("trm_metor", ["trm_meteor", "trm_cider"]), spelling_advice("spice", ["trm_cider"])
     ('Did you mean trm_meteor? Check the spelling.', 'Check the spelling.')
@@ -900,7 +900,7 @@ def check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
 
 
 def as_token_rows(rows: Iterable[Any], name: str) -> list[list[TokenList]]:
-    """Return rows of one or more token lists as lists, also of Arrow columns; raise for the first that is none."""
+    """Return rows of one or more token lists as lists, also of Arrow columns; raise for the first that is not one."""
     listed = as_list(rows, name, "rows of lists of tokens")
     for i, row in enumerate(listed):
         if isinstance(row, str) or not len(row):

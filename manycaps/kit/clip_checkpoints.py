@@ -621,7 +621,7 @@ def _download(name: str, target: pathlib.Path, progress: Any) -> None:
 
 
 def try_download(name: str) -> None:
-    """Raise unless the address of a variant answers with a file of weights, of which the beginning alone is read."""
+    """Raise unless the address of a variant answers with a file of weights; only its beginning is read."""
     try:
         with _answer(name, TRIAL_TIMEOUT) as answer:
             _check_answer(name, answer.headers.get_content_type(), answer.read(len(CHECKPOINT_STARTS[0])))

@@ -995,7 +995,7 @@ def _windows(shared: SharedModel[Any], texts: Sequence[str]) -> dict[str, list[s
 
 
 def unread_texts(model: Any, texts: Sequence[str]) -> set[str] | None:
-    """Return the texts of which a model does not read all word pieces; None if it does not say how many it reads."""
+    """Return the texts with word pieces that a model does not read; None if it does not say how many it reads."""
     most = model.max_seq_length
     if most is None or math.isinf(most):
         return set()

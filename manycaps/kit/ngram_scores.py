@@ -329,7 +329,7 @@ def document_ngrams(captions: Sequence[Sequence[str]]) -> dict[str, None]:
 
 
 def are_equal_documents(documents: Iterable[Sequence[Sequence[str]]]) -> bool:
-    """Return whether several documents have the same n-grams, all of which then weigh log(1) = 0.
+    """Return whether several documents have the same n-grams, which then all weigh log(1) = 0.
 
     >>> are_equal_documents([[["a", "dog"]], [["a", "dog"], ["a"]]]), are_equal_documents([[["a"]]])
     (True, False)

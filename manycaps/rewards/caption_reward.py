@@ -231,7 +231,7 @@ class CaptionReward:
 
 
 def completion_texts(completions: Sequence[Any]) -> list[str]:
-    """Return the texts of completions: plain ones, or conversations, of which the assistant's messages count.
+    """Return the texts of completions: plain ones, or the assistant's messages in conversations.
 
     >>> completion_texts(["a dog", [{"role": "assistant", "content": "a cat"}]])
     ['a dog', 'a cat']
