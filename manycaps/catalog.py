@@ -1,26 +1,22 @@
 """The modules of the collection: one record for each, with all that is needed before it is loaded.
 
-It imports nothing, because the command line imports it at the start. A new module is a folder and a record; a test over
-all folders compares each record with the module itself.
+It loads no module, because the command line imports it at the start: what classes and cards declare is read from
+declared.json, which `make format` writes. A new module is a folder and a record.
 """
 
+import json
 import math
+import pathlib
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-# Published weights of CLIP, the option `variant`.
-CLIP_VARIANTS = (
-    "pac-vit-b-32",
-    "pac-openclip-vit-l-14",
-    "pac++-vit-b-32",
-    "pac++-vit-l-14",
-    "clip-vit-b-32",
-    "clip-vit-l-14",
-    "clip-vit-l-14-336",
+# What the modules' classes and cards declare, by module; written by scripts/repository/sync_kit.py.
+_DECLARED: dict[str, dict[str, Any]] = json.loads(
+    pathlib.Path(__file__).with_name("declared.json").read_text(encoding="utf-8")
 )
 
 # Distances of two captions that human_parity has.
-PARITY_DISTANCES = ("bert", "meteor", "meteor15", "cider")
+PARITY_DISTANCES: tuple[str, ...] = tuple(_DECLARED["human_parity"].pop("distances"))
 
 # Networks that modules run.
 SENTENCE_ENCODER = "sentence encoder"
@@ -60,8 +56,8 @@ class RowValue(NamedTuple):
     measures: str
     # Least and largest value, with the module's default options.
     limits: tuple[float, float]
-    # Which value is best: "highest", "lowest", or "zero" for an excess, which is 0 for human captions.
-    best: str = "highest"
+    # Which value is best, declared by the class: "highest", "lowest", or "zero" for what is 0 for human captions.
+    best: str = ""
     # Mean over values of single candidates, or else a value of the row's candidates as a set.
     is_per_candidate: bool = True
     # Key of the value that is compared instead, if there is one.
@@ -92,32 +88,20 @@ class ModuleRecord(NamedTuple):
     """A module."""
 
     slug: str
-    # What its card and the tables call it.
-    title: str
     # What it compares and what it computes, for the table of docs/metrics.md.
     compares: str
     computes: str
     # Folder of the folder: "metrics" or "measurements".
     kind: str = "metrics"
-    # Columns that it needs, as in its `OWN_COLUMNS`.
-    columns: tuple[str, ...] = ("predictions", "references")
     # Values by which `manycaps compare` compares systems; empty if it does not take the module.
     values: tuple[RowValue, ...] = ()
-    # Whether it compares two sets of captions per row, with p-values.
-    is_distribution: bool = False
     # Whether `manycaps compare` runs it by default, if its columns are given.
     runs_by_default: bool = False
-    # Whether it weighs n-grams by document frequencies, counted in the references of all rows if none are given.
-    counts_documents: bool = False
     # Network that computes its values, or empty; and whether it runs only if an option asks for it.
     network: str = ""
     network_is_optional: bool = False
     # Extras of this package that bring what it needs beside `pip install manycaps`.
     extras: tuple[str, ...] = ()
-    # Published weights, the option `variant`.
-    variants: tuple[str, ...] = ()
-    # What `config_name`, evaluate's second argument, chooses.
-    config_names: tuple[str, ...] = ()
     # Why `manycaps compare` has no table of it, and what to take; empty where it has, or where it is the answer.
     not_compared: str = ""
     # Options of `manycaps compare` that it is loaded with.
@@ -128,6 +112,18 @@ class ModuleRecord(NamedTuple):
     not_scored: tuple[str, str, str] | None = None
     # Whether `manycaps score` needs a table of document frequencies, and takes means over rows with a value alone.
     scored_with_table: bool = False
+
+    # The rest is declared by class and card. What the tables call it.
+    title: str = ""
+    # Columns that it needs.
+    columns: tuple[str, ...] = ()
+    # Whether it compares two sets of captions per row, with p-values.
+    is_distribution: bool = False
+    # Whether it weighs n-grams by document frequencies, counted in the references of all rows if none are given.
+    counts_documents: bool = False
+    # Published weights, the option `variant`; and what `config_name`, evaluate's second argument, chooses.
+    variants: tuple[str, ...] = ()
+    config_names: tuple[str, ...] = ()
 
     @property
     def runs_network(self) -> bool:
@@ -143,8 +139,8 @@ def _values_of_sets(slug: str, title: str, measures: str, least: float, largest:
     """
     excess, widest = f"{slug}_excess", largest - least
     return (
-        RowValue(excess, title, f"{measures}, above chance", (-widest, widest), "zero", is_per_candidate=False),
-        RowValue(slug, title, measures, (least, largest), "lowest", is_per_candidate=False, replaced_by=excess),
+        RowValue(excess, title, f"{measures}, above chance", (-widest, widest), is_per_candidate=False),
+        RowValue(slug, title, measures, (least, largest), is_per_candidate=False, replaced_by=excess),
     )
 
 
@@ -165,22 +161,27 @@ def _with_best_of_row(*values: RowValue) -> tuple[RowValue, ...]:
     )
 
 
+def _complete(record: ModuleRecord) -> ModuleRecord:
+    """The record with what the module's class and card declare; as it is before `make format` knows a new module."""
+    facts = dict(_DECLARED.get(record.slug, {}))
+    best = facts.pop("best", {})
+    facts |= {name: tuple(fact) for name, fact in facts.items() if isinstance(fact, list)}
+    values = tuple(value._replace(best=best.get(value.key, "")) for value in record.values)
+    return record._replace(**facts, values=values)
+
+
 # In the order of tables.
-_RECORDS = (
+_BY_HAND = (
     ModuleRecord(
         slug="human_parity",
-        title="Human Parity",
         compares="sets of captions per image, of any sizes, single captions too",
         computes="one p-value against people, in closed form, and how the captions differ: wrong, bland or repeated",
-        is_distribution=True,
-        counts_documents=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings", "meteor"),
         reduction=PARITY,
     ),
     ModuleRecord(
         slug="wording",
-        title="Wording",
         compares="captions with human ones of all other images: how predictable their words are",
         computes="odd and formulaic captions beside people's 5%, a gap with its p-value, telling phrases; n-grams",
         not_compared="The answer beside people has its values already. Leave it out.",
@@ -192,20 +193,17 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="trm_meteor",
-        title="TRM-METEOR",
         compares="sets of captions per image",
         computes="METEOR distances (NLTK's or 1.5), triangle ranks, exact p-values",
         values=(
             *_values_of_sets("trm_meteor", "TRM-METEOR", "triangle-rank statistic of METEOR", 0, 8 / 3),
             RowValue("meteor", "METEOR", "METEOR, as NLTK computes it", (0, 1)),
         ),
-        is_distribution=True,
         runs_by_default=True,
         compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="meteor15",
-        title="METEOR 1.5",
         compares="captions with the references of an image",
         computes="METEOR 1.5, the METEOR of captioning papers, without Java",
         values=(RowValue("meteor15", "METEOR 1.5", "METEOR 1.5", (0, 1), mean_key="meteor15_mean"),),
@@ -215,64 +213,51 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="trm_cider",
-        title="TRM-CIDEr",
         compares="sets of captions per image",
         computes="CIDEr-D distances, triangle ranks, exact p-values",
         values=(
             *_values_of_sets("trm_cider", "TRM-CIDEr", "triangle-rank statistic of CIDEr-D", 0, 8 / 3),
             RowValue("cider_d", "CIDEr-D", "CIDEr-D", (0, 10)),
         ),
-        is_distribution=True,
         runs_by_default=True,
-        counts_documents=True,
         compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="trm_bert",
-        title="TRM-BERT",
         compares="sets of captions per image",
         computes="cosine distances of sentence embeddings, triangle ranks, exact p-values",
         values=(
             *_values_of_sets("trm_bert", "TRM-BERT", "triangle-rank statistic of sentence embeddings", 0, 8 / 3),
             RowValue("cosine", "cosine", "cosine with the nearest reference", (-1, 1)),
         ),
-        is_distribution=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
         compare_options=ENCODER_OPTIONS,
     ),
     ModuleRecord(
         slug="trm",
-        title="TRM",
         compares="sets of anything per item: captions, images, features of images or sounds, ready distances",
         computes="triangle ranks over any distance, exact p-values",
         not_compared="It needs a distance of yours: take trm_meteor, trm_cider or trm_bert, or score by it in Python.",
-        is_distribution=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings", "clip"),
-        variants=CLIP_VARIANTS,
     ),
     ModuleRecord(
         slug="mmd",
-        title="MMD",
         compares=(
             "sets of anything per item, or whole corpora: captions, images, features of images or sounds, ready kernels"
         ),
         computes="maximum mean discrepancy with any kernel, CMMD of images and captions, KID, exact p-values",
         not_compared="It takes vectors: take mmd_bert for captions.",
-        is_distribution=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings", "clip"),
-        variants=CLIP_VARIANTS,
         reduction=EMBEDDINGS,
     ),
     ModuleRecord(
         slug="mmd_bert",
-        title="MMD-BERT",
         compares="sets of captions per image, or whole corpora",
         computes="maximum mean discrepancy of sentence embeddings, exact p-values",
         values=_values_of_sets("mmd_bert", "MMD-BERT", "maximum mean discrepancy", -2, 2),
-        is_distribution=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
         compare_options=ENCODER_OPTIONS,
@@ -280,11 +265,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="fid_bert",
-        title="FID-BERT",
         compares="sets of captions per image, or whole corpora",
         computes="Fréchet distance of sentence embeddings, exact p-values",
         values=_values_of_sets("fid_bert", "FID-BERT", "Fréchet distance", 0, math.inf),
-        is_distribution=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
         compare_options=ENCODER_OPTIONS,
@@ -292,7 +275,6 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="bleu_rouge",
-        title="BLEU and ROUGE-L",
         compares="captions with the references of an image",
         computes="BLEU-1 to 4 and ROUGE-L, the numbers of the COCO caption code",
         values=(
@@ -304,15 +286,12 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="cider_d",
-        title="CIDEr-D",
         compares="captions with the references of an image",
         computes="CIDEr-D, the CIDEr of captioning papers, without Java",
-        counts_documents=True,
         not_compared="Take trm_cider, which has CIDEr-D too, beside its own value.",
     ),
     ModuleRecord(
         slug="coco_caption",
-        title="COCO Caption",
         compares="captions with the references of an image",
         computes="BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr: the evaluation of pycocoevalcap, without Java",
         values=_with_best_of_row(
@@ -321,67 +300,53 @@ _RECORDS = (
             RowValue("Bleu_4", "BLEU-4 (COCO)", "BLEU-4 of single captions", (0, 1), mean_key="Bleu_4_mean"),
             RowValue("ROUGE_L", "ROUGE-L (COCO)", "ROUGE-L", (0, 1)),
         ),
-        counts_documents=True,
         extras=("meteor",),
         compare_options=("tokenizer", "language", "meteor15_data", "best_of"),
         reduction=COCO_SUMS,
     ),
     ModuleRecord(
         slug="chair",
-        title="CHAIR",
         compares="captions with the objects of an image: labels, what human captions name, or both",
         computes="hallucinated objects, beside people's own value; rule-based",
-        values=(RowValue("chair_s", "CHAIR-s", "share of captions with a hallucinated object", (0, 1), "lowest"),),
+        values=(RowValue("chair_s", "CHAIR-s", "share of captions with a hallucinated object", (0, 1)),),
         reduction=CHAIR_SUMS,
     ),
     ModuleRecord(
         slug="pac_score",
-        title="PAC-S",
         compares="captions and their image, no references",
         computes="CLIP cosines, with the PAC or plain CLIP weights",
-        columns=("predictions", "images"),
         values=(RowValue("pac_score", "PAC-S", "PAC-S", (0, 2)),),
         runs_by_default=True,
         network=CLIP,
         extras=("clip",),
-        variants=CLIP_VARIANTS,
         compare_options=CLIP_OPTIONS,
     ),
     ModuleRecord(
         slug="ref_pac_score",
-        title="RefPAC-S",
         compares="captions, their image and references",
         computes="harmonic mean with the nearest reference",
-        columns=("predictions", "images", "references"),
         values=(RowValue("ref_pac_score", "RefPAC-S", "RefPAC-S", (0, 4 / 3)),),
         runs_by_default=True,
         network=CLIP,
         extras=("clip",),
-        variants=CLIP_VARIANTS,
         compare_options=CLIP_OPTIONS,
     ),
     ModuleRecord(
         slug="emscore_pac",
-        title="EMScore with PAC",
         compares="captions and their video, with or without references",
         computes="CLIP cosines of the whole clip, and of words with frames",
-        columns=("predictions", "videos"),
         values=(RowValue("emscore_pac", "EMScore", "EMScore", (-math.inf, math.inf)),),
         runs_by_default=True,
         network=CLIP,
         extras=("video",),
-        variants=CLIP_VARIANTS,
-        config_names=("default", "references"),
         compare_options=CLIP_OPTIONS,
     ),
     ModuleRecord(
         slug="set_diversity",
         kind="measurements",
-        title="Set Diversity",
         compares="captions of an image with each other, candidates beside human ones",
         computes="self-CIDEr, Vendi scores, Div-n, mBLEU, self-BLEU, distances, compression",
         not_compared=NOT_BETTER_BY_ITSELF,
-        counts_documents=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
         scored_with_table=True,
@@ -389,7 +354,6 @@ _RECORDS = (
     ModuleRecord(
         slug="novelty",
         kind="measurements",
-        title="Novelty",
         compares="captions with training captions, or with the references of other images",
         computes="captions and n-grams that do not occur there, longest copied run, beside people's own",
         not_compared=NOT_BETTER_BY_ITSELF,
@@ -398,21 +362,17 @@ _RECORDS = (
     ModuleRecord(
         slug="vdtk_concept_overlap",
         kind="measurements",
-        title="VDTK Concept Overlap",
         compares="captions with lists of labels",
         computes="exact and fuzzy overlap, BLEU-4 of captions that share a label",
         not_compared="It compares captions with lists of labels: give them to the module in Python.",
-        columns=("data",),
         not_scored=WHOLE_DATA_SET,
     ),
     ModuleRecord(
         slug="vdtk_diversity",
         kind="measurements",
-        title="VDTK Diversity",
         compares="a set of captions with itself",
         computes="vocabulary, n-gram decisions, duplicates, redundancy",
         not_compared=NOT_BETTER_BY_ITSELF,
-        columns=("data",),
         network=SENTENCE_ENCODER,
         network_is_optional=True,
         extras=("embeddings", "report"),
@@ -421,11 +381,9 @@ _RECORDS = (
     ModuleRecord(
         slug="vdtk_leave_one_out",
         kind="measurements",
-        title="VDTK Leave One Out",
         compares="each caption with the others of its image",
         computes="BLEU, ROUGE-L, CIDEr-D, both METEORs, triangle ranks, MMD, Fréchet distance: how people score",
         not_compared="It scores people's captions by each other: give them to the module in Python.",
-        columns=("data",),
         network=SENTENCE_ENCODER,
         network_is_optional=True,
         extras=("embeddings", "meteor", "report"),
@@ -433,6 +391,7 @@ _RECORDS = (
     ),
 )
 
+_RECORDS = [_complete(record) for record in _BY_HAND]
 MODULES: Mapping[str, ModuleRecord] = {record.slug: record for record in _RECORDS}
 
 # In the order of tables; what may be replaced by another value comes last.

@@ -29,7 +29,7 @@ CATALOG = ROOT / "manycaps" / "catalog.py"
 KINDS = {"metric": "metrics", "measurement": "measurements"}
 
 # The end of the records in manycaps/catalog.py.
-END_OF_RECORDS = "\n)\n\nMODULES"
+END_OF_RECORDS = "\n)\n\n_RECORDS"
 
 
 def check_name(name: str) -> None:

@@ -7,12 +7,13 @@ A module folder works alone once its links are files: as a Space, in a wheel, or
 its main script imports, and those that these import. evaluate's loader copies only the files that the main script
 names: what it does not import itself is named in a block of imports that this tool writes. In the kit every main script
 has a link, so that `manycaps.load` finds it beside the files that it imports. The table of docs/metrics.md is written
-out of the records of manycaps/catalog.py, a card's tables out of the tables of its module's class.
+out of the records of manycaps/catalog.py, a card's tables and manycaps/declared.json out of the module's class.
 """
 
 import argparse
 import ast
 import functools
+import json
 import os
 import pathlib
 import re
@@ -25,6 +26,7 @@ from manycaps.tables import markdown_table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "manycaps" / "kit"
+DECLARED = ROOT / "manycaps" / "declared.json"
 REPAIR = "Run `make format`."
 
 # Around mypy's list of files without types in pyproject.toml.
@@ -43,6 +45,9 @@ OPTIONS_PAGE = "../../docs/options.md"
 
 # Columns of a table of values.
 VALUE_COLUMNS = ("key", "range", "better", "meaning")
+
+# What the catalog calls the best value, by what a class says is better.
+BEST = {"higher": "highest", "lower": "lowest", "0": "zero"}
 
 # Rows of a card's table of values: the others are in docs/options.md.
 MOST_VALUES = 8
@@ -185,6 +190,42 @@ def module_table() -> str:
     return document_table(("module", "compares", "with", "card"), rows)
 
 
+def sync_declared(check: bool) -> Iterator[str]:
+    """Bring manycaps/declared.json up to date, where there is one, and yield what is wrong.
+
+    It is what the catalog has of classes and cards without loading them.
+    """
+    if not DECLARED.exists():
+        return
+    from manycaps.catalog import MODULES
+    from manycaps.installed_modules import module_class
+    from manycaps.kit.caption_sets import SetMetric
+    from manycaps.kit.clip_checkpoints import VARIANTS
+    from manycaps.kit.human_parity import DISTANCES
+
+    declared: dict[str, dict[str, Any]] = {"human_parity": {"distances": DISTANCES}}
+    for folder in module_folders():
+        module, card = module_class(folder.name), (folder / "README.md").read_text(encoding="utf-8")
+        keys = [value.key for value in MODULES[folder.name].values]
+        facts = {
+            "title": re.findall("^title: (.+)$", card, re.MULTILINE)[0],
+            "columns": module.OWN_COLUMNS,
+            "is_distribution": issubclass(module, SetMetric),
+            "counts_documents": "document_frequency" in module.DEFAULTS,
+            "variants": list(VARIANTS) * ("variant" in module.DEFAULTS),
+            "config_names": module.CONFIG_COLUMNS and ["default", *module.CONFIG_COLUMNS.values()],
+            "best": {
+                key: BEST.get(value.better, "") for key in keys for value in module.VALUES[::-1] if value.has_key(key)
+            },
+        }
+        declared.setdefault(folder.name, {}).update({name: fact for name, fact in facts.items() if fact})
+    text = json.dumps(declared, indent=1) + "\n"
+    if check and text != DECLARED.read_text(encoding="utf-8"):
+        yield f"manycaps/declared.json: it is not up to date. {REPAIR}"
+    elif not check:
+        DECLARED.write_text(text, encoding="utf-8", newline="\n")
+
+
 def document_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table of a document; an empty cell is one blank wide."""
     return re.sub(r"\|  (?=\|)", "| ", markdown_table([header, *rows], ["---"] * len(header)))
@@ -308,6 +349,7 @@ def sync_all(check: bool) -> list[str]:
     problems += sync_table("docs/metrics.md", MODULE_MARKS, module_table, check)
     problems += sync_table("pyproject.toml", UNTYPED_MARKS, lambda: untyped_scripts(folders), check)
     if not problems:  # A class that cannot be imported for want of a file has been named above.
+        problems += sync_declared(check)
         problems += [problem for folder in folders for problem in sync_card(folder, check)]
         problems += sync_table("docs/options.md", OPTION_MARKS, options_page, check)
     return problems

@@ -18,7 +18,7 @@ KINDS = {"metric": "word_share", "measurement": "word_count"}
 FOLDERS = ("metrics/word_share/", "measurements/word_count/")
 
 # What tools write of a new module, in files that already exist.
-WRITTEN_TABLES = {"docs/metrics.md", "docs/options.md", "pyproject.toml"}
+WRITTEN_TABLES = {"docs/metrics.md", "docs/options.md", "manycaps/declared.json", "pyproject.toml"}
 
 
 # Of the repository, all that a new module is made of and tested with.

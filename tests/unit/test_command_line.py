@@ -16,7 +16,7 @@ import pytest
 from tqdm import tqdm
 
 import manycaps
-from manycaps import catalog, command_line, machine_checks
+from manycaps import command_line, machine_checks
 from manycaps.command_line import COMMANDS, EXTRAS, main
 from manycaps.installed_modules import NO_LINKS, module_folders
 from manycaps.kit.base import InputError, InputImportError, InputLookupError, quote_path
@@ -151,10 +151,6 @@ def test_the_command_needs_no_package_for_the_list(without_packages):
     assert "open_clip_torch" in listed["pac_score"]["missing"]
     assert listed["pac_score"]["advice"] == "pip install 'manycaps[clip]'"
     assert without_packages["--version",][1] == f"manycaps {manycaps.__version__}\n"
-
-
-def test_the_variants_are_those_of_the_modules():
-    assert tuple(VARIANTS) == catalog.CLIP_VARIANTS
 
 
 def test_the_list_for_people_names_everything(capsys):
