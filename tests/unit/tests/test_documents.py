@@ -52,8 +52,10 @@ def faults_of_tool(line):
     for name, rest in re.findall(r"python -m ((?:scripts|tests)[.\w]*)(?![<.\w])([^|;&#]*)", line):
         path = ROOT / name.replace(".", "/")
         source = next((path for path in (path.with_suffix(".py"), path / "__main__.py") if path.exists()), None)
-        shared = [text for path, text in SOURCES.items() if path.name.startswith("study_")]
-        text = "".join([source.read_text(encoding="utf-8"), *shared]) if source else ""
+        own = source.read_text(encoding="utf-8") if source else ""
+        # What it imports declares options for it.
+        modules = {text: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path, text in SOURCES.items()}
+        text = "".join([own, *(text for text, module in modules.items() if f"from {module} import" in own)])
         yield from [] if source else [name]
         yield from (f"{name} {option}" for option in OPTION.findall(rest) if f'"{option}"' not in text)
     # Tools import their neighbours, so they start as modules; examples run from any folder.
