@@ -26,7 +26,6 @@ from manycaps.tables import markdown_table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "manycaps" / "kit"
-DECLARED = ROOT / "manycaps" / "declared.json"
 REPAIR = "Run `make format`."
 
 # Around mypy's list of files without types in pyproject.toml.
@@ -195,7 +194,8 @@ def sync_declared(check: bool) -> Iterator[str]:
 
     It is what the catalog has of classes and cards without loading them.
     """
-    if not DECLARED.exists():
+    path = ROOT / "manycaps" / "declared.json"
+    if not path.exists():
         return
     from manycaps.catalog import MODULES
     from manycaps.installed_modules import module_class
@@ -220,10 +220,10 @@ def sync_declared(check: bool) -> Iterator[str]:
         }
         declared.setdefault(folder.name, {}).update({name: fact for name, fact in facts.items() if fact})
     text = json.dumps(declared, indent=1) + "\n"
-    if check and text != DECLARED.read_text(encoding="utf-8"):
+    if check and text != path.read_text(encoding="utf-8"):
         yield f"manycaps/declared.json: it is not up to date. {REPAIR}"
     elif not check:
-        DECLARED.write_text(text, encoding="utf-8", newline="\n")
+        path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def document_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
