@@ -66,7 +66,7 @@ def _captions(folder: pathlib.Path) -> Comparison:
 
     name = f"trm_meteor, {N_ROWS:,} rows of 10 + 5 captions, one process"
     work = Work(name, "rows", N_ROWS, _command("trm_meteor", lines, folder, {}))
-    return work.beside("a loop that calls the module", plain_loop, claim=0.75)
+    return work.beside("a loop that calls the module", plain_loop, claim=0.65)
 
 
 def _sample(n_rows: int) -> list[tuple[list[str], list[str]]]:
@@ -88,7 +88,7 @@ def _processes(folder: pathlib.Path) -> Iterator[Comparison]:
     two = len(rows) / _seconds(folder, [whole], 2)
     one, parted = (len(rows) / _seconds(folder, sources, 1) for sources in ([whole], halves))
     work = f"trm_meteor, {len(rows):,} rows of 10 + 5 captions, two processes"
-    yield Comparison(work, "one process", "rows", two, one, 1.7)
+    yield Comparison(work, "one process", "rows", two, one, 1.6)
     yield Comparison(work, "two programs of half the rows at the same time", "rows", two, parted, None)
 
 
