@@ -16,7 +16,7 @@ _DECLARED: dict[str, dict[str, Any]] = json.loads(
 )
 
 # Distances of two captions that human_parity has.
-PARITY_DISTANCES: tuple[str, ...] = tuple(_DECLARED["human_parity"].pop("distances"))
+PARITY_DISTANCES: tuple[str, ...] = tuple(_DECLARED["human_parity"]["distances"])
 
 # Networks that modules run.
 SENTENCE_ENCODER = "sentence encoder"
@@ -163,11 +163,13 @@ def _with_best_of_row(*values: RowValue) -> tuple[RowValue, ...]:
 
 def _complete(record: ModuleRecord) -> ModuleRecord:
     """The record with what the module's class and card declare; as it is before `make format` knows a new module."""
-    facts = dict(_DECLARED.get(record.slug, {}))
-    best = facts.pop("best", {})
+    declared = _DECLARED.get(record.slug, {})
+    facts = {name: fact for name, fact in declared.items() if name in ModuleRecord._fields}
     facts |= {name: tuple(fact) for name, fact in facts.items() if isinstance(fact, list)}
-    values = tuple(value._replace(best=best.get(value.key, "")) for value in record.values)
-    return record._replace(**facts, values=values)
+    best = declared.get("best", {})
+    return record._replace(
+        **facts, values=tuple(value._replace(best=best.get(value.key, "")) for value in record.values)
+    )
 
 
 # In the order of tables.

@@ -62,6 +62,7 @@ def test_the_python_prints_what_the_readme_shows(first_screen):
 @pytest.mark.slow
 def test_the_python_runs_without_embeddings_with_the_distance_that_the_readme_names(monkeypatch, first_screen):
     leave_out_embeddings(monkeypatch)
+    assert '(`load` then takes `distance="meteor"`)' in README.read_text(encoding="utf-8")
     with pytest.raises(ImportError, match=r"manycaps\[embeddings\]|sentence-transformers"):
         first_screen()
     printed = first_screen('load("human_parity")', 'load("human_parity", distance="meteor")')[1]
@@ -107,7 +108,9 @@ def test_quickstart_shows_what_the_paper_argues(quickstart):
             assert f"{title}: the captions of '{system}' differ from the human captions (corpus p 0.0001" in printed
     assert "Plain METEOR puts 'repeating' first." in printed
     assert "100%" in errors, "a progress bar"
-    assert (folder / "null_distributions.png").read_bytes().startswith(b"\x89PNG")
+    picture = (folder / "null_distributions.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000
     # The site shows the same table.
     shown = printed.split("test over all scenes\n\n")[1].split("\n\n")[0]
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")

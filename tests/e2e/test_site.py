@@ -86,6 +86,7 @@ def test_the_page_on_training_logs_what_it_computes(namespace):
 def test_the_example_by_hand_is_what_the_functions_compute():
     [*examples] = blocks(DOCS / "human_parity.md", "python")
     found = doctest.DocTestParser().get_doctest("\n".join(examples), {}, "human_parity.md", None, 0)
+    assert len(found.examples) == 13
     assert doctest.DocTestRunner().run(found).failed == 0
 
 

