@@ -721,6 +721,9 @@ _WRITTEN_LIST = re.compile(rf"(?:\w+\()?[\[({{](?:{_ITEM}|{_BETWEEN})*[\])}}]", 
 _PRINTED_COLUMN = re.compile(r"\n(?:Name: .*, )?(?:Length: \d+, )?dtype: [\w\[\]]+$")
 _QUOTE_AND_COMMA = re.compile(r"""['"]\s*,""")
 
+# A list that became text has one of these at least.
+_LIST_SIGNS = "[({\n"
+
 
 def as_caption_rows(rows: object, column: str, *, sampled: bool = False) -> list[list[str]]:
     """Return a column of caption lists as plain lists, order and captions unchanged, or name the first bad row.
@@ -956,12 +959,22 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
     captions = as_list(row, where, "a list of captions")
     if not captions:
         raise InputError(where, "at least one caption", "an empty list", "Leave the row out of both columns.")
+    if _are_plain(captions):
+        return captions
     for j, caption in enumerate(captions):
         check_caption(caption, f"{where}[{j}]")
         if not sampled:
             check_no_written_list(caption, where if are_strings else f"{where}[{j}]")
         captions[j] = str.__str__(caption)  # of a subclass, as NumPy's strings are, its text
     return captions
+
+
+def _are_plain(captions: Sequence[object]) -> bool:
+    """Whether one look at a row shows that each caption is right: short strings of ASCII with no sign of a list."""
+    if set(map(type, captions)) != {str}:
+        return False
+    text = "".join(captions)  # type: ignore[arg-type]
+    return text.isascii() and len(text) <= LONGEST_CAPTION and not any(sign in text for sign in _LIST_SIGNS)
 
 
 def check_caption(caption: object, where: str) -> None:

@@ -74,8 +74,9 @@ class _PartScores:
         self.documents = _documents(settings.run_folder())
         self.rejected: list[dict[str, Any]] = []
         self.n_rejected = self.n_rows = 0
-        finders = [scorer.module.has_token(scorer.options) for scorer in self.scorers]
-        self.empty = EmptyCaptions(lambda caption: all(has_token(caption) for has_token in finders))
+        first, *others = (scorer.module.has_token(scorer.options) for scorer in self.scorers)
+        has_token = (lambda text: first(text) and all(find(text) for find in others)) if others else first
+        self.empty = EmptyCaptions(has_token)
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
     def score(self, rows: Sequence[CaptionRow], unreadable: Sequence[BadRow]) -> dict[str, list[Any]]:

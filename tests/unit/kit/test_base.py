@@ -3,8 +3,10 @@
 import ast
 import json
 import os
+import random
 import re
 import timeit
+from contextlib import nullcontext
 
 import numpy as np
 import pandas
@@ -131,6 +133,19 @@ def test_the_way_back_gives_the_list(name):
 def test_a_caption_with_brackets_or_quotes_is_a_caption(caption):
     assert as_caption_rows([caption, caption], "predictions") == [[caption], [caption]]
     assert not looks_like_list(caption)
+
+
+def test_a_row_is_refused_as_its_captions_are():
+    rng = random.Random(0)
+    parts = ["a dog", "[", "]", "(", ")", "{", "}", "'", '"', ",", ":", "\n", "dtype: str", " ", "é", "\ud83d"]
+    n_refused = 0
+    for _ in range(3000):
+        captions = ["".join(rng.choices(parts, k=rng.randint(1, 6))) for _ in range(3)]
+        are_bad = [looks_like_list(caption) or "\ud83d" in caption for caption in captions]
+        n_refused += any(are_bad)
+        with pytest.raises(ValueError, match=rf"\[0\]\[{are_bad.index(True)}\]") if any(are_bad) else nullcontext():
+            assert as_caption_rows([captions], "predictions") == [captions]
+    assert 300 < n_refused < 2700
 
 
 def test_files_read_what_the_modules_refuse():
