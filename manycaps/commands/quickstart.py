@@ -7,10 +7,10 @@ manycaps quickstart --no-images         without the second part, which needs tor
 
 Writes the sample as files, diverse.jsonl and others, runs `manycaps compare` on them, and prints the command and its
 answer: each system compared with people, by sentence embeddings if they are installed, otherwise by METEOR, and how
-each pair differs; the page, with the map, is report/index.html. Then prints a table of the metrics of the papers, also
-written as table.csv, with a picture, null_distributions.png: for every system the means over scenes that chance alone
-would give, and the observed one. Then scores scenes of a made world by the image and video metrics, with tiny-pac, a
-toy that knows nothing else: a second table, made_world.csv, and made_world.png.
+each pair differs; the page, with the map, is report/index.html. Behind it stands a table of the metrics of the
+papers, whose values are in table.csv, with a picture, null_distributions.png: for every system the means over scenes
+that chance alone would give, and the observed one. Then scores scenes of a made world by the image and video metrics,
+with tiny-pac, a toy that knows nothing else: a second table, made_world.csv, and made_world.png.
 
 FILE is JSON: for each image, the captions of people and of every system.
 
@@ -51,10 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.quickstart.comparison import compare_image_metrics, compare_systems, missing_image_packages
 
     is_sample = arguments.captions == SAMPLE
-    systems = compare_systems(arguments.captions, arguments.output, as_files=is_sample)
+    systems = compare_systems(arguments.captions, arguments.output, is_sample=is_sample)
     print(systems.text)
-    report = f", and the page {arguments.output / 'report' / 'index.html'}" if is_sample else ""
-    print(f"Wrote {systems.files[0]} and {systems.files[1]}{report}.", file=sys.stderr)
+    print(f"Wrote {', '.join(map(str, systems.files))}.", file=sys.stderr)
     if arguments.no_images or not is_sample:
         return
     if missing := missing_image_packages():

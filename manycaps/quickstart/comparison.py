@@ -4,54 +4,38 @@ import csv
 import functools
 import importlib.util
 import io
-import itertools
 import json
 import pathlib
 import shlex
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import matplotlib.figure
 import numpy as np
-from tqdm import tqdm
 
 from manycaps.catalog import MODULES
 from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.render import SystemComparison
+from manycaps.comparison.test import AgainstPeople, Comparison
 from manycaps.installed_modules import load
 from manycaps.kit.base import InputOSError, quote_path
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, make_folder, write_atomically, write_text_atomically
-from manycaps.tables import Cell, Table, align_columns, write_table
+from manycaps.tables import align_columns, write_table
 from manycaps.verdict import verdict
 
-# Result of every module for every system: results[system][module].
-SystemResults = dict[str, dict[str, dict[str, Any]]]
-
-# Which excess is best: human captions have none.
-nearest_to_zero = functools.partial(min, key=abs)
-
-# Modules that are shown, and the result key of each that is the mean of a plain metric, with its title.
-TITLES = {name: MODULES[name].title for name in ("trm_meteor", "trm_cider")}
-PLAIN = {name: next(value for value in MODULES[name].values if value.is_per_candidate) for name in TITLES}
-
-# Columns of the table: title, module, result key, and which value is best (None: no mark).
-COLUMNS: list[tuple[str, str, str, Callable[..., Any] | None]] = [
-    column
-    for name, title in TITLES.items()
-    for column in (
-        (PLAIN[name].title, name, PLAIN[name].key, max),
-        (title, name, name, min),
-        ("excess", name, f"{name}_excess", nearest_to_zero),
-        ("p", name, f"{name}_corpus_p_value", None),
-    )
-]
+# Metrics of the papers, and the result key of each that is the mean of a plain metric.
+PLAIN = {
+    name: next(value.key for value in MODULES[name].values if value.is_per_candidate)
+    for name in ("trm_meteor", "trm_cider")
+}
 
 # Files that are written at once, and in the second part.
 OUTPUT_NAMES = ("table.csv", "null_distributions.png", "made_world.csv", "made_world.png")
 
-# Options of the modules for tests and the interval of an excess.
-TEST: dict[str, Any] = {"p_value": "exact", "confidence_level": 0.95, "details": True}
+# What stands for the answer where a scene has a single reference.
+NO_PEOPLE = "Not compared with people: expected two references or more for every scene."
 
 # Draws of the mean over scenes in the picture.
 N_DRAWN_MEANS = 20_000
@@ -63,43 +47,21 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 IMAGE_PACKAGES = ("torch", "open_clip", "av")
 
 
-def score_systems(scenes: list[dict[str, Any]]) -> SystemResults:
-    """Return the result of every module for every system: results[system][module]."""
-    references = [scene["references"] for scene in scenes]
-    results: SystemResults = {system: {} for system in scenes[0]["systems"]}
-    modules = {name: load(name, **TEST) for name in TITLES}
-    pairs = list(itertools.product(modules.items(), results))
-    for (name, module), system in tqdm(pairs, desc="systems x metrics", unit="result"):
-        predictions = [scene["systems"][system] for scene in scenes]
-        results[system][name] = module.compute(predictions=predictions, references=references)
-    return results
-
-
-def compare_own(scenes: list[dict[str, Any]]) -> str:
-    """Return the answer of `manycaps compare` on captions of the user's own."""
-    if any(len(scene["references"]) < 2 for scene in scenes):
-        return "Not compared with people: expected two references or more for every scene."
-    names, ids = list(scenes[0]["systems"]), list(map(str, range(len(scenes))))
-    columns = [[scene["systems"][name] for scene in scenes] for name in names]
-    with tempfile.TemporaryDirectory() as folder:
-        files = [pathlib.Path(folder, f"{i}.jsonl") for i in range(len(names) + 1)]
-        for file, rows in zip(files, [*columns, [scene["references"] for scene in scenes]], strict=True):
-            file.write_text(caption_lines(ids, rows), encoding="utf-8")
-        *systems, references = map(str, files)
-        return compare(CompareOptions(systems, references=[references], names=names, metrics=[])).write()
-
-
 def caption_lines(ids: Iterable[str], rows: Iterable[list[str]]) -> str:
     """Write captions as JSON lines."""
     return "".join(json.dumps({"id": i, "captions": row}) + "\n" for i, row in zip(ids, rows, strict=True))
 
 
 def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
+    """Return systems and people as files of their names."""
+    return caption_files(scenes, [*scenes[0]["systems"], "references"], [scene["scene"] for scene in scenes])
+
+
+def caption_files(scenes: list[dict[str, Any]], names: Iterable[str], ids: Sequence[str]) -> dict[str, str]:
     """Return systems and people, in this order, as files that `manycaps compare` reads: names and texts."""
-    columns = {name: [scene["systems"][name] for scene in scenes] for name in scenes[0]["systems"]}
-    columns["references"] = [scene["references"] for scene in scenes]
-    ids = [scene["scene"] for scene in scenes]
-    return {f"{name}.jsonl": caption_lines(ids, rows) for name, rows in columns.items()}
+    columns = [[scene["systems"][system] for scene in scenes] for system in scenes[0]["systems"]]
+    columns.append([scene["references"] for scene in scenes])
+    return {f"{name}.jsonl": caption_lines(ids, rows) for name, rows in zip(names, columns, strict=True)}
 
 
 def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> None:
@@ -112,38 +74,37 @@ def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> No
             )
 
 
-def compare_sample(files: Mapping[str, str], folder: pathlib.Path) -> str:
-    """Write the files of the sample, run the command that the README shows on them, and return what it prints."""
+def compare_files(files: Mapping[str, str], names: list[str], folder: pathlib.Path) -> SystemComparison:
+    """Write files of systems and people into a folder that exists, and compare the systems."""
     for name, text in files.items():
         write_text_atomically(folder / name, text)
     *systems, references = (str(folder / name) for name in files)
-    comparison = compare(CompareOptions(systems, references=[references]))
-    comparison.save(folder / "report")
-    names, references = " ".join([*files][:-1]), [*files][-1]
-    command = f"cd {shlex.quote(str(folder))}\nmanycaps compare {names} -r {references} --overwrite"
-    return f"{command}\n\n{comparison.write()}"
+    return compare(CompareOptions(systems, references=[references], names=names))
 
 
-def metrics_table(results: SystemResults) -> Table:
-    """Return the table of the metrics of the papers."""
-    columns = [("system", [Cell(system) for system in results])]
-    for title, module, key, choose in COLUMNS:
-        values = [by_module[module][key] for by_module in results.values()]
-        best = choose(values) if choose else None
-        columns.append((title, [Cell(f"{value:{'.3f' if choose else '.2g'}}", best == value) for value in values]))
-    titles, cells = zip(*columns, strict=True)
-    return Table("", titles, list(zip(*cells, strict=True)), align="l" + "r" * len(COLUMNS))
+def sample_command(files: Mapping[str, str], folder: pathlib.Path) -> str:
+    """Return the command that the README shows, which compares the files of the sample."""
+    *systems, references = files
+    return f"cd {shlex.quote(str(folder))}\nmanycaps compare {' '.join(systems)} -r {references} --overwrite"
 
 
-def write_csv(path: pathlib.Path, results: SystemResults) -> None:
-    """Write the table's values, unrounded, under their result keys."""
+def write_csv(path: pathlib.Path, result: Comparison) -> None:
+    """Write the values of the papers' metrics, unrounded: a column for each, and each system a row."""
+    rows: dict[str, dict[str, float]] = {name: {} for name in result.systems}
+    for beside in result.against_people:
+        plain = PLAIN[beside.module]
+        rows[beside.system] |= {
+            plain: result.metrics[plain].systems[beside.system]["mean"],
+            beside.module: beside.statistic,
+            f"{beside.module}_excess": beside.excess,
+            f"{beside.module}_corpus_p_value": beside.p_value,
+        }
     file = io.StringIO(newline="")
     writer = csv.writer(file)
-    writer.writerow(["system", *(key for _, _, key, _ in COLUMNS)])
-    for system, by_module in results.items():
+    writer.writerow(["system", *rows[result.systems[0]]])
+    for system, values in rows.items():
         # A spreadsheet program would run a name that begins like a formula.
-        name = f"'{system}" if system.startswith(FORMULA_STARTS) else system
-        writer.writerow([name, *(by_module[module][key] for _, module, key, _ in COLUMNS)])
+        writer.writerow([f"'{system}" if system.startswith(FORMULA_STARTS) else system, *values.values()])
     write_text_atomically(path, file.getvalue(), newline="")
 
 
@@ -151,24 +112,23 @@ def null_means(scenes: list[dict[str, Any]], system: str) -> np.ndarray:
     """Return TRM-METEOR's mean over scenes with the captions of every scene split at random: `N_DRAWN_MEANS` draws."""
     rows = {
         "predictions": [scene["systems"][system] for scene in scenes],
-        "references": [s["references"] for s in scenes],
+        "references": [scene["references"] for scene in scenes],
     }
-    module, rng = load("trm_meteor", **TEST), np.random.default_rng(0)
+    module, rng = load("trm_meteor", p_value="permutation"), np.random.default_rng(0)
     nulls = (module.examine(**rows, row=i).null_statistics for i in range(len(scenes)))
     return np.mean([rng.choice(values, N_DRAWN_MEANS) for values in nulls], axis=0)
 
 
-def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], results: SystemResults) -> None:
+def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], systems: Sequence[AgainstPeople]) -> None:
     """Draw, for every system, the mean over scenes under random splits of their captions, and the observed mean."""
-    figure = matplotlib.figure.Figure(figsize=(8, 2.3 * len(results)), layout="constrained")
-    axes = figure.subplots(len(results), 1, sharex=True, squeeze=False)[:, 0]
-    for axis, (system, by_module) in zip(axes, results.items(), strict=True):
-        result = by_module["trm_meteor"]
-        axis.hist(null_means(scenes, system), 60, density=True, color="#b8c4d6", label="captions split at random")
-        axis.axvline(result["trm_meteor"], color="#c2410c", lw=2, label="candidates and references")
+    figure = matplotlib.figure.Figure(figsize=(8, 2.3 * len(systems)), layout="constrained")
+    axes = figure.subplots(len(systems), 1, sharex=True, squeeze=False)[:, 0]
+    for axis, beside in zip(axes, systems, strict=True):
+        means = null_means(scenes, beside.system)
+        axis.hist(means, 60, density=True, color="#b8c4d6", label="captions split at random")
+        axis.axvline(beside.statistic, color="#c2410c", lw=2, label="candidates and references")
         axis.set_title(
-            f"{system}: TRM-METEOR {result['trm_meteor']:.3f}, excess {result['trm_meteor_excess']:.3f}, "
-            f"p = {result['trm_meteor_corpus_p_value']:.2g}",
+            f"{beside.system}: TRM-METEOR {beside.statistic:.3f}, excess {beside.excess:.3f}, p = {beside.p_value:.2g}",
             loc="left",
             fontsize=11,
         )
@@ -179,47 +139,69 @@ def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], re
     write_atomically(path, functools.partial(figure.savefig, dpi=150))
 
 
-def explain_results(results: SystemResults) -> str:
-    """Explain the table: a sentence for each metric and system, since each is a separate test."""
-    lines = [
-        verdict(by_module[name], name, title, f"the captions of '{system}'")
-        for name, title in TITLES.items()
-        for system, by_module in results.items()
-    ]
-    highest = max(results, key=lambda system: results[system]["trm_meteor"]["meteor"])
+def explain(result: Comparison) -> str:
+    """Explain the metrics: a sentence for each and each system, since each is a separate test."""
+    lines = []
+    for beside in result.against_people:
+        numbers = {
+            "corpus_p_value": beside.p_value,
+            "smallest_corpus_p": beside.smallest_p_value,
+            "excess": beside.excess,
+            "excess_ci_low": beside.ci_low,
+            "excess_ci_high": beside.ci_high,
+        }
+        by_key = {f"{beside.module}_{key}": number for key, number in numbers.items()}
+        lines.append(verdict(by_key, beside.module, beside.title, f"the captions of '{beside.system}'"))
+    meteor = result.metrics["meteor"].systems
+    highest = max(meteor, key=lambda system: meteor[system]["mean"])
     return "\n".join([*lines, f"Plain METEOR puts '{highest}' first."])
 
 
 class SystemsReport(NamedTuple):
-    """Results by system, and what they say."""
+    """What systems' results say, and the files that have them."""
 
-    results: Mapping[str, Any]
-    # Table and sentences.
+    # Tables and sentences.
     text: str
     files: list[pathlib.Path]
 
 
-def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: bool = False) -> SystemsReport:
-    """Score the systems of a file of captions, and write table and picture."""
+def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, is_sample: bool = False) -> SystemsReport:
+    """Compare the systems of a file of captions, and write table, picture and page; of the sample, its files, too."""
     scenes = read_scenes(captions)
-    files = sample_files(scenes) if as_files else {}
+    systems = list(scenes[0]["systems"])
+    files = sample_files(scenes) if is_sample else {}
     check_none_is_replaced(files, output)
     make_folder(output)
     for name in (*OUTPUT_NAMES, *files):
         check_can_be_written(output / name)
-    answer = compare_sample(files, output) if as_files else compare_own(scenes)
-    results = score_systems(scenes)
+    if is_sample:
+        comparison = compare_files(files, systems, output)
+    else:
+        numbers = list(map(str, range(max(len(scenes), len(systems) + 1))))
+        with tempfile.TemporaryDirectory() as folder:
+            own = caption_files(scenes, numbers[: len(systems) + 1], numbers[: len(scenes)])
+            comparison = compare_files(own, systems, pathlib.Path(folder))
+    result = comparison.result
+    has_people = all(len(scene["references"]) > 1 for scene in scenes)
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
-    text = (
-        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system, compared with people's\n\n{answer}\n"
-        "\nMetrics of the papers; *: the best\n"
-        "excess: value minus its mean over splits, about 0 for human captions; p: test over all scenes\n"
-        f"\n{write_table(metrics_table(results), 'text')}\n\n{explain_results(results)}\n"
+    text = "\n\n".join(
+        [
+            f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system, compared with people's",
+            *([sample_command(files, output)] if is_sample else []),
+            comparison.write() if has_people else NO_PEOPLE,
+            write_table(comparison.words.tables["systems"], "text"),
+            f"{explain(result)}\n",
+        ]
     )
     written = [output / "table.csv", output / "null_distributions.png"]
-    write_csv(written[0], results)
-    draw_null_distributions(written[1], scenes, results)
-    return SystemsReport(results, text, written)
+    write_csv(written[0], result)
+    draw_null_distributions(
+        written[1], scenes, [beside for beside in result.against_people if beside.module == "trm_meteor"]
+    )
+    if has_people:
+        comparison.save(output / "report")
+        written.append(output / "report" / "index.html")
+    return SystemsReport(text, written)
 
 
 def missing_image_packages() -> list[str]:
@@ -247,4 +229,4 @@ def compare_image_metrics(output: pathlib.Path) -> SystemsReport:
     files = [output / "made_world.csv", output / "made_world.png"]
     write_toy_csv(files[0], scenes, scores)
     draw_toy_scenes(files[1], scenes, scores)
-    return SystemsReport(scores, text, files)
+    return SystemsReport(text, files)

@@ -1,6 +1,5 @@
 """The caption file of the quickstart: read, and checked so that a message names the scene and the key."""
 
-import math
 import pathlib
 from typing import Any
 
@@ -16,17 +15,14 @@ LAYOUT = '{"scenes": [{"references": ["a dog"], "systems": {"mine": ["a puppy"]}
 # trm_cider counts words in the references of at least two scenes; a triangle has three captions.
 LEAST_SCENES, LEAST_CAPTIONS = 2, 3
 
-# Splits of a scene's captions, of which the exact p-value looks at each.
-MOST_SPLITS = 1_000_000
-
 
 def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
     """Return the scenes of a caption file.
 
     The file is JSON in UTF-8: an object whose "scenes" is a list of at least two objects, each with "references" (a
     list of captions) and "systems" (an object from a system's name to its list of captions, the same names in every
-    scene); "scene", a name for messages, is optional, and other keys are left alone. Anything else, and too many
-    captions for exact p-values, is a TypeError or ValueError that names the scene and the key.
+    scene); "scene", a name for messages, is optional, and other keys are left alone. Anything else is a TypeError or
+    ValueError that names the scene and the key.
     """
     content = read_json(path, quote_source(str(path)), f"Write {LAYOUT}.")
     if not isinstance(content, dict) or "scenes" not in content:
@@ -82,14 +78,6 @@ def _as_scene(scene: Any, where: str) -> dict[str, Any]:
                 f"at least {LEAST_CAPTIONS} captions with the references",
                 n_captions,
                 "Add captions.",
-            )
-        n_splits = math.comb(n_captions, len(references))
-        if n_splits > MOST_SPLITS:
-            raise InputError(
-                f"{where}, systems.{name}",
-                f"at most {MOST_SPLITS:,} splits into candidates and references",
-                f"{n_splits:,} of {len(captions)} + {len(references)} captions",
-                "Leave captions out.",
             )
     return {**scene, "references": references, "systems": checked}
 

@@ -112,7 +112,7 @@ def test_quickstart_shows_what_the_paper_argues(quickstart):
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000
     # The site shows the same table.
-    shown = printed.split("test over all scenes\n\n")[1].split("\n\n")[0]
+    shown = printed.split("test against human captions.\n\n")[1].split("\n\n")[0]
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert "\n".join(line.rstrip() for line in shown.splitlines()) in page
 

@@ -124,7 +124,7 @@ def test_the_picture_says_where_a_wrong_caption_wins():
 
 def test_the_quickstart_says_what_is_missing(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(comparison, "IMAGE_PACKAGES", ("torch", "no_such_package"))
-    nothing = comparison.SystemsReport({}, "", [tmp_path, tmp_path])
+    nothing = comparison.SystemsReport("", [tmp_path])
     monkeypatch.setattr(comparison, "compare_systems", lambda captions, output, **_: nothing)
     assert main(["quickstart", "--output", str(tmp_path)]) == 0
     assert "Left out the image metrics: no_such_package not installed." in capsys.readouterr().err
