@@ -40,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="+", metavar="[MODEL] SOURCE", help="model and rows, or files of samples")
     parser.add_argument("--model", metavar="NAME", help="in place of the first argument")
     add_options(parser, DecodingOptions, without=("seed",))
-    parser.add_argument("--reference-columns", metavar="ROLE=NAME,...", help="columns of the references")
-    parser.add_argument("--reference-split", metavar="NAME", help="of Karpathy's or MSR-VTT's file of references: test")
     add_format(parser)
     add_options(parser, SettingGrid)
     add_options(parser, SampleOptions, without=("model", "output", "shard"))
@@ -59,7 +57,6 @@ def run(arguments: argparse.Namespace) -> None:
     if not are_files:
         chosen = {"settings": options_of(arguments, SettingGrid).settings()}
         chosen["sample"] = sample_options_of(arguments, arguments.output / "samples", Setting())
-    chosen |= {"columns": arguments.reference_columns, "split": arguments.reference_split}
     options = options_of(arguments, DecodingOptions, **chosen)
     with sole_output(options.output):
         compared = decoding(options)

@@ -72,10 +72,10 @@ import argparse
 import dataclasses
 import pathlib
 
-from manycaps.command_options import add_format, add_options, options_of, print_json
+from manycaps.command_options import add_format, add_options, comma_list, options_of, print_json
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.correlation_options import CorrelationOptions, RatingOptions
-from manycaps.kit.base import InputError
+from manycaps.kit.base import InputError, quote_value
 
 # What both kinds of comparison have; the command has these once.
 SHARED = ("metric", "metrics", "references", "limit", "seed", "benchmark", "ratings")
@@ -102,7 +102,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_format(parser, "md", "latex")
     parser.add_argument("systems", nargs="*", metavar="SYSTEM", help="of --ratings: captions, scores, or a report")
-    parser.add_argument("--scales", metavar="NAME,...", help="of --ratings: columns of ratings; default: all others")
     for name in ("--options", "--against-options"):
         parser.add_argument(name, default="{}", metavar="JSON", help='of the metric: \'{"device": "cuda"}\'')
     add_options(parser, CorrelationOptions, without=("references",))
@@ -118,7 +117,8 @@ def run(arguments: argparse.Namespace) -> None:
     for name in (*other_options, *(["format"] if used == "benchmark" else [])):
         if given[name] not in (None, False, [], "{}", "text"):
             shown = "systems" if name == "systems" else f"--{name.replace('_', '-')}"
-            raise InputError(shown, f"none with --{used}", f"{given[name]!r}", f"It belongs to --{other}.")
+            got = quote_value(",".join(given[name]) if isinstance(given[name], list) else given[name])
+            raise InputError(shown, f"none with --{used}", got, f"It belongs to --{other}.")
     if used == "ratings":
         _run_ratings(arguments)
         return
@@ -134,8 +134,8 @@ def run(arguments: argparse.Namespace) -> None:
 def _run_ratings(arguments: argparse.Namespace) -> None:
     from manycaps.human_correlation.ratings import compare_rated_systems
 
-    metrics, scales = (None if text is None else text.split(",") for text in (arguments.metric, arguments.scales))
-    lists = {"metrics": metrics, "scales": scales, "references": arguments.references or ()}
+    metrics = None if arguments.metric is None else comma_list(arguments.metric)
+    lists = {"metrics": metrics, "references": arguments.references or ()}
     rated = compare_rated_systems(options_of(arguments, RatingOptions, **lists))
     if arguments.format == "json":
         print_json(rated.to_dict())

@@ -74,9 +74,10 @@ class DecodingOptions:
     # Settings to sample, and the model and its rows, whose own output and setting do not count.
     settings: Sequence[Setting] = ()
     sample: SampleOptions | None = None
-    # Of the references: from roles to names of columns, or both as text; and split.
-    columns: Mapping[str, str] | str | None = None
-    split: str | None = None
+    reference_columns: Annotated[
+        Mapping[str, str] | str | None, Option("columns of the references", "ROLE=NAME,...")
+    ] = None
+    reference_split: Annotated[str | None, Option("of Karpathy's or MSR-VTT's file of references: test")] = None
     # Settings that are clearly worse are dropped early. None: all rows of all settings.
     budget: Annotated[int | None, Option("rows to sample, over all settings", least=1)] = None
     distance: Annotated[str | None, Option("of captions", choices=PARITY_DISTANCES)] = None

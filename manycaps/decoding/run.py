@@ -159,7 +159,9 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
         )
     files = dict(zip(names, options.files, strict=True))
     with _reference_split():
-        read = read_systems(files, options.references, as_columns(options.columns), split=options.split)
+        read = read_systems(
+            files, options.references, as_columns(options.reference_columns), split=options.reference_split
+        )
     for note in read.notes:
         warnings.warn(note, stacklevel=2)
     return {name: [row._replace(captions={name: row.captions[name]}) for row in read.rows] for name in names}
@@ -181,8 +183,8 @@ class Samples:
         assert options.sample is not None  # the caller checked it
         self._options, self._sample = options, options.sample
         with _reference_split():
-            columns = as_columns(options.columns)
-            source = open_source(options.references, (), columns, either=True, split=options.split)
+            columns = as_columns(options.reference_columns)
+            source = open_source(options.references, (), columns, either=True, split=options.reference_split)
             self._people: dict[str, CaptionRow] = {row.id: row for row in good_rows(source.rows())}
         items = items_of(self._sample)
         self.items: list[Item] = [item for item in items if len(self._references(item.id)) > 1]

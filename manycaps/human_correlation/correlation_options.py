@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from manycaps.catalog import PARITY_DISTANCES
-from manycaps.command_options import Columns, Limit, Option, Seed, SplitName, check_options
+from manycaps.command_options import Columns, Limit, Option, Seed, SplitName, check_options, comma_list
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,14 +47,16 @@ class CorrelationOptions:
 class RatingOptions:
     """Which ratings, and of what: the options of `manycaps human-correlation --ratings`."""
 
-    GROUPS: ClassVar = {"names": "with --ratings"}
+    GROUPS: ClassVar = {"scales": "with --ratings"}
 
     # File of ratings: columns system, numbers, and for ratings of captions id.
     ratings: pathlib.Path
     # Captions of systems, folders that `manycaps score` wrote, or one that `manycaps compare` wrote.
     systems: Sequence[str]
-    # Columns of the ratings; None: all that name neither system nor row.
-    scales: Sequence[str] | None = None
+    scales: Annotated[
+        Sequence[str] | None,
+        Option("of --ratings: columns of ratings; default: all others", "NAME,...", convert=comma_list),
+    ] = None
     # As for `manycaps compare`.
     references: Sequence[str] = ()
     metrics: Sequence[str] | None = None
