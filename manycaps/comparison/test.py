@@ -34,7 +34,8 @@ from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL
 NETWORK_ROUNDING = 1e-5
 
 
-class ComparedPair(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ComparedPair:
     """Two systems by one metric; differences are first minus second."""
 
     first: str
@@ -66,7 +67,8 @@ class ComparedMetric:
     per_row: Mapping[str, Sequence[float]]
 
 
-class AgainstPeople(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class AgainstPeople:
     """A system beside the human captions, by a set metric; NaN where the result lacks a number."""
 
     module: str
@@ -304,8 +306,15 @@ def _compare_pairs(
     pairs = []
     for i, (first, second) in enumerate(names):
         better = min((first, second), key=lambda name: metric.distance(means[name]))
-        is_found = ranking[i] <= LEVEL
-        pairs.append(ComparedPair(first, second, tests[i], adjusted[i], ranking[i], better if is_found else None))
+        pair = ComparedPair(
+            first=first,
+            second=second,
+            test=tests[i],
+            adjusted_p_value=adjusted[i],
+            ranking_p_value=ranking[i],
+            better=better if ranking[i] <= LEVEL else None,
+        )
+        pairs.append(pair)
     return pairs
 
 
@@ -316,10 +325,19 @@ def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> Ag
     tested = {key: float(result[f"{module}{key}"]) for key in ("_z", "_corpus_p_value", "_smallest_corpus_p")}
     if excess.n_clusters < len(places):  # a folder of scores knows of no clusters
         tested = clustered_test("", excess)
-    numbers = [tested[key] for key in ("_z", "_corpus_p_value", "_smallest_corpus_p")]
-    interval = mean_interval(excess, CONFIDENCE_LEVEL)
-    title = SET_MODULES[module].title
-    return AgainstPeople(module, title, system.name, float(result[module]), excess.mean, *interval, *numbers)
+    low, high = mean_interval(excess, CONFIDENCE_LEVEL)
+    return AgainstPeople(
+        module=module,
+        title=SET_MODULES[module].title,
+        system=system.name,
+        statistic=float(result[module]),
+        excess=excess.mean,
+        ci_low=low,
+        ci_high=high,
+        z=tested["_z"],
+        p_value=tested["_corpus_p_value"],
+        smallest_p_value=tested["_smallest_corpus_p"],
+    )
 
 
 def _adjust_exchanges(exchanges: Sequence[Exchange]) -> list[Exchange]:

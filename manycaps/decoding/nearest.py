@@ -6,9 +6,10 @@ different on the rows that chose it. So the rows are split in halves; the settin
 on the other, which had no part in the choice.
 """
 
+import dataclasses
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,8 @@ ENERGY = "energy_distance"
 LEAST_ROWS = 10
 
 
-class Half(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Half:
     """A setting that was chosen on some rows, and what the others say of it."""
 
     setting: str
@@ -37,7 +39,8 @@ class Half(NamedTuple):
     result: Mapping[str, Any]
 
 
-class NearestSetting(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NearestSetting:
     """All settings beside people, and the one that is most like them."""
 
     # By setting, on all rows that were sampled.
@@ -89,11 +92,12 @@ class NearestSetting(NamedTuple):
             "p_value": self.p_value,
             "settings": {name: dict(result) for name, result in self.results.items()},
             "paired_p_values": dict(self.p_values),
-            "halves": [{**half._asdict(), "result": dict(half.result)} for half in self.halves],
+            "halves": [dataclasses.asdict(half) for half in self.halves],
         }
 
 
-class SettingsBesidePeople(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SettingsBesidePeople:
     """Settings beside people."""
 
     nearest: NearestSetting
@@ -197,7 +201,7 @@ def choose_and_test(
     if others:
         name = most_like_people(systems_beside_people({each: parts[each] for each in (name, *others)}, labels[0], seed))
     (tested,) = systems_beside_people({name: part_of(rows[name], testing)}, labels[1], seed)
-    return Half(name, len(choosing), tested.result)
+    return Half(setting=name, n_chosen=len(choosing), result=tested.result)
 
 
 def nearest_setting(
@@ -212,9 +216,9 @@ def nearest_setting(
     compared = {system.name: system.rows for system in systems if not system.copies}
     pairs = compare_pairs(systems, clusters, rounding=rounding, margin=None, n_resamples=n_resamples, seed=seed)
     return NearestSetting(
-        {system.name: system for system in systems},
-        p_values_against_best(systems, pairs),
-        [choose_and_test(compared or rows, half, clusters, seed) for half in halves],
+        systems={system.name: system for system in systems},
+        p_values=p_values_against_best(systems, pairs),
+        halves=[choose_and_test(compared or rows, half, clusters, seed) for half in halves],
     )
 
 

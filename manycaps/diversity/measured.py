@@ -79,7 +79,14 @@ def diversity(options: DiversityOptions) -> MeasuredDiversity:
         points = {
             name: sampled for name, sample in samples.items() if (sampled := _variance_points(sample, encoder.embed))
         }
-    return MeasuredDiversity(options, dict(zip(names, columns, strict=True)), diversities, figures, curves, points)
+    return MeasuredDiversity(
+        options=options,
+        columns=dict(zip(names, columns, strict=True)),
+        diversities=diversities,
+        figures=figures,
+        curves=curves,
+        points=points,
+    )
 
 
 def measure_source(

@@ -81,7 +81,9 @@ def rows(options: RowsOptions) -> ChosenRows:
     distance = f"of sentence embeddings by {options.encoder}" if options.encoder else "of bags of words"
     choice = CHOICES[options.choose] if options.ids is None else "chosen by their ids"
     name = source_name(options.input[0])
-    return ChosenRows(shown, name, choice, METRICS[options.metric], f"1 minus the cosine, {distance}")
+    return ChosenRows(
+        rows=shown, name=name, choice=choice, metric=METRICS[options.metric], distance=f"1 minus the cosine, {distance}"
+    )
 
 
 def usable_rows(rows: Sequence[CaptionRow], file: str) -> list[CaptionRow]:

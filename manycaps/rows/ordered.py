@@ -4,11 +4,12 @@ Figures 4 and S4 to S17 of https://arxiv.org/abs/2205.06253 show rows in this wa
 """
 
 import collections
+import dataclasses
 import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,7 +32,8 @@ Embedder = Callable[[Sequence[str]], np.ndarray]
 TokenMetric = Callable[[TokenRows, Sequence[int]], list[np.ndarray]]
 
 
-class ShownCaption(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShownCaption:
     """A caption with its count, distance and score."""
 
     text: str
@@ -43,7 +45,8 @@ class ShownCaption(NamedTuple):
     score: float
 
 
-class ShownRow(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShownRow:
     """A row as the page shows it: captions by rising distance."""
 
     row: CaptionRow
@@ -62,7 +65,8 @@ class ShownRow(NamedTuple):
         return weighted_mean(self.system or self.people, "score")
 
 
-class RowChoice(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RowChoice:
     """Rows as the page shows them."""
 
     rows: Sequence[ShownRow]
@@ -77,12 +81,12 @@ class RowChoice(NamedTuple):
         rows = [
             {
                 "id": shown.row.id,
-                "people": [caption._asdict() for caption in shown.people],
-                "system": [caption._asdict() for caption in shown.system],
+                "people": [dataclasses.asdict(caption) for caption in shown.people],
+                "system": [dataclasses.asdict(caption) for caption in shown.system],
             }
             for shown in self.rows
         ]
-        return {**self._asdict(), "rows": rows}
+        return {**vars(self), "rows": rows}
 
 
 def weighted_mean(captions: Sequence[ShownCaption], number: Literal["distance", "score"]) -> float:
@@ -104,13 +108,14 @@ def order_rows(
         counts = np.array([n for _, n in mine])
         distances = mean_distances(own, counts)
         captions = [
-            ShownCaption(text, n, float(distance), float(score))
+            ShownCaption(text=text, n=n, distance=float(distance), score=float(score))
             for (text, n), distance, score in zip((*mine, *others), distances, own_scores, strict=True)
         ]
-        sides = captions[: len(mine)], captions[len(mine) :]
-        shown.append(
-            ShownRow(row, *(sorted(side, key=lambda caption: (caption.distance, caption.text)) for side in sides))
+        by_people, by_system = (
+            sorted(side, key=lambda caption: (caption.distance, caption.text))
+            for side in (captions[: len(mine)], captions[len(mine) :])
         )
+        shown.append(ShownRow(row=row, people=by_people, system=by_system))
     return shown
 
 

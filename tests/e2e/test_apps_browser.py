@@ -1,6 +1,7 @@
 """A demo page of each kind in a real browser, started as a person starts it; all pages: tests/modules/test_pages.py."""
 
 import collections
+import contextlib
 import functools
 import io
 import json
@@ -423,37 +424,36 @@ def an_example_fills_the_form_above_the_card(page, name, folder):
 
 
 @pytest.fixture(scope="module")
-def server(request, tmp_path_factory):
-    """The page of a name. gradio reports the path that no upload has, and nothing else goes wrong."""
-    with Server(tmp_path_factory.mktemp(request.param), request.param) as started:
-        started.name = request.param
-        yield started
-        assert started.logs().count("Traceback") == started.logs().count("InvalidPathError: Cannot move /etc/passwd")
+def serve(tmp_path_factory):
+    """Starts the page of a name once. gradio reports the path that no upload has, and nothing else goes wrong."""
+    started = {}
+
+    def served(name):
+        if name not in started:
+            started[name] = servers.enter_context(Server(tmp_path_factory.mktemp(name), name))
+        return started[name]
+
+    with contextlib.ExitStack() as servers:
+        yield served
+        for logs in (server.logs() for server in started.values()):
+            assert logs.count("Traceback") == logs.count("InvalidPathError: Cannot move /etc/passwd")
 
 
-@pytest.fixture
-def page(browser, server):
-    """The page freshly opened; after a test nothing has gone wrong in the browser."""
-    opened = Page(browser, server.url)
-    yield opened
-    assert opened.errors() == ([], [])
-
-
-# In order of the pages, so that each is served once.
 EXAMPLE, OWN = "an example", "a user's input"
 VISITS = [(name, visit) for name, case in CASES.items() for visit in (EXAMPLE, OWN, *case.refused)]
 
 
-@pytest.mark.parametrize(("server", "visit"), VISITS, indirect=["server"])
-def test_a_page(page, server, visit, tmp_path):
-    case = CASES[server.name]
+@pytest.mark.parametrize(("name", "visit"), VISITS)
+def test_a_page(browser, serve, name, visit, tmp_path):
+    case, server = CASES[name], serve(name)
+    page = Page(browser, server.url)
     if visit == EXAMPLE:
-        an_example_fills_the_form_above_the_card(page, server.name, tmp_path)
+        an_example_fills_the_form_above_the_card(page, name, tmp_path)
     elif visit == OWN:
         fields = write_files(case.own, tmp_path)
         page.fill(fields)
-        assert_shows_the_numbers(page, server.name, page.compute(), fields)
-        if server.name == "pac_score":
+        assert_shows_the_numbers(page, name, page.compute(), fields)
+        if name == "pac_score":
             assert_no_address_is_opened(server)
     else:
         own = write_files(case.own, tmp_path)
@@ -466,6 +466,7 @@ def test_a_page(page, server, visit, tmp_path):
         page.until(lambda: visit in page.message())
         # No result of other inputs stands beside the message.
         page.until(lambda: not page.find(".result td"))
+    assert page.errors() == ([], [])
 
 
 def assert_no_address_is_opened(server):

@@ -15,7 +15,7 @@ from manycaps.kit.ngram_scores import document_frequencies
 from manycaps.report.rows_page import marked_ends, rows_page
 from manycaps.rows import RowsOptions, rows
 from manycaps.rows.chosen import ChosenRows
-from manycaps.rows.ordered import mean_distances, order_rows, token_metric
+from manycaps.rows.ordered import ShownCaption, mean_distances, order_rows, token_metric
 
 PEOPLE = [
     ["a dog runs", "a dog runs", "a cat", "birds"],
@@ -61,7 +61,7 @@ def test_a_system_is_scored_against_people_and_lies_by_their_mean():
     assert [each.distance for each in shown[0].people] == [
         each.distance for each in order_rows(rows_of(), rouge(rows_of()))[0].people
     ]
-    assert shown[1].system[1] == ("", 1, 1.0, 0.0)
+    assert shown[1].system[1] == ShownCaption(text="", n=1, distance=1.0, score=0.0)
     assert shown[0].mean_score == pytest.approx(np.mean([each.score for each in shown[0].system]))
 
 
@@ -158,11 +158,15 @@ def test_a_damaged_picture_is_named_and_rows_that_cannot_be_ordered_are_counted(
     assert "left out 1 of 3 rows: fewer than two different captions" in capsys.readouterr().err
 
 
+def chosen_rows(rows):
+    return ChosenRows(rows=rows, name="a", choice="first", metric="R", distance="of bags")
+
+
 def test_each_side_has_both_of_its_means():
-    alone = rows_page(ChosenRows(order_rows(rows_of(), rouge(rows_of())), "a", "first", "ROUGE-L", "of bags"))
+    alone = rows_page(chosen_rows(order_rows(rows_of(), rouge(rows_of()))))
     assert re.findall(r"mean distance [^;<]*", alone) == re.findall(r"(?<=human captions: )mean distance [^;<]*", alone)
     both = order_rows(rows_of(system=[["a dog"], ["a man", "a pan"]]), rouge(rows_of()))
-    lines = re.findall(r'<p class="soft">(human captions: .*)</p>', rows_page(ChosenRows(both, "a", "all", "R", "d")))
+    lines = re.findall(r'<p class="soft">(human captions: .*)</p>', rows_page(chosen_rows(both)))
     assert len(lines) == 2
     for line, row in zip(lines, both, strict=True):
         expected = []

@@ -281,7 +281,7 @@ def test_what_cannot_be_tested_has_no_p_value_of_1():
     """Sets of one candidate and one reference have no test; beside a small p of the answer, 1 would contradict it."""
     options = CompareOptions(["system.jsonl", "shifted.jsonl"], references=["people.jsonl"], metrics=["trm_cider"])
     compared = compare(options).result
-    untested = [each._replace(p_value=1.0, smallest_p_value=1.0) for each in compared.against_people]
+    untested = [dataclasses.replace(each, p_value=1.0, smallest_p_value=1.0) for each in compared.against_people]
     compared = dataclasses.replace(compared, against_people=untested)
     assert [row[-2].text for row in people_table(compared).rows] == ["not testable"] * 2
     assert [row[2].text for row in system_table(compared).rows] == ["not testable"] * 2

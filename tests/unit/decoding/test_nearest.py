@@ -1,7 +1,7 @@
 """The choice of a setting: rows needed, halves, tests of pairs, and the level of what is reported."""
 
-import dataclasses
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +29,10 @@ from tests.simulated_people import distances_of, kept_distances
 N_CANDIDATES, N_REFERENCES = 4, 5
 
 TESTS = {"rounding": 1e-9, "n_resamples": 999}
+
+
+def settings_of(nearest):
+    return ComparedSettings(nearest=nearest, settings={}, plain={}, distance="cider", note="", signature="")
 
 
 def parity_rows(points, n_candidates=N_CANDIDATES):
@@ -108,13 +112,13 @@ def test_halves_that_choose_different_settings_are_named_with_a_p_value_each():
     rows = speakers(np.random.default_rng(3), (1.0, 1.0))
     nearest = nearest_setting(rows, None, **TESTS, seed=0)
     results = [{**half.result, "human_parity_p_value": p} for half, p in zip(nearest.halves, (0.4, 1e-5), strict=True)]
-    halves = [Half(name, 30, result) for name, result in zip(rows, results, strict=True)]
-    text = " ".join(decoding_sentences(ComparedSettings(nearest._replace(halves=halves), {}, {}, "cider", "", "")))
+    halves = [Half(setting=name, n_chosen=30, result=result) for name, result in zip(rows, results, strict=True)]
+    text = " ".join(decoding_sentences(settings_of(replace(nearest, halves=halves))))
     assert "The halves choose different settings, 1#0 and 1#1: each p is for its own alone." in text
     # 30 rows: the closed form does not hold so far down.
     assert "On 30 others it has p = 0.4, " in text and "On 30 others it has p < 0.001, " in text  # noqa: PT018
     assert "Both ways round" not in text
-    assert np.isnan(nearest._replace(halves=halves).p_value)
+    assert np.isnan(replace(nearest, halves=halves).p_value)
 
 
 def test_a_setting_that_copies_references_is_never_the_best():
@@ -127,7 +131,7 @@ def test_a_setting_that_copies_references_is_never_the_best():
     assert (nearest.best, nearest.alike) == ("cold", [])
     assert {half.setting for half in nearest.halves} == {"cold"}
     assert nearest.to_dict()["copying"] == ["copying"]
-    screen = decoding_screen(ComparedSettings(nearest, {}, {}, "cider", "", ""))
+    screen = decoding_screen(settings_of(nearest))
     assert "of the captions of copying also occur among the references" in " ".join(screen.split())
 
 
@@ -137,8 +141,8 @@ def test_the_screen_is_at_most_100_columns_wide(name):
     nearest = nearest_setting({name: drawn["1#0"], "hot": drawn["2#1"]}, None, **TESTS, seed=0)
     ends = {"rows_needed": 1234.0, "rows_needed_ci_low": 987.0, "rows_needed_ci_high": 12345.0}
     system = nearest.systems[name]
-    systems = {**nearest.systems, name: dataclasses.replace(system, result={**system.result, **ends})}
-    screen = decoding_screen(ComparedSettings(nearest._replace(systems=systems), {}, {}, "cider", "", ""))
+    systems = {**nearest.systems, name: replace(system, result={**system.result, **ends})}
+    screen = decoding_screen(settings_of(replace(nearest, systems=systems)))
     assert max(map(len, screen.splitlines())) <= 100
     # No words, no wording.
     upper, lower, *lines = screen.splitlines()
@@ -164,8 +168,8 @@ def test_the_p_value_of_the_other_half_is_right():
         rows = speakers(rng, (1.0,) * 8)
         halves = [choose_and_test(rows, half, None, trial) for half in halves_of(60, None, trial)]
         single += [half.result["human_parity_p_value"] for half in halves]
-        same = [halves[0], halves[1]._replace(setting=halves[0].setting)]
-        both.append(NearestSetting({}, {}, same).p_value)
+        same = [halves[0], replace(halves[1], setting=halves[0].setting)]
+        both.append(NearestSetting(systems={}, p_values={}, halves=same).p_value)
     low, high = scipy.stats.binom.interval(0.99, 2 * n_trials, 0.05)
     assert low <= n_below(single) <= high
     assert n_below(both) <= scipy.stats.binom.interval(0.99, n_trials, 0.05)[1]

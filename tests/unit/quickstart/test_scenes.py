@@ -135,11 +135,13 @@ def test_files_of_the_user_are_not_replaced_by_the_sample(tmp_path, capsys):
 
 def test_a_name_that_begins_like_a_formula_is_text_in_the_table(tmp_path):
     names = ["=1+1", "+a", "-a", "@a", "\ta", "a=b", "mine, 2"]
-    numbers = dict.fromkeys(("statistic", "excess", "ci_low", "ci_high", "z", "p_value", "smallest_p_value"), -0.5)
+    numbers = {"module": "trm_meteor", "title": "TRM-METEOR"} | dict.fromkeys(
+        ("statistic", "excess", "ci_low", "ci_high", "z", "p_value", "smallest_p_value"), -0.5
+    )
     result = types.SimpleNamespace(
         systems=names,
         metrics={"meteor": types.SimpleNamespace(systems={name: {"mean": -0.5} for name in names})},
-        against_people=[AgainstPeople("trm_meteor", "TRM-METEOR", name, **numbers) for name in names],
+        against_people=[AgainstPeople(system=name, **numbers) for name in names],
     )
     comparison.write_csv(tmp_path / "table.csv", result)
     with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
