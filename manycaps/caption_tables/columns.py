@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.kit.base import InputError, as_caption_rows, inline_bytes, looks_like_list, quote_value
+from manycaps.kit.base import InputError, as_caption_rows, inline_bytes, is_plain_row, looks_like_list, quote_value
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
@@ -307,6 +307,8 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
     if name is None:
         return None
     value = record.get(name)
+    if is_plain_row(value):
+        return value
     if value is None:
         raise InputError(f"{name}[{row}]", "captions", "none", "Write them, or leave the row out.")
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):

@@ -436,9 +436,10 @@ def _as_values(file: str, record: Record | Unreadable, side: FileSide) -> Values
         return BadRow(file, record.row, None, record.reason)
     name, values = None, with_wide(record.values, side.wide)
     try:
-        name = read_id(values, side.layout, record.row)
         return read_values(values, side.layout, record.row, one_side=side.single, optional=side.optional)
     except InputError as error:
+        with contextlib.suppress(InputError):
+            name = read_id(values, side.layout, record.row)
         return BadRow(file, record.row, name, error.as_kind(InputError))
 
 

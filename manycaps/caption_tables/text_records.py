@@ -53,6 +53,10 @@ USUAL_NAMES |= {"sentence"}
 MEDIA = tuple(ending for endings in MEDIA_ENDINGS.values() for ending in endings)
 
 
+# Reads a line of JSON Lines.
+JSON = json.JSONDecoder(object_pairs_hook=unique_keys)
+
+
 class BadLineError(InputError):
     """A line behind which a file cannot be read."""
 
@@ -361,7 +365,7 @@ def _parse_clip(block: Block, row: int) -> Any:
 def _parse_line(block: Block, row: int) -> Any:
     """Value of a line of JSON."""
     try:
-        value = json.loads(block.lines[0], object_pairs_hook=unique_keys)
+        value = JSON.decode(block.lines[0])
     except RecursionError:
         raise _not_json(row, "brackets nested too deeply") from None
     except ValueError as error:  # also of a number of thousands of digits

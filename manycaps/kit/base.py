@@ -940,6 +940,9 @@ def check_row_counts(n_predictions: int, n_references: int) -> None:
 
 def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> list[str]:
     """One row as a list of valid strings; all rows are strings if the first one is."""
+    plain = [row] if are_strings else row
+    if is_plain_row(plain):
+        return list(plain)
     if isinstance(row, str) and not are_strings:
         check_no_written_list(row, where)
         raise InputTypeError(where, "a list of captions as in row 0", "a string", f"Wrap it in a list: [{row[:40]!r}].")
@@ -959,8 +962,6 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
     captions = as_list(row, where, "a list of captions")
     if not captions:
         raise InputError(where, "at least one caption", "an empty list", "Leave the row out of both columns.")
-    if _are_plain(captions):
-        return captions
     for j, caption in enumerate(captions):
         check_caption(caption, f"{where}[{j}]")
         if not sampled:
@@ -969,11 +970,17 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
     return captions
 
 
-def _are_plain(captions: Sequence[object]) -> bool:
-    """Whether one look at a row shows that each caption is right: short strings of ASCII with no sign of a list."""
-    if set(map(type, captions)) != {str}:
+def is_plain_row(row: object) -> TypeGuard[list[str]]:
+    """Return whether one look shows that a row is right: a list of short strings of ASCII with no sign of a list.
+
+    Other rows may be right, too: `as_caption_rows` looks at each caption.
+
+    >>> is_plain_row(["a dog", "a cat"]), is_plain_row(["a dog (wet)"])
+    (True, False)
+    """
+    if type(row) is not list or set(map(type, row)) != {str}:
         return False
-    text = "".join(captions)  # type: ignore[arg-type]
+    text = "".join(row)
     return text.isascii() and len(text) <= LONGEST_CAPTION and not any(sign in text for sign in _LIST_SIGNS)
 
 

@@ -66,7 +66,7 @@ def _captions(folder: pathlib.Path) -> Comparison:
 
     name = f"trm_meteor, {N_ROWS:,} rows of 10 + 5 captions, one process"
     work = Work(name, "rows", N_ROWS, _command("trm_meteor", lines, folder, {}))
-    return work.beside("a loop that calls the module", plain_loop, claim=0.65)
+    return work.beside("a loop that calls the module", plain_loop, claim=0.75)
 
 
 def _sample(n_rows: int) -> list[tuple[list[str], list[str]]]:
