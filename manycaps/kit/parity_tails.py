@@ -132,29 +132,39 @@ class TailDistances:
 
     def __init__(self, distances: np.ndarray, n_candidates: int):
         """Take distances as for `row_gaps`: of at least one candidate and two references."""
-        self._distances, self._m = distances, n_candidates
+        self._distances = distances
+        self._candidates, self._people = np.split(np.arange(distances.shape[1]), [n_candidates])
+
+    def _between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Distances of texts from others; of their numbers, which broadcast, the shape, and n_rows behind it."""
+        return np.moveaxis(self._distances[:, first, second], 0, -1)
+
+    def _between_pairs(self, texts: np.ndarray) -> np.ndarray:
+        first, second = np.triu_indices(len(texts), 1)
+        return self._between(texts[first], texts[second]).T
 
     @functools.cached_property
     def people(self) -> np.ndarray:
         """Mean distances a_j of the references from the others: (n_rows, n_references)."""
-        people = self._distances[:, self._m :, self._m :]
-        return people.sum(axis=2) / (people.shape[1] - 1)
+        among = self._between(self._people[:, None], self._people)
+        return (among.sum(axis=1) / (len(among) - 1)).T
 
     @functools.cached_property
     def candidates(self) -> np.ndarray:
         """Mean distances b_j of the candidates from all references but j: (n_rows, n_candidates, n_references)."""
-        crossing = self._distances[:, : self._m, self._m :]
-        return (crossing.sum(axis=2, keepdims=True) - crossing) / (crossing.shape[2] - 1)
+        crossing = self._between(self._candidates[:, None], self._people)
+        means = (crossing.sum(axis=1, keepdims=True) - crossing) / (crossing.shape[1] - 1)
+        return np.moveaxis(means, -1, 0)
 
     @functools.cached_property
     def people_pairs(self) -> np.ndarray:
         """Distances of all pairs of references: (n_rows, n_pairs)."""
-        return pack_rows(self._distances[:, self._m :, self._m :])
+        return self._between_pairs(self._people)
 
     @functools.cached_property
     def candidate_pairs(self) -> np.ndarray:
         """Distances of all pairs of candidates: (n_rows, n_pairs)."""
-        return pack_rows(self._distances[:, : self._m, : self._m])
+        return self._between_pairs(self._candidates)
 
     def tail_distances(self, tail: Tail) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances of people and of candidates that a tail compares, each of shape (n_rows, n_values)."""
@@ -448,9 +458,22 @@ class SplitTails:
             return TailDistances(rows.distances, rows.n_candidates)
         m, n_texts, first = rows.n_candidates, rows.distances.shape[1], 1 + self._most
         chosen = [*range(1, 1 + m), *range(first, first + n_texts - m)]
-        texts = np.argsort(keys[:, rows.clusters][:, :, chosen]).reshape(-1, n_texts)
-        places = np.tile(np.arange(len(rows.distances)), len(keys))
-        return TailDistances(rows.distances[places[:, None, None], texts[:, :, None], texts[:, None]], m)
+        return SplitDistances(rows.distances, m, np.argsort(keys[:, rows.clusters][:, :, chosen]))
+
+
+class SplitDistances(TailDistances):
+    """What tails compare of rows whose texts are split otherwise: n_draws times n_rows rows, a draw after the other."""
+
+    def __init__(self, distances: np.ndarray, n_candidates: int, texts: np.ndarray):
+        """Take the texts of each row in their new order, shape (n_draws, n_rows, n_texts)."""
+        super().__init__(distances, n_candidates)
+        n_draws, n_rows, n_texts = texts.shape
+        # By place in the new order, shape (n_texts, n_draws * n_rows): the text, and where its distances begin.
+        self._texts = np.ascontiguousarray(texts.reshape(-1, n_texts).T)
+        self._starts = n_texts * (self._texts + n_texts * np.tile(np.arange(n_rows), n_draws))
+
+    def _between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return self._distances.take(self._starts[first] + self._texts[second])
 
 
 def _split_shares(
