@@ -241,8 +241,8 @@ class PeopleDistances:
 def _n_beyond(values: np.ndarray, sign: int, value: float) -> int:
     """How many of ascending values are, times the sign, `value` or more."""
     if sign > 0:
-        return len(values) - int(np.searchsorted(values, value))
-    return int(np.searchsorted(values, -value, "right"))
+        return len(values) - int(values.searchsorted(value))
+    return int(values.searchsorted(-value, "right"))
 
 
 def _last_true(values: np.ndarray, holds: Callable[[float], bool]) -> float | None:
