@@ -52,7 +52,6 @@ USUAL_NAMES |= {"sentence"}
 # Endings of names of images and videos.
 MEDIA = tuple(ending for endings in MEDIA_ENDINGS.values() for ending in endings)
 
-
 # Reads a line of JSON Lines.
 JSON = json.JSONDecoder(object_pairs_hook=unique_keys)
 
