@@ -79,6 +79,7 @@ def test_golden_sets(lexicon):
         assert multi_reference_meteor(matrix[None], 1)[0] == pytest.approx(found["score"], abs=1e-12), found
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_real_rows_pair_by_pair(data_folder, lexicon):
     captions = {}

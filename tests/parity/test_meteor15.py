@@ -79,6 +79,7 @@ def test_texts_with_more_paths_than_the_beam_has(small):
     assert max(kept) > 2 * BEAM_SIZE
 
 
+@pytest.mark.slow
 def test_texts_of_more_words_than_a_machine_word_has_bits(small):
     generator = random.Random(1)
     texts = [generator.choices(WORDS, k=n) for n in (63, 64, 65, 90)]
