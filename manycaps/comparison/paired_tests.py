@@ -389,37 +389,42 @@ class MeanTest(NamedTuple):
     p_value: float
 
 
-def mean_test(
-    first: Floats, second: Floats, clusters: Sequence[Hashable] | None, *, n_resamples: int, seed: int
-) -> MeanTest:
-    """Do the means of two systems differ? Arrays of shape (n_rows,); the rest as for `paired_tests`.
+def mean_tests(
+    first: np.ndarray, second: np.ndarray, clusters: Sequence[Hashable] | None, *, n_resamples: int, seed: int
+) -> list[MeanTest]:
+    """Test whether the means of two systems differ, for pairs of systems; arguments as for `paired_tests`.
 
     Where no random signs reach the observed mean, the p-value is Student's if that is smaller: Holm's rule over many
     systems needs smaller ones than draws can give.
 
-    >>> mean_test(np.arange(6.0), np.zeros(6), None, n_resamples=99, seed=0).p_value
+    >>> mean_tests(np.arange(6.0)[:, None], np.zeros((6, 1)), None, n_resamples=99, seed=0)[0].p_value
     0.0625
     """
-    columns = first[:, None], second[:, None]
-    tests = paired_tests(*columns, clusters, confidence_level=None, n_resamples=n_resamples, seed=seed)
-    by_draws, by_formula = tests[0].p_value, _students(first - second, clusters)
-    return MeanTest(by_draws, by_formula, _resolve_p_value(by_draws, by_formula, len(first), clusters, n_resamples))
+    drawn = sign_flip_tests(clustered_differences(first, second, clusters), n_resamples, seed, None).p_values.tolist()
+    by_formula = [_students(rows, clusters) for rows in (first - second).T]
+    return [
+        MeanTest(p_value, other, _resolve_p_value(p_value, other, len(first), clusters, n_resamples))
+        for p_value, other in zip(drawn, by_formula, strict=True)
+    ]
 
 
-def nearer_test(
-    difference: MeanTest,
-    first: Floats,
-    second: Floats,
+def nearer_tests(
+    differences: Sequence[MeanTest],
+    first: np.ndarray,
+    second: np.ndarray,
     clusters: Sequence[Hashable] | None,
     *,
     n_resamples: int,
     seed: int,
-) -> float:
-    """Test whether one mean is nearer to 0; see `nearer_p_values`. `difference` is the test of their difference."""
-    columns = first[:, None], second[:, None]
-    drawn = nearer_p_values(np.array([difference.by_draws]), *columns, clusters, n_resamples, seed)
-    by_formula = max(difference.by_formula, _students(first + second, clusters))
-    return _resolve_p_value(float(drawn[0]), by_formula, len(first), clusters, n_resamples)
+) -> list[float]:
+    """Test whether one of two means is nearer to 0; see `nearer_p_values`. `differences` tests that they differ."""
+    known = np.array([test.by_draws for test in differences])
+    drawn = nearer_p_values(known, first, second, clusters, n_resamples, seed).tolist()
+    by_formula = [_students(rows, clusters) for rows in (first + second).T]
+    return [
+        _resolve_p_value(p_value, max(test.by_formula, other), len(first), clusters, n_resamples)
+        for test, p_value, other in zip(differences, drawn, by_formula, strict=True)
+    ]
 
 
 def _students(rows: Floats, labels: Sequence[Hashable] | None) -> float:

@@ -17,7 +17,7 @@ x^2 n = lambda (s0^2 + w (1 - w) delta^2 + w (sd^2 - s0^2)).
 import functools
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,10 +27,11 @@ import scipy.special
 
 from manycaps.comparison.paired_tests import (
     MOST_ENUMERATED,
+    MeanTest,
     holm_p_values,
     joint_sign_flip_tests,
-    mean_test,
-    nearer_test,
+    mean_tests,
+    nearer_tests,
 )
 from manycaps.comparison.read import PEOPLE, NoDistances, ParityRows
 from manycaps.comparison.score import SharedAnswers, WrongCaptions
@@ -68,6 +69,9 @@ from manycaps.kit.parity_tests import (
     parity_wording,
     sums_of_clusters,
 )
+
+# Values of rows that are tested together.
+VALUES_AT_ONCE = 1 << 22
 
 # Pairs of 16 systems, and draws for each pair where there are more of them.
 MANY_PAIRS, DRAWS_A_PAIR = 120, 40
@@ -368,14 +372,12 @@ def compare_pairs(
         labels = list(range(len(untested[0].differences))) if clusters is None else clusters
         sums = [sums_of_clusters(pair.differences, labels) for pair in untested]
         gap_p_values = joint_sign_flip_tests(sums, n_draws, seed)
-    tests = [[mean_test(*share.rows, share.labels, **resampling) for share in pair.shares] for pair in untested]
-    wording_p_values = [
-        math.nan if pair.wording_gaps is None else mean_test(*pair.wording_gaps, clusters, **resampling).p_value
-        for pair in untested
-    ]
+    share_tests = iter(_test_shares([share for pair in untested for share in pair.shares], **resampling))
+    tests = [list(itertools.islice(share_tests, len(pair.shares))) for pair in untested]
+    wording_p_values = _wording_p_values(untested, clusters, **resampling)
     p_values = [
-        _joint_p_value(gap, [test.p_value for test in share_tests], wording)
-        for gap, share_tests, wording in zip(gap_p_values, tests, wording_p_values, strict=True)
+        _joint_p_value(gap, [test.p_value for test in pair_tests], wording)
+        for gap, pair_tests, wording in zip(gap_p_values, tests, wording_p_values, strict=True)
     ]
     adjusted = holm_p_values(np.array(p_values)).tolist()
     # The shares of the pairs that differ, by Holm's rule over all of them.
@@ -386,10 +388,9 @@ def compare_pairs(
         if adjusted[k] <= LEVEL
     ]
     differ = holm_p_values(np.array([test.p_value for *_, test in differing])).tolist()
-    ranked = [
-        test.p_value if share.key in FAULTS else nearer_test(test, *share.excesses, share.labels, **resampling)
-        for _, share, test in differing
-    ]
+    credited = [(share, test) for _, share, test in differing if share.key not in FAULTS]
+    nearer = iter(_test_excesses(credited, **resampling))
+    ranked = [test.p_value if share.key in FAULTS else next(nearer) for _, share, test in differing]
     results: list[list[ShareTest]] = [[] for _ in chosen]
     for (k, share, _), p_value, better in zip(differing, differ, holm_p_values(np.array(ranked)).tolist(), strict=True):
         results[k].append(share.result(p_value, better))
@@ -397,6 +398,57 @@ def compare_pairs(
         pair.result(p_value, after_holm, _withhold_credit(shares, pair.names))
         for pair, p_value, after_holm, shares in zip(untested, p_values, adjusted, results, strict=True)
     ]
+
+
+def _test_shares(shares: "Sequence[_PairShare]", **resampling: Any) -> list[MeanTest]:
+    """Do the shares of two systems differ? One test for each."""
+    tests: dict[int, MeanTest] = {}
+    for places in _over_same_rows(shares):
+        first, second = _stack(shares[i].rows for i in places)
+        tests |= zip(places, mean_tests(first, second, shares[places[0]].labels, **resampling), strict=True)
+    return [tests[i] for i in range(len(shares))]
+
+
+def _test_excesses(tested: "Sequence[tuple[_PairShare, MeanTest]]", **resampling: Any) -> list[float]:
+    """Is one of two shares nearer to people's? A p-value for each share and the test of its difference."""
+    shares, p_values = [share for share, _ in tested], dict[int, float]()
+    for places in _over_same_rows(shares):
+        first, second = _stack(shares[i].excesses for i in places)
+        differences, labels = [tested[i][1] for i in places], shares[places[0]].labels
+        p_values |= zip(places, nearer_tests(differences, first, second, labels, **resampling), strict=True)
+    return [p_values[i] for i in range(len(shares))]
+
+
+def _wording_p_values(
+    pairs: "Sequence[UntestedPair]", clusters: Sequence[Hashable] | None, **resampling: Any
+) -> list[float]:
+    """p-values of the differences of the wording gaps; NaN where they are not measured."""
+    gaps = [pair.wording_gaps for pair in pairs if pair.wording_gaps is not None]
+    p_values: list[float] = []
+    for places in _some_at_once(range(len(gaps)), len(gaps[0][0]) if gaps else 0):
+        p_values += [test.p_value for test in mean_tests(*_stack(gaps[i] for i in places), clusters, **resampling)]
+    tested = iter(p_values)
+    return [math.nan if pair.wording_gaps is None else next(tested) for pair in pairs]
+
+
+def _over_same_rows(shares: "Sequence[_PairShare]") -> Iterator[Sequence[int]]:
+    """Yield places of shares that are known of the same rows, whose tests can share random draws."""
+    by_rows: dict[bytes, list[int]] = {}
+    for i, share in enumerate(shares):
+        by_rows.setdefault(share.known.tobytes(), []).append(i)
+    for places in by_rows.values():
+        yield from _some_at_once(places, len(shares[places[0]].known))
+
+
+def _some_at_once(places: Sequence[int], n_rows: int) -> Iterator[Sequence[int]]:
+    step = max(1, VALUES_AT_ONCE // max(1, n_rows))
+    return (places[start : start + step] for start in range(0, len(places), step))
+
+
+def _stack(sides: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of both sides, (n_rows, n_tests) each, of the columns of each test."""
+    first, second = (np.stack(columns, axis=1) for columns in zip(*sides, strict=True))
+    return first, second
 
 
 class _PairShare(NamedTuple):
