@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.comparison.paired_tests import paired_tests
+from manycaps.comparison.paired_tests import mean_tests, nearer_tests, paired_tests
 from manycaps.functional import holm_p_values, paired_test
 from tests.oracles import sign_flip_loop
 
@@ -72,6 +72,18 @@ def test_a_pair_does_not_depend_on_the_others(drawn):
     for i, result in enumerate(several):
         alone = paired_test(columns[:, i], columns[:, (i + 1) % 3], clusters, n_resamples=99)
         assert np.array(result, dtype=float) == pytest.approx(np.array(alone, dtype=float), rel=1e-12, nan_ok=True)
+
+
+@given(systems(most_rows=40))
+def test_means_that_are_tested_together_are_those_tested_alone(drawn):
+    first, second, clusters = drawn
+    pairs, options = [(first, second), (second, first), (first + second, first)], {"n_resamples": 99, "seed": 0}
+    together = mean_tests(*(np.stack(side, axis=1) for side in zip(*pairs, strict=True)), clusters, **options)
+    nearer = nearer_tests(together, *(np.stack(side, axis=1) for side in zip(*pairs, strict=True)), clusters, **options)
+    for pair, test, p_value in zip(pairs, together, nearer, strict=True):
+        columns = [side[:, None] for side in pair]
+        assert mean_tests(*columns, clusters, **options) == [test]
+        assert nearer_tests([test], *columns, clusters, **options) == [p_value]
 
 
 @given(systems(most_rows=40))
