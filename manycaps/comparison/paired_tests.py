@@ -403,8 +403,8 @@ def mean_tests(
     drawn = sign_flip_tests(clustered_differences(first, second, clusters), n_resamples, seed, None).p_values.tolist()
     by_formula = [_students(rows, clusters) for rows in (first - second).T]
     return [
-        MeanTest(p_value, other, _resolve_p_value(p_value, other, len(first), clusters, n_resamples))
-        for p_value, other in zip(drawn, by_formula, strict=True)
+        MeanTest(by_draws, students, _resolve_p_value(by_draws, students, len(first), clusters, n_resamples))
+        for by_draws, students in zip(drawn, by_formula, strict=True)
     ]
 
 
@@ -422,8 +422,8 @@ def nearer_tests(
     drawn = nearer_p_values(known, first, second, clusters, n_resamples, seed).tolist()
     by_formula = [_students(rows, clusters) for rows in (first + second).T]
     return [
-        _resolve_p_value(p_value, max(test.by_formula, other), len(first), clusters, n_resamples)
-        for test, p_value, other in zip(differences, drawn, by_formula, strict=True)
+        _resolve_p_value(by_draws, max(test.by_formula, students), len(first), clusters, n_resamples)
+        for test, by_draws, students in zip(differences, drawn, by_formula, strict=True)
     ]
 
 

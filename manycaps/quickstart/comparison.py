@@ -57,7 +57,7 @@ def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
     return caption_files(scenes, [*scenes[0]["systems"], "references"], [scene["scene"] for scene in scenes])
 
 
-def caption_files(scenes: list[dict[str, Any]], names: Iterable[str], ids: Sequence[str]) -> dict[str, str]:
+def caption_files(scenes: list[dict[str, Any]], names: Iterable[object], ids: Sequence[str]) -> dict[str, str]:
     """Return systems and people, in this order, as files that `manycaps compare` reads: names and texts."""
     columns = [[scene["systems"][system] for scene in scenes] for system in scenes[0]["systems"]]
     columns.append([scene["references"] for scene in scenes])
@@ -177,9 +177,9 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, is_sample: 
     if is_sample:
         comparison = compare_files(files, systems, output)
     else:
-        numbers = list(map(str, range(max(len(scenes), len(systems) + 1))))
+        # A name of a system may be no name of a file, and names of scenes may repeat.
+        own = caption_files(scenes, range(len(systems) + 1), list(map(str, range(len(scenes)))))
         with tempfile.TemporaryDirectory() as folder:
-            own = caption_files(scenes, numbers[: len(systems) + 1], numbers[: len(scenes)])
             comparison = compare_files(own, systems, pathlib.Path(folder))
     result = comparison.result
     has_people = all(len(scene["references"]) > 1 for scene in scenes)

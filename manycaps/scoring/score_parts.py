@@ -74,8 +74,9 @@ class _PartScores:
         self.documents = _documents(settings.run_folder())
         self.rejected: list[dict[str, Any]] = []
         self.n_rejected = self.n_rows = 0
-        first, *others = (scorer.module.has_token(scorer.options) for scorer in self.scorers)
-        has_token = (lambda text: first(text) and all(find(text) for find in others)) if others else first
+        finders = [scorer.module.has_token(scorer.options) for scorer in self.scorers]
+        # A single metric is asked directly: once a caption.
+        has_token = finders[0] if len(finders) == 1 else lambda caption: all(find(caption) for find in finders)
         self.empty = EmptyCaptions(has_token)
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
