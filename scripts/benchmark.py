@@ -7,8 +7,7 @@ python -m scripts.benchmark --small            tiny sizes, whose ratios mean not
 
 Only ratios are claims: both programs run in turn on this machine, on the same inputs. Peers are ports of the authors'
 published formulas, or the installed libraries themselves; each suite says which. Exits with 1 if a ratio that the
-project claims is not reached. Needs tests/requirements.txt, metrics/emscore_pac/requirements.txt and
-measurements/vdtk_leave_one_out/requirements.txt.
+project claims is not reached. Needs tests/requirements.txt and metrics/emscore_pac/requirements.txt.
 """
 
 import argparse
