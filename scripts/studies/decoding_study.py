@@ -22,9 +22,10 @@ from scripts.studies.caption_rows import (
     bootstrap_interval,
     read_captions,
 )
-from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings, write_lines
+from scripts.studies.study_frame import Line, StudyTable, matching_lines, numbers, study_settings
 from scripts.studies.study_options import MODULES, Options
 from scripts.studies.study_pictures import label_axes, new_picture
+from scripts.toy.speakers import zipf_probabilities
 
 KEY = ("speaker", "setting", "trial")
 COLUMNS = ("measure", "n_rows", "value", "excess", "shown", "ci_low", "ci_high")
@@ -91,8 +92,6 @@ def run_decoding_study(options: Options, name: str, curves: Sequence[Curve], pan
         yield from set_scores(measures(), *rows(*cell))
 
     lines = StudyTable(options.output, name, KEY, COLUMNS, study_settings(options)).fill(cells, study)
-    columns = ("speaker", "measure", "best_setting", "of_all_trials")
-    write_lines(options.output / f"{name}_best.csv", columns, best_settings(lines))
     draw_curves(lines, options.output, name, curves, panels, f"{captions.name}: {title}")
 
 
@@ -109,21 +108,11 @@ def draw_sides(
         right = [images[i][k] for k in rng.permutation(len(images[i]))]
         others = (i + rng.integers(1, len(images), size=N_OTHERS)) % len(images)
         wrong = [images[k][rng.integers(len(images[k]))] for k in others]
-        weights = zipf(len(right))
+        weights = zipf_probabilities(len(right), 1)
         references.append([right[k] for k in rng.choice(len(right), size[1], p=weights)])
         probabilities = np.concatenate(((1 - mistakes) * weights, np.full(N_OTHERS, mistakes / N_OTHERS)))
         candidates.append([[*right, *wrong][k] for k in decode(probabilities, setting, size[0], rng)])
     return candidates, references
-
-
-def zipf(n: int) -> np.ndarray:
-    """Return probabilities in proportion to 1, 1/2, 1/3 and so on.
-
-    >>> zipf(2).round(4).tolist()
-    [0.6667, 0.3333]
-    """
-    weights = 1 / np.arange(1, n + 1)
-    return weights / weights.sum()
 
 
 def decode(probabilities: np.ndarray, setting: Setting, n: int, rng: np.random.Generator) -> list[int]:
@@ -177,30 +166,6 @@ def set_scores(measures: CaptionMeasures, predictions: Captions, references: Cap
         if module in PLAIN:
             mean = compared.plain.mean()
             yield [PLAIN[module], len(predictions), mean, np.nan, mean, *bootstrap_interval(compared.plain)]
-
-
-def loss(measure: str, value: float) -> float:
-    """Return how far a value is from the best one.
-
-    Largest is best for a plain score. An excess and a share are best at people's value. The energy distance, whose
-    estimate may be below 0, is best where it is lowest.
-    """
-    if measure in PLAIN.values():
-        return -value
-    return value if measure == "energy_distance" else abs(value - PEOPLE.get(measure, 0.0))
-
-
-def best_settings(lines: Sequence[Line]) -> Iterator[list[Any]]:
-    """Yield, for each speaker and measure, the best setting by the median trial, and by every trial."""
-    for speaker, measure in itertools.product(distinct(lines, "speaker"), TITLES):
-        mine = matching_lines(lines, speaker=speaker, measure=measure)
-        if mine:
-            names = distinct(mine, "setting")
-            losses = np.array(
-                [[loss(measure, value) for value in numbers(mine, "shown", setting=name)] for name in names]
-            )
-            trial_bests = dict.fromkeys(names[i] for i in losses.argmin(axis=0))
-            yield [speaker, measure, names[int(np.median(losses, axis=1).argmin())], " ".join(trial_bests)]
 
 
 def draw_curves(

@@ -34,6 +34,7 @@ from scripts.studies.caption_rows import read_images
 from scripts.studies.parity_pools import embed_texts, text_distances, vector_distances
 from scripts.studies.study_frame import Line, StudyTable
 from scripts.studies.study_options import DISTANCES, Options, add_output, tool_parser
+from scripts.toy.speakers import zipf_probabilities
 
 parser = tool_parser(__doc__)
 parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
@@ -102,8 +103,7 @@ def draw_rows(
         if kind == "equal":
             chosen = rng.integers(3, size=n_drawn)
         elif kind == "zipf":
-            weights = 1 / np.arange(1, 9)
-            chosen = rng.permutation(n_texts[known[image]])[:8][rng.choice(8, n_drawn, p=weights / weights.sum())]
+            chosen = rng.permutation(n_texts[known[image]])[:8][rng.choice(8, n_drawn, p=zipf_probabilities(8, 1))]
         else:
             chosen = rng.permutation(n_texts[known[image]])[:n_drawn]
         for row in chosen.reshape(per_image, -1).tolist():

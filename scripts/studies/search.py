@@ -7,8 +7,8 @@ the best METEOR and a high divergence; nucleus sampling (top-p 0.9 and top-k 20)
 before it diverges. Here are also the ten best beams, top-k and top-p by themselves. The speakers and what is computed
 are as in `temperature`.
 
-Written: search.csv, a line for each speaker, setting, trial and measure, with intervals over images; search_best.csv,
-the best setting by each measure; and the picture, of the speaker with few mistakes.
+Written: search.csv, a line for each speaker, setting, trial and measure, with intervals over images; and the picture,
+of the speaker with few mistakes.
 """
 
 from manycaps.sampling.decoding_setting import Setting

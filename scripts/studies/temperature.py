@@ -7,8 +7,8 @@ so that it is best where one caption is said ten times, while the triangle-rank 
 and may order two models differently at low and at high temperatures. Here two simulated speakers are compared
 (`decoding_study.py`); for a model of yours, use `manycaps decoding`.
 
-Written: temperature.csv, a line for each speaker, setting, trial and measure, with intervals over images;
-temperature_best.csv, the best setting by each measure; and the picture.
+Written: temperature.csv, a line for each speaker, setting, trial and measure, with intervals over images; and the
+picture.
 """
 
 from manycaps.sampling.decoding_setting import Setting

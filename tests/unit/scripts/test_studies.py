@@ -16,7 +16,7 @@ from scripts.studies.best_temperatures import best_temperature, interval, scenes
 from scripts.studies.caption_rows import StudyCaptions, draw_rows, draw_systems, read_captions, read_people
 from scripts.studies.central_captions import details
 from scripts.studies.damage_study import RowsWithNulls, as_shown, rows_needed
-from scripts.studies.decoding_study import best_settings, decode, draw_sides, zipf
+from scripts.studies.decoding_study import decode, draw_sides
 from scripts.studies.embeddings import bags_of_words
 from scripts.studies.paired_test_study import LEVEL_SETTINGS, draw_pair
 from scripts.studies.paired_test_study import Setting as PairSetting
@@ -29,6 +29,7 @@ from scripts.studies.study_frame import StudyTable, as_cell, numbers, print_tabl
 from scripts.studies.study_list import STUDIES
 from scripts.studies.study_options import DAMAGES as KINDS_OF_DAMAGE
 from scripts.studies.study_options import study_parser
+from scripts.toy.speakers import zipf_probabilities
 
 CELLS = [("a", 1), ("a", 2), ("b", 1)]
 
@@ -469,7 +470,7 @@ def test_intervals_and_scenes():
     assert math.isnan(scenes_needed([-0.1, 0.1], [2.0, 2.0]))
 
 
-# Speakers who choose whole captions by every setting, and the best setting by each measure.
+# Speakers who choose whole captions by every setting.
 
 
 def share(setting, index, n=20_000):
@@ -484,7 +485,7 @@ def test_whole_captions_are_decoded_as_tokens_are():
     # Top-p 0.9 keeps 0.6 and 0.3, whose sum reaches it.
     assert share(Setting(top_p=0.9), 0) == 0
     assert share(Setting(top_p=0.9), 1) == pytest.approx(2 / 3, abs=0.01)
-    assert decode(zipf(30), Setting(50.0, top_k=20), 2000, np.random.default_rng(0)).count(25) == 0
+    assert decode(zipf_probabilities(30, 1), Setting(50.0, top_k=20), 2000, np.random.default_rng(0)).count(25) == 0
     rng = np.random.default_rng(0)
     assert decode(np.array([0.1, 0.6, 0.3]), Setting(greedy=True), 2, rng) == [1, 1]
     assert decode(np.array([0.1, 0.6, 0.3]), Setting(num_beams=4), 4, rng) == [1, 2, 0, 1]
@@ -500,28 +501,6 @@ def test_speakers_differ_in_their_mistakes_and_share_their_references():
         assert {caption[0] for caption in row} == {people[0][0]}
     wrong = [c[0] != r[0][0] for row, r in zip(others, references, strict=True) for c in row]
     assert np.mean(wrong) == pytest.approx(0.9, abs=0.1)
-
-
-def test_the_best_setting_is_nearest_to_people_lowest_or_largest():
-    shown = [
-        ("trm_meteor", "t0.5", 0, 0.2),
-        ("trm_meteor", "t1", 0, -0.1),
-        ("trm_meteor", "t0.5", 1, 0.1),
-        ("trm_meteor", "t1", 1, -0.15),
-        ("meteor", "greedy", 0, 0.9),
-        ("meteor", "t1", 0, 0.3),
-        ("unlike_people_share", "t0.5", 0, 0.0),
-        ("unlike_people_share", "t1", 0, 0.06),
-        ("energy_distance", "t0.5", 0, -0.1),
-        ("energy_distance", "t1", 0, 0.0),
-    ]
-    columns = ("speaker", "measure", "setting", "trial", "shown")
-    assert [*best_settings([dict(zip(columns, map(str, ("a", *line)), strict=True)) for line in shown])] == [
-        ["a", "energy_distance", "t0.5", "t0.5"],
-        ["a", "unlike_people_share", "t1", "t1"],
-        ["a", "trm_meteor", "t1", "t1 t0.5"],
-        ["a", "meteor", "greedy", "greedy"],
-    ]
 
 
 # Bags of words.
