@@ -45,13 +45,8 @@ class BaseRecipe:
     # Share of captions that are labels of the web, and of those that belong to a neighbour of the scene.
     labels: float = 0.6
     mismatched: float = 0.1
-    # Weights of the parts of the loss, and the share of the steps before the contrast counts: it hinders the encoders
-    # until they know what there is to compare.
-    contrast: float = 1.0
+    # Share of the steps before the contrast counts: it hinders the encoders until they know what there is to compare.
     contrast_after: float = 0.4
-    attributes: float = 1.0
-    cells: float = 1.0
-    words: float = 1.0
 
 
 class Families(NamedTuple):
@@ -96,8 +91,8 @@ def train_base(seed: int, recipe: BaseRecipe, progress: Callable[..., Any]) -> S
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_at(step, recipe.n_steps))
     bar = progress(range(recipe.n_steps), desc="small CLIP", unit="step")
     for step in bar:
-        contrast = recipe.contrast if step >= recipe.contrast_after * recipe.n_steps else 0.0
-        loss = base_loss(clip, questions, draw_batch(rng, families, recipe), recipe, contrast)
+        has_contrast = step >= recipe.contrast_after * recipe.n_steps
+        loss = base_loss(clip, questions, draw_batch(rng, families, recipe), has_contrast=has_contrast)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, LARGEST_GRADIENT)
@@ -172,8 +167,8 @@ def word_family(rng: np.random.Generator, family: list[Scene], habits: Habits) -
     return claims, wording
 
 
-def base_loss(clip: SmallClip, questions: Questions, batch: Batch, recipe: BaseRecipe, contrast: float) -> torch.Tensor:
-    """Sum the cross-entropies of all questions, and with a weight the contrastive loss of labels and their images."""
+def base_loss(clip: SmallClip, questions: Questions, batch: Batch, *, has_contrast: bool) -> torch.Tensor:
+    """Sum the cross-entropies of all questions, and if asked for the contrastive loss of labels and their images."""
     images = clip.encode_pixels(batch.pixels)
     texts = clip.encode_tokens([clip.tokenize(caption) for caption in batch.captions])
     attributes = questions.image(images.hidden, batch.scene_answers)
@@ -185,12 +180,12 @@ def base_loss(clip: SmallClip, questions: Questions, batch: Batch, recipe: BaseR
     places = [len(clip.word_tokens(beginning)) for _, beginning, _ in asked]  # the start token stands before them
     states = questions.word_states()[[i for i, _, _ in asked], places]
     words = questions.word(states, torch.tensor([known for _, _, known in asked]))
-    loss = recipe.attributes * attributes + recipe.cells * cells + recipe.words * words
-    if not contrast:
+    loss = attributes + cells + words
+    if not has_contrast:
         return loss
     labels = [caption for caption, is_label in zip(batch.captions, batch.is_label, strict=True) if is_label]
     logits = clip.scale * images.features[batch.is_label] @ texts.features[batch.is_label].T
-    return loss + contrast * label_contrast(logits, labels)
+    return loss + label_contrast(logits, labels)
 
 
 def label_contrast(logits: torch.Tensor, labels: Sequence[str]) -> torch.Tensor:

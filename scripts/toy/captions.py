@@ -100,13 +100,6 @@ LABEL_HABITS = Habits(
     {"count": 0.4, "size": 0.8, "colour": 0.2, "shape": 0.1, "relation": 0.15, "background": 0.8},
     0.2,
 )
-# A person who says little: most of it is true of many scenes.
-VAGUE_HABITS = Habits(
-    (ONE_GROUP, tuple(sentence for sentence in TWO_GROUPS if "{side}" not in sentence)),
-    {"count": 0.8, "size": 0.9, "colour": 0.3, "shape": 0.3, "relation": 0.9, "background": 0.9},
-    0.4,
-)
-
 # Draws behind one wording: the sentence, the ground and its word, the relation, and four words for each group.
 N_DRAWS = 12
 

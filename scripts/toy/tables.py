@@ -6,13 +6,10 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import scipy.stats
 
 from manycaps.saved_files import write_text_atomically
 from scripts.repository.sync_kit import document_table
-
-# Share of samples whose interval holds the true mean.
-CONFIDENCE = 0.95
+from scripts.studies.best_temperatures import interval
 
 # Measurements of one variant by seed, and of all variants by name.
 Measurements = Mapping[str, Sequence[Mapping[str, float]]]
@@ -59,19 +56,6 @@ VERDICT_COLUMNS = (
     ("foils with PAC-S", "foil accuracy"),
     ("foils with RefPAC-S", "foil accuracy ref"),
 )
-
-
-def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of one value per seed, and half the width of its interval by Student's t; NaN for one seed.
-
-    >>> [round(x, 3) for x in mean_and_half_width([1.0, 2.0, 3.0])]
-    [2.0, 2.484]
-    """
-    n = len(values)
-    if n == 1:
-        return float(values[0]), float("nan")
-    width = scipy.stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1) * np.std(values, ddof=1) / np.sqrt(n)
-    return float(np.mean(values)), float(width)
 
 
 def as_markdown(measurements: Measurements, plain: str) -> str:
@@ -147,8 +131,9 @@ def _compare(measurements: Measurements, name: str, other: str) -> str:
     """Differences of two variants in the columns of `VERDICT_COLUMNS`, and what they say."""
     parts = []
     for heading, key in VERDICT_COLUMNS:
-        mean, width = mean_and_half_width(_differences(measurements, name, other, key))
-        answer = "better" if mean - width > 0 else "worse" if mean + width < 0 else "not distinguishable from chance"
+        mean, low, high = interval(_differences(measurements, name, other, key))
+        width = (high - low) / 2
+        answer = "better" if low > 0 else "worse" if high < 0 else "not distinguishable from chance"
         parts.append(f"{heading} {mean:+.2f}" + ("" if np.isnan(width) else f" ± {width:.2f}") + f" ({answer})")
     return ", ".join(parts)
 
@@ -165,7 +150,7 @@ def _value(measures: Mapping[str, float], key: str) -> float:
 
 
 def _cell(values: Sequence[float], sign: str = "") -> str:
-    mean, width = mean_and_half_width(values)
+    mean, low, high = interval(values)
     if np.isnan(mean):
         return "-"
-    return f"{mean:{sign}.1f}" + ("" if np.isnan(width) else f" ± {width:.1f}")
+    return f"{mean:{sign}.1f}" + ("" if np.isnan(low) else f" ± {(high - low) / 2:.1f}")

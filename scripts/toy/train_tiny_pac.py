@@ -187,7 +187,7 @@ def card(folder: pathlib.Path, facts: Sequence[Mapping[str, Any]], measurements:
         n_seeds=len(seeds),
         n_trials=f"{recipe['n_trials']:,}",
         n_pairs=f"{recipe['tuning']['n_scenes']:,}",
-        n_positives=recipe["tuning"]["make"]["n_positives"],
+        n_positives=recipe["tuning"]["n_positives"],
         most_steps=f"{recipe['tuning']['max_iterations']:,}",
         files="\n".join(files),
         minutes=f"{minutes[0]:.1f} to {minutes[-1]:.1f}",

@@ -12,9 +12,9 @@ import numpy as np
 from manycaps.kit.images import as_model_pixels
 from manycaps.pac_training.projections import CachedFeatures, TunedProjections, tune_projections
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, Recipe
-from scripts.toy.captions import PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording, wrong_claim
+from scripts.toy.captions import as_caption, draw_claim, draw_wording
 from scripts.toy.pictures import draw_picture
-from scripts.toy.scenes import VALUES, Scene, draw_scene, is_possible, neighbour, pick, with_value
+from scripts.toy.scenes import VALUES, Scene, draw_scene, is_possible, pick, with_value
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 from scripts.toy.trials import encode
 
@@ -39,20 +39,6 @@ VARIANTS: Mapping[str, Lambdas] = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class TupleMake:
-    """How captions and positives come about."""
-
-    # Share of human captions that describe another picture, and that say little.
-    wrong: float = 0.0
-    vague: float = 0.0
-    # Share of generated captions, and of generated pictures, with one wrong attribute.
-    caption_errors: float = 0.0
-    picture_errors: float = 0.0
-    # Generated captions, and pictures, for each picture.
-    n_positives: int = 1
-
-
 class Tuple(NamedTuple):
     """A picture, a caption of a person, and positives: a generated picture and a generated caption each."""
 
@@ -69,7 +55,8 @@ class TuningRecipe:
     Few pairs and many generated positives, where positives help.
     """
 
-    make: TupleMake = dataclasses.field(default_factory=lambda: TupleMake(n_positives=4))
+    # Generated captions, and pictures, for each picture.
+    n_positives: int = 4
     n_scenes: int = 500
     n_validation_scenes: int = 300
     batch_size: int = BATCH_SIZE
@@ -80,29 +67,25 @@ class TuningRecipe:
     variants: Mapping[str, Lambdas] = dataclasses.field(default_factory=lambda: VARIANTS)
 
 
-def draw_tuple(seed: int, part: int, number: int, make: TupleMake) -> Tuple:
+def draw_tuple(seed: int, part: int, number: int, n_positives: int) -> Tuple:
     """Draw a scene and what belongs to it; it depends on the seed, the part and the number alone.
 
-    The captioner sees the picture and names everything in it. The painter reads the caption, also a wrong one,
-    and makes up what it does not say. A share of both makes one mistake. Another `make` with the same seed changes only
-    what it is about: the numbers that decide are drawn all the same.
+    The captioner sees the picture and names everything in it. The painter reads the caption, and makes up what it does
+    not say.
     """
     rng = np.random.default_rng([seed, part, number])
-    is_wrong, is_vague = rng.random(2) < (make.wrong, make.vague)
+    rng.random(2)  # drawn for the published checkpoint, and not used
     scene = draw_scene(rng)
     picture = as_model_pixels(draw_picture(rng, scene), IMAGE_SIZE)
-    other = draw_scene(rng)
-    claim = draw_claim(rng, other if is_wrong else scene, VAGUE_HABITS if is_vague else PERSON_HABITS)
-    caption = as_caption(claim, draw_wording(rng), VAGUE_HABITS if is_vague else PERSON_HABITS)
+    draw_scene(rng)  # as above
+    claim = draw_claim(rng, scene)
+    caption = as_caption(claim, draw_wording(rng))
     positives = []
-    for i in range(make.n_positives):
+    for i in range(n_positives):
         own = np.random.default_rng([seed, part, number, i])
-        errs = own.random(2) < (make.caption_errors, make.picture_errors)
-        positive = wrong_claim(own, scene, scene, int(errs[0]))
-        generated_caption = as_caption(positive, draw_wording(own))
-        painted = complete(own, claim)
-        painted = neighbour(own, painted) if errs[1] else painted
-        positives.append((as_model_pixels(draw_picture(own, painted), IMAGE_SIZE), generated_caption))
+        own.random(2)  # as above
+        generated_caption = as_caption(scene, draw_wording(own))
+        positives.append((as_model_pixels(draw_picture(own, complete(own, claim)), IMAGE_SIZE), generated_caption))
     return Tuple(picture, caption, positives)
 
 
@@ -123,15 +106,15 @@ def complete(rng: np.random.Generator, claim: Scene) -> Scene:
 
 
 def encode_tuples(
-    clip: SmallClip, seed: int, part: int, n_scenes: int, make: TupleMake, progress: Callable[..., Any]
+    clip: SmallClip, seed: int, part: int, n_scenes: int, n_positives: int, progress: Callable[..., Any]
 ) -> CachedFeatures:
     """Draw scenes with a caption and both kinds of positives, and encode them up to the projections."""
-    drawn = [draw_tuple(seed, part, i, make) for i in progress(range(n_scenes), desc="tuples", unit="scene")]
+    drawn = [draw_tuple(seed, part, i, n_positives) for i in progress(range(n_scenes), desc="tuples", unit="scene")]
     positives = [positive for one in drawn for positive in one.positives]
     pictures = [one.picture for one in drawn] + [picture for picture, _ in positives]
     captions = [one.caption for one in drawn] + [caption for _, caption in positives]
     images, texts = encode(clip, np.stack(pictures), captions)
-    rows = np.repeat(np.arange(n_scenes), make.n_positives)
+    rows = np.repeat(np.arange(n_scenes), n_positives)
     return CachedFeatures(images[:n_scenes], texts[rows], images[n_scenes:], texts[n_scenes:], rows)
 
 
@@ -139,8 +122,8 @@ def tune_variants(
     clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Callable[..., Any]
 ) -> dict[str, TunedProjections]:
     """Tune the projections once with each of the recipe's variants, on the same tuples."""
-    cached = encode_tuples(clip, seed, 1, recipe.n_scenes, recipe.make, progress)
-    validation = encode_tuples(clip, seed, 2, recipe.n_validation_scenes, recipe.make, progress)
+    cached = encode_tuples(clip, seed, 1, recipe.n_scenes, recipe.n_positives, progress)
+    validation = encode_tuples(clip, seed, 2, recipe.n_validation_scenes, recipe.n_positives, progress)
     tuned = {}
     for name, lambdas in recipe.variants.items():
         numbers = Recipe(

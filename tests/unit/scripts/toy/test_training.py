@@ -12,7 +12,7 @@ from manycaps.kit.clip_model import ClipModel, read_weights
 from manycaps.kit.images import as_model_pixels
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.toy.base_training import label_contrast, word_family
-from scripts.toy.captions import LABEL_HABITS, PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording
+from scripts.toy.captions import LABEL_HABITS, PERSON_HABITS, as_caption, draw_claim, draw_wording
 from scripts.toy.pictures import draw_picture, draw_places, group_of_cells
 from scripts.toy.questions import (
     ANSWERS,
@@ -31,9 +31,9 @@ from scripts.toy.questions import (
 from scripts.toy.scenes import OPPOSITE, Scene, draw_scene, is_possible, n_errors, neighbour
 from scripts.toy.small_captioner import HeldOut, as_pixel_values, encode_pictures, new_captioner
 from scripts.toy.small_clip import IMAGE_SIZE, TREATMENT, SmallClip
-from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
+from scripts.toy.tables import as_markdown, read_csv, verdict, write_csv
 from scripts.toy.trials import PAIRS, Choices, Trials, draw_trials, measure
-from scripts.toy.tuning import TupleMake, complete, draw_tuple
+from scripts.toy.tuning import complete
 
 pytestmark = pytest.mark.slow
 
@@ -56,22 +56,11 @@ def test_a_family_is_worded_alike(seed):
 @hypothesis.given(SEEDS)
 def test_what_a_painter_makes_up_does_not_contradict_the_caption(seed):
     rng = np.random.default_rng(seed)
-    for habits in (PERSON_HABITS, VAGUE_HABITS):
+    for habits in (PERSON_HABITS, LABEL_HABITS):
         claim = draw_claim(rng, draw_scene(rng), habits)
         painted = complete(rng, claim)
         assert is_possible(painted)
         assert n_errors(claim, painted) == 0
-
-
-def test_tuples_change_only_in_what_is_asked_for():
-    plain, wrong = draw_tuple(5, 1, 0, TupleMake()), draw_tuple(5, 1, 0, TupleMake(wrong=1.0, n_positives=3))
-    vague = [draw_tuple(5, 1, i, TupleMake(vague=1.0)) for i in range(40)]
-    assert (plain.picture == wrong.picture).all()
-    assert plain.caption != wrong.caption
-    assert plain.positives[0][1] == wrong.positives[0][1]  # the captioner sees the picture
-    assert [len(plain.positives), len(wrong.positives)] == [1, 3]
-    lengths = [len(draw_tuple(5, 1, i, TupleMake()).caption) - len(one.caption) for i, one in enumerate(vague)]
-    assert np.mean(lengths) > 15
 
 
 def test_labels_that_read_the_same_share_their_images():
@@ -132,8 +121,6 @@ def test_measures_by_hand():
 
 
 def test_tables_compare_seed_by_seed_and_come_back_from_the_file(tmp_path):
-    assert mean_and_half_width([1.0, 3.0]) == (2.0, pytest.approx(12.7062, abs=1e-4))  # t of one degree of freedom
-    assert np.isnan(mean_and_half_width([1.0])[1])
     trials, more = draw_trials(4), draw_trials(5)
     assert (more.pixels[:4] == trials.pixels).all(), "pictures depend on the seed and the number of the trial"
     for choices in (trials.foils, trials.pairs):
