@@ -7,8 +7,17 @@ import pytest
 
 from scripts.studies.study_frame import read_lines, write_lines
 from scripts.studies.study_list import SMALL, STUDIES
+from tests.documents import PAGES, code_of
+from tests.tools import ROOT
 
 pytestmark = pytest.mark.slow
+
+# Every program of the folder that backs something.
+PROGRAMS = [
+    path.stem
+    for path in sorted((ROOT / "scripts" / "studies").glob("*.py"))
+    if "parse = parser.parse_args" in path.read_text(encoding="utf-8") and path.stem != "renew_studies"
+]
 
 # Columns that a clock writes.
 TIMED = {"efficiency": ("rows_per_second", "rows_per_second_low", "rows_per_second_high")}
@@ -60,3 +69,12 @@ def test_a_study_that_is_stopped_goes_on_to_the_same_tables(study, tmp_path):
     if study == "embeddings":
         embeddings = {line["embedding"] for line in read_lines(tmp_path / "embeddings.csv")}
         assert embeddings == {"MiniLM", "CLIP text", "bag of words", "few"}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_document_names_every_program_and_the_program_takes_what_it_says(program):
+    name = ["python", "-m", f"scripts.studies.{program}"]
+    lines = [words[3:] for page in PAGES for line in code_of(page) if (words := line.split())[:3] == name]
+    assert lines
+    for words in lines:
+        importlib.import_module(name[-1]).parse(words)
