@@ -7,6 +7,7 @@ Every tool runs in a fork of a process that has loaded its libraries. A full dis
 """
 
 import functools
+import multiprocessing
 import os
 import pathlib
 import random
@@ -116,28 +117,23 @@ def fill(folder: pathlib.Path, outputs: list[str]) -> None:
         (folder / name).write_bytes(content)
 
 
-def run_in_fork(arguments: list[str], folder: pathlib.Path, delay: float | None, most_bytes: int | None) -> int:
+def run_in_fork(arguments: list[str], folder: pathlib.Path, delay: float | None, most_bytes: int | None) -> int | None:
     """Run a tool in a fork; kill it after a delay, or let it write no file beyond a size. Return how it ended."""
-    process = os.fork()
-    if not process:
-        status = 99
-        # The lock of the bars is shared by all forks: one that was killed would hold it for ever.
-        tqdm.tqdm.set_lock(threading.RLock())
-        try:
-            if most_bytes is not None:
-                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-            status = run_command(arguments, folder)[0]
-        finally:
-            os._exit(status)
-    end = time.monotonic() + (PATIENCE if delay is None else delay)
-    while time.monotonic() < end:
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
-    os.kill(process, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    process = multiprocessing.get_context("fork").Process(target=_run, args=(arguments, folder, most_bytes))
+    process.start()
+    process.join(PATIENCE if delay is None else delay)
+    process.kill()
+    process.join()
+    return process.exitcode
+
+
+def _run(arguments: list[str], folder: pathlib.Path, most_bytes: int | None) -> None:
+    # The lock of the bars is shared by all forks: one that was killed would hold it for ever.
+    tqdm.tqdm.set_lock(threading.RLock())
+    if most_bytes is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+    os._exit(run_command(arguments, folder)[0])
 
 
 def complaints(tool: str, each: int) -> list[str]:
