@@ -1,10 +1,10 @@
 """Programs of scripts/examples, as they are and with a line changed: what the line is for shows in the numbers."""
 
-import pathlib
 import sys
 import types
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from tests.tools import ROOT
+
 EXAMPLES = ROOT / "scripts" / "examples"
 
 

@@ -3,7 +3,7 @@
 import os
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from tests.tools import ROOT
 
 # Golden values on captions and pictures of this project.
 OWN_GOLDEN = ROOT / "tests" / "parity" / "golden"

@@ -9,7 +9,6 @@ import sys
 
 import accelerate
 import datasets
-import evaluate
 import numpy as np
 import PIL.Image
 import pytest
@@ -17,13 +16,13 @@ import safetensors.torch
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+import manycaps
 from manycaps.command_line import main
 from manycaps.kit.clip_model import read_weights
 from manycaps.pac_training import encoders, positives
 from tests.clip_checkpoints import save_checkpoint
-from tests.module_folders import PAC_SCORE, ROOT
 from tests.tiny_pipelines import save_captioner, save_painter
-from tests.tools import SEVERAL_COMMANDS
+from tests.tools import ROOT, SEVERAL_COMMANDS
 from tests.training_data import data_set, picture, save_data
 
 pytestmark = pytest.mark.slow
@@ -94,7 +93,7 @@ def changed_weights(one, other):
 def scores_of(*checkpoints):
     columns = {"predictions": [["a red thing"], ["a blue thing"]], "images": [picture("red", 1), picture("blue", 2)]}
     options = {"variant": "clip-vit-b-32", "device": "cpu"}
-    modules = (evaluate.load(PAC_SCORE, checkpoint=str(path), **options) for path in checkpoints)
+    modules = (manycaps.load("pac_score", checkpoint=str(path), **options) for path in checkpoints)
     return [module.compute(**columns)["pac_score"] for module in modules]
 
 

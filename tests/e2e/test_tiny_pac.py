@@ -6,7 +6,6 @@ import json
 import os
 import re
 
-import evaluate
 import numpy as np
 import pytest
 import scipy.stats
@@ -14,6 +13,7 @@ import torch
 import tqdm
 from safetensors.torch import load_file
 
+import manycaps
 from manycaps.command_line import main
 from manycaps.kit.base import file_sha256
 from manycaps.kit.clip_checkpoints import WEIGHTS_NAME
@@ -27,7 +27,7 @@ from scripts.toy.tables import FOIL_KINDS, LEARNED, TABLES, as_markdown, foil_ta
 from scripts.toy.train_tiny_pac import TRIALS_NAME
 from scripts.toy.trials import draw_trials, encode, measure
 from scripts.toy.tuning import PAC, PLAIN, VARIANTS, TuningRecipe, tune_variants
-from tests.module_folders import PAC_SCORE, REF_PAC_SCORE, ROOT
+from tests.tools import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -58,15 +58,15 @@ def untuned_checkpoint(tmp_path_factory):
 
 def scores(module, checkpoint, scenes, captions):
     """Scores of one list of captions for each scene, shape (n, captions)."""
-    metric = evaluate.load(module, checkpoint=str(checkpoint), device="cpu")
+    metric = manycaps.load(module, checkpoint=str(checkpoint), device="cpu")
     columns = {"predictions": captions, "images": [row["image"] for row in scenes]}
-    if module == REF_PAC_SCORE:
+    if module == "ref_pac_score":
         columns["references"] = [row["references"] for row in scenes]
     result = metric.compute(**columns, details=True)
     return np.array(result[f"{metric.name}_per_candidate"])
 
 
-@pytest.mark.parametrize("module", [PAC_SCORE, REF_PAC_SCORE])
+@pytest.mark.parametrize("module", ["pac_score", "ref_pac_score"])
 def test_the_right_caption_scores_above_its_foil(module, scenes):
     found = scores(module, FOLDER, scenes, [[row["caption"], row["foil"]] for row in scenes])
     assert (found[:, 0] > found[:, 1]).mean() >= 0.95
@@ -74,12 +74,12 @@ def test_the_right_caption_scores_above_its_foil(module, scenes):
 
 def test_tuning_brings_the_score_nearer_to_the_number_of_errors(scenes, untuned_checkpoint):
     def tau(checkpoint):
-        found = scores(PAC_SCORE, checkpoint, scenes, [row["graded_captions"] for row in scenes])
+        found = scores("pac_score", checkpoint, scenes, [row["graded_captions"] for row in scenes])
         return scipy.stats.kendalltau(found.ravel(), np.tile(-np.array(GRADES), len(scenes))).statistic
 
     # The card's table has +0.023 ± 0.006 over the seeds, +0.015 for the published one.
     assert tau(FOLDER) > tau(untuned_checkpoint) + 0.01
-    means = scores(PAC_SCORE, FOLDER, scenes, [row["graded_captions"] for row in scenes]).mean(axis=0)
+    means = scores("pac_score", FOLDER, scenes, [row["graded_captions"] for row in scenes]).mean(axis=0)
     assert np.all(np.diff(means) < 0)  # with every error
 
 
@@ -166,7 +166,7 @@ def test_training_runs_and_is_not_repeated(tmp_path, capsys):
     for name in (WEIGHTS_NAME, "projections.safetensors"):
         assert again[name] == first[name]
     assert all(weight.is_floating_point() for weight in read_weights(tmp_path / "seed-3" / WEIGHTS_NAME).values())
-    metric = evaluate.load(PAC_SCORE, checkpoint=str(tmp_path / "seed-3"), device="cpu")
+    metric = manycaps.load("pac_score", checkpoint=str(tmp_path / "seed-3"), device="cpu")
     assert 0 <= metric.compute(predictions=["a red star"], images=[make_row(0, 0)["image"]])["pac_score"] <= 2
 
 

@@ -211,6 +211,16 @@ def against_the_form(error: BaseException, where: str | None) -> str | None:
     return f"long message: {len(text)} letters" if len(text) > LONGEST_MESSAGE else None
 
 
+def against_one_line(printed: str) -> str | None:
+    """Say what is wrong with what a command that failed has printed, or return None."""
+    line = (printed.strip().splitlines() or [""])[-1]
+    if "Traceback (most recent call last)" in printed:
+        return f"traceback: {printed[-300:]}"
+    if "Internal error" in line:
+        return f"foreign: {line[:300]}"
+    return None if line.startswith("manycaps") or HOUSE_FORM.fullmatch(line) else f"message: {line[:300]}"
+
+
 def load_and_compute(name: str, options: Columns) -> Columns:
     """Return what a module computes of good columns when it is loaded with hostile options."""
     module = type(subject(name).module)(experiment_id=uuid.uuid4().hex, **{**load_options(name), **options})

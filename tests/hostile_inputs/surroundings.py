@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from tests.hostile_inputs.command_lines import LINES
-from tests.hostile_inputs.rule import HOUSE_FORM
+from tests.hostile_inputs.rule import against_one_line
 
 # As a user calls it: the current folder is not among those that modules are imported from.
 PROGRAM = str(pathlib.Path(sys.executable).with_name("manycaps"))
@@ -58,16 +58,11 @@ def complaint(name: str) -> str | None:
     """Run a command line in bad surroundings; say what is against the rule, or return None."""
     place, command = name.split("/")
     done, written = outcome(SURROUNDINGS[place], command)
-    line = (done.stderr.strip().splitlines() or [""])[-1]
-    if "Traceback (most recent call last)" in done.stderr:
-        return f"traceback: {done.stderr[-300:]}"
-    if "Internal error" in line:
-        return f"foreign: {line[:300]}"
-    if done.returncode == 0:
+    if done.returncode == 0 and "Traceback" not in done.stderr:
         return None if written == usual_output(command) else "wrong value: another output than as ever"
-    if done.returncode != 1:
-        return f"status {done.returncode}: {line[:300]}"
-    return None if HOUSE_FORM.fullmatch(line) else f"message: {line[:300]}"
+    if done.returncode not in (0, 1):
+        return f"status {done.returncode}: {done.stderr[-300:]}"
+    return against_one_line(done.stderr)
 
 
 @functools.cache

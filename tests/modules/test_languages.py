@@ -72,6 +72,7 @@ def test_the_default_warns_of_a_script_without_blanks(tokenizing):
         values_of(load(tokenizing))
 
 
+@pytest.mark.usefixtures("undrawn_plots")
 @pytest.mark.parametrize(
     "command",
     [

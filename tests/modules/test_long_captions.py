@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
+import manycaps
 from manycaps.kit.clip_encoder import encode_images
 from manycaps.kit.clip_model import join_positions
 from tests.clip_checkpoints import SMALL, save_checkpoint, small_network, small_weights
-from tests.large_packages import evaluate, open_clip, torch
-from tests.module_folders import ROOT
+from tests.large_packages import open_clip, torch
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
 
 # Positions of LongCLIP.
@@ -60,7 +60,7 @@ def long_checkpoint(weights_folder, long_state):
 
 
 def load(name, checkpoint, **options):
-    return evaluate.load(str(ROOT / "metrics" / name), checkpoint=checkpoint, device="cpu", **options)
+    return manycaps.load(name, checkpoint=checkpoint, device="cpu", **options)
 
 
 def columns(name, first):
@@ -138,9 +138,7 @@ def test_a_sentence_that_is_too_long_is_truncated_and_counted(name, short_checkp
 
 
 def test_windows_of_references(short_checkpoint):
-    module = evaluate.load(
-        str(ROOT / "metrics" / "emscore_pac"), "references", checkpoint=short_checkpoint, device="cpu"
-    )
+    module = manycaps.load("emscore_pac", "references", checkpoint=short_checkpoint, device="cpu")
     given = columns("emscore_pac", "a dog") | {"references": [[LONG], *CAPTION_ROWS["references"][1:]]}
     result = module.compute(**given, long_captions="window", idf=True)
     assert (result["n_truncated"], result["n_windowed"]) == (0, 1)

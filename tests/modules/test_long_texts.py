@@ -15,6 +15,8 @@ from manycaps.installed_modules import load
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from tests.oracles.tiny_sentence_model import save_tiny_model
 
+pytestmark = pytest.mark.usefixtures("undrawn_plots")
+
 # Word pieces that the tiny model reads, with the two marks of beginning and end.
 MOST_PIECES = 11
 

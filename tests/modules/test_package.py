@@ -12,7 +12,7 @@ from importlib.util import resolve_name
 
 import pytest
 
-from tests.module_folders import ROOT
+from tests.tools import ROOT
 
 
 def name_of(path):

@@ -128,6 +128,7 @@ def test_what_is_empty_is_decided_by_the_tokenizer_in_use():
     assert empty_counts(one, {"data": rows["predictions"]}) == {}
 
 
+@pytest.mark.usefixtures("undrawn_plots")
 @pytest.mark.parametrize("command", ["score", "diversity", "compare"])
 def test_commands_count_them_too(command, tmp_path, capsys):
     lines = [{"id": i, "predictions": ["a dog", *TOKENLESS[:i]], "references": ["a cat", "a dog"]} for i in range(4)]

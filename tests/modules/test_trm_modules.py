@@ -143,15 +143,12 @@ def test_per_side_p_values_of_very_large_rows_are_refused(module):
         module.compute(**rows, statistic="per_side", p_value="permutation")
 
 
-TABLE = {"n_documents": 50, "document_frequency": {"a": 45, "dog": 9, "a dog": 7, "train": 4, "kite": 2}}
+TABLE = {"n_documents": 50, "document_frequency": {"a": 45, "dog": 9}}
 
 
-def test_the_signature_says_where_document_frequencies_are_from(tmp_path):
-    path = tmp_path / "table.json"
-    path.write_text(json.dumps(TABLE))
-    module = evaluate.load("trm_cider", details=True)
+def test_the_signature_says_where_document_frequencies_are_from():
+    module = load("trm_cider", details=True)
     by_table, own = module.compute(**CAPTION_ROWS, document_frequency=TABLE), module.compute(**CAPTION_ROWS)
-    assert module.compute(**CAPTION_ROWS, document_frequency=path) == by_table
     assert "document_frequency:table|n_documents:50" in by_table["signature"]
     assert "document_frequency:references|n_documents:4" in own["signature"]
 

@@ -13,10 +13,9 @@ import numpy as np
 import PIL.Image
 import pytest
 
+import manycaps
 from tests.clip_checkpoints import save_golden_checkpoint, seeded_weights
 from tests.golden_folders import OWN_GOLDEN
-from tests.large_packages import evaluate
-from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE
 from tests.oracles.open_clip_encoders import Encoders, pac_scores
 
 # Scores are computed in float32, in batches: cosines differ in the seventh digit, times the weight 2.
@@ -52,11 +51,11 @@ def golden(request, golden_folder, tmp_path_factory):
 @pytest.mark.parametrize("batch_size", [64, 3])
 def test_batched(golden, batch_size):
     checkpoint, rows, columns = golden
-    module = evaluate.load(REF_PAC_SCORE, checkpoint=checkpoint, device="cpu", batch_size=batch_size)
+    module = manycaps.load("ref_pac_score", checkpoint=checkpoint, device="cpu", batch_size=batch_size)
     result = module.compute(**columns, details=True)
     assert result["ref_pac_score_per_row"] == pytest.approx([row["ref_pac_s"] for row in rows], abs=TOLERANCE)
     assert result["pac_score_per_row"] == pytest.approx([row["pac_s"] for row in rows], abs=TOLERANCE)
-    module = evaluate.load(PAC_SCORE, checkpoint=checkpoint, device="cpu", batch_size=batch_size)
+    module = manycaps.load("pac_score", checkpoint=checkpoint, device="cpu", batch_size=batch_size)
     result = module.compute(predictions=columns["predictions"], images=columns["images"], details=True)
     assert result["pac_score_per_row"] == pytest.approx([row["pac_s"] for row in rows], abs=TOLERANCE)
 
@@ -70,7 +69,7 @@ def test_scaled_pictures_are_those_of_open_clip(tmp_path):
     mosaic = np.concatenate([np.concatenate(scenes[:3], axis=1), np.concatenate(scenes[3:], axis=1)])  # 128 x 192
     pictures = [PIL.Image.fromarray(mosaic[:height, :width]) for height, width in ((128, 192), (127, 71), (37, 50))]
     rows = {"predictions": ["a red disc", "two crosses", ""], "references": [["a ring"], ["a cross", "a star"], ["a"]]}
-    result = evaluate.load(REF_PAC_SCORE, checkpoint=str(checkpoint), device="cpu").compute(
+    result = manycaps.load("ref_pac_score", checkpoint=str(checkpoint), device="cpu").compute(
         **rows, images=pictures, details=True
     )
     expected = [pac_scores(encoders, *row) for row in zip(pictures, *rows.values(), strict=True)]
@@ -111,7 +110,7 @@ def videos(golden_folder, tmp_path_factory):
     return (
         content,
         columns,
-        lambda config: evaluate.load(EMSCORE_PAC, config, checkpoint=checkpoint, device="cpu", details=True),
+        lambda config: manycaps.load("emscore_pac", config, checkpoint=checkpoint, device="cpu", details=True),
     )
 
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import manycaps
 from manycaps.kit.clip_scores import pac_s, ref_pac_s
 from tests.clip_checkpoints import save_checkpoint
-from tests.large_packages import evaluate, torch
-from tests.module_folders import REF_PAC_SCORE
+from tests.large_packages import torch
 
 COSINES = arrays(np.float64, 5, elements=st.floats(-1, 1))
 WEIGHTS = st.floats(0.01, 100)
@@ -56,7 +56,7 @@ def test_the_device_does_not_matter(tmp_path):
         pytest.skip("no CUDA device")
     path = str(save_checkpoint(tmp_path / "small.pth"))
     scores = [
-        evaluate.load(REF_PAC_SCORE, checkpoint=path, device=device, details=True).compute(**COLUMNS)
+        manycaps.load("ref_pac_score", checkpoint=path, device=device, details=True).compute(**COLUMNS)
         for device in ("cpu", "cuda")
     ]
     # float32 on both, TF32 off: 1e-5 is promised.

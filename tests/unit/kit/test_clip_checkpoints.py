@@ -37,8 +37,7 @@ from manycaps.kit.clip_encoder import (
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD, merge_lora, read_weights
 from manycaps.kit.images import as_model_pixels
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
-from tests.large_packages import evaluate, torch, transformers
-from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE
+from tests.large_packages import torch, transformers
 from tests.refusals import assert_refused
 
 TREATMENT = VARIANTS["pac-vit-b-32"].treatment
@@ -371,16 +370,16 @@ def test_without_a_processor_the_pixels_are_openais(model):
 
 
 def test_the_scores_of_all_modules_and_their_names(model, folder):
-    for path in (PAC_SCORE, REF_PAC_SCORE, EMSCORE_PAC):
+    for name in ("pac_score", "ref_pac_score", "emscore_pac"):
         columns = {"predictions": CAPTIONS}
-        columns |= {"references": [[caption] for caption in CAPTIONS]} if path == REF_PAC_SCORE else {}
-        columns |= {"videos": [[i] for i in IMAGES]} if path == EMSCORE_PAC else {"images": IMAGES}
+        columns |= {"references": [[caption] for caption in CAPTIONS]} if name == "ref_pac_score" else {}
+        columns |= {"videos": [[i] for i in IMAGES]} if name == "emscore_pac" else {"images": IMAGES}
         kinds = ({"model": model, "processor": small_processor()}, {"model": folder})
-        results = [evaluate.load(path, **kind, device="cpu", details=True).compute(**columns) for kind in kinds]
+        results = [load(name, **kind, device="cpu", details=True).compute(**columns) for kind in kinds]
         signatures = [result.pop("signature") for result in results]
         assert results[0] == results[1]
-        for name, line in zip(("CLIPModel", "small-clip"), signatures, strict=True):
-            assert f"|variant:custom|checkpoint:{name}|sha256:" in line
+        for source, line in zip(("CLIPModel", "small-clip"), signatures, strict=True):
+            assert f"|variant:custom|checkpoint:{source}|sha256:" in line
 
 
 def test_training_a_model_further_changes_no_features():
