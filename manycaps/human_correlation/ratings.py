@@ -358,12 +358,14 @@ def _figures(
             known = ~np.isnan(judged)
             labels = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
             scores, human = column[known], judged[known]
-            if len(scores) < LEAST_SYSTEMS or np.isnan(scores).any() or len(np.unique(scores)) == 1:
+            if len(scores) < LEAST_SYSTEMS or len(np.unique(human)) == 1:
+                left_out[f"ratings of {scale}"] = None
+            elif np.isnan(scores).any() or len(np.unique(scores)) == 1:
                 left_out[key] = None
-                continue
-            coefficients: tuple[Coefficient, ...] = spearman(scores, human), kendall(scores, human)["tau_b"]
-            ends = [(of.value, *correlation_interval(of, labels)) for of in coefficients]
-            yield RatedNumber(over, key, scale, len(scores), len(set(labels)), *ends[0], *ends[1])
+            else:
+                coefficients: tuple[Coefficient, ...] = spearman(scores, human), kendall(scores, human)["tau_b"]
+                ends = [(of.value, *correlation_interval(of, labels)) for of in coefficients]
+                yield RatedNumber(over, key, scale, len(scores), len(set(labels)), *ends[0], *ends[1])
 
 
 def noise_limits(n: int) -> tuple[float, float]:

@@ -145,13 +145,14 @@ def test_points_of_captions_are_means_of_ratings(tmp_path):
     rng = np.random.default_rng(0)
     ids = [str(i) for i in range(40)]
     numbers = {name: SystemNumbers({}, {"n": rng.normal(size=40), "flat": np.ones(40)}) for name in "xyz"}
-    means = {(name, row): np.array([numbers[name].rows["n"][int(row)] + rng.normal()]) for name in "xyz" for row in ids}
-    found = compare_with_ratings(Ratings(["a"], means, True, {}), numbers, ids, ids)
+    values = {(name, row): numbers[name].rows["n"][int(row)] + rng.normal() for name in "xyz" for row in ids}
+    means = {key: np.array([value, 3.0]) for key, value in values.items()}
+    found = compare_with_ratings(Ratings(["a", "same"], means, True, {}), numbers, ids, ids)
     (figure,) = found.figures
     scores = np.concatenate([numbers[name].rows["n"] for name in "xyz"])
-    judged = np.array([value[0] for value in means.values()])
+    judged = np.array([*values.values()])
     assert figure.spearman == pytest.approx(scipy.stats.spearmanr(scores, judged).statistic)
-    assert found.notes[-1] == "Left out, as they are missing for some or equal for all: flat."
+    assert found.notes[-1] == "Left out, as they are missing for some or equal for all: ratings of same, flat."
     # The jackknife over clusters, row by row left out.
     rows = np.tile(np.arange(40), 3)
     without = [scipy.stats.spearmanr(scores[rows != i], judged[rows != i]).statistic for i in range(40)]
