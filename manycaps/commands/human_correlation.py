@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError("--metric", "a metric for the benchmark", "none", "Name it.")
     loaded = {name: load_options(given[name], f"--{name.replace('_', '-')}") for name in ("options", "against_options")}
     options = options_of(arguments, CorrelationOptions, references=_number(arguments.references), **loaded)
-    print(correlate(options).table)
+    print(correlate(options))
 
 
 def _run_ratings(arguments: argparse.Namespace) -> None:

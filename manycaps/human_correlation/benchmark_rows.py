@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import pathlib
+import sys
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
@@ -148,6 +149,8 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
     for name in ("cand", "better", "worse"):
         if name in row and not isinstance(row[name], str):
             raise InputError(f"{name}[{i}]", "a caption", quote_value(row[name]), "Write it, or leave the row out.")
+    if not isinstance(row.get("video"), str | None):
+        raise InputError(f"video[{i}]", "a path", quote_value(row["video"]), "Write it, or leave the row out.")
     references = row.get("refs")
     if references is not None and (
         not isinstance(references, list) or not all(isinstance(text, str) for text in references)
@@ -157,13 +160,18 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
         )
     if "human_score" in row:
         judgements = row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]]
-        if not all(value is None or isinstance(value, int | float) for value in judgements):
+        if not all(value is None or _is_number(value) for value in judgements):
             raise InputError(
                 f"human_score[{i}]",
                 "a number or a list of numbers",
                 quote_value(row["human_score"]),
                 "Write numbers, or leave the row out.",
             )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a judgement is a float, or a whole number that becomes one."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) <= sys.float_info.max)
 
 
 def _local_rows(data: pathlib.Path) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ import evaluate
 import numpy as np
 
 from manycaps.catalog import MODULES
-from manycaps.human_correlation.agreement import CONFIDENCE, Agreement, Difference, difference, kendall
+from manycaps.human_correlation.agreement import CONFIDENCE, Agreement, difference, kendall
 from manycaps.human_correlation.benchmark_rows import (
     caption_words,
     check_references,
@@ -60,7 +60,7 @@ def scorer_of(module: Any, key: str | None, sign: float, n_references: int | Non
             given["references"] = [list(row["refs"])[:n_references] for row in rows]
         for column, name in (("images", "img"), ("videos", "video")):
             if column in columns:
-                if any(name not in row for row in rows):
+                if any(row.get(name) is None for row in rows):
                     raise InputError(
                         "--data",
                         f"the column {name} for a metric of {column}",
@@ -248,19 +248,6 @@ def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> An
         return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
 
 
-class Correlation(NamedTuple):
-    """How well a metric agrees with people."""
-
-    # Figures by name in percent, or scores by system.
-    figures: dict[str, float]
-    # The same as a table beside the published values.
-    table: str
-    # Interval of each figure in percent; empty for systems.
-    intervals: Mapping[str, tuple[float, float]] = {}
-    # Each figure minus the --against metric's, with interval and p-value; empty without one.
-    differences: Mapping[str, Difference] = {}
-
-
 class LoadedMetric(NamedTuple):
     """A metric that is ready to score."""
 
@@ -292,8 +279,8 @@ def load_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
     return loaded
 
 
-def correlate(options: CorrelationOptions) -> Correlation:
-    """Load a benchmark and a metric, score, and compare with people.
+def correlate(options: CorrelationOptions) -> str:
+    """Load a benchmark and a metric, score, compare with people, and return a table beside the published values.
 
     Raises:
         TypeError, ValueError, OSError: the data, the module or an option cannot be used.
@@ -326,23 +313,17 @@ def correlate(options: CorrelationOptions) -> Correlation:
         by_references = "" if options.references is None else f", by {options.references} of the references"
         published = PUBLISHED_SYSTEMS if options.references is None else {}
         table = ranking_table(scores, first.name, published)
-        return Correlation(scores, f"{first.title} of {len(systems)} systems{by_references}\n{table}")
+        return f"{first.title} of {len(systems)} systems{by_references}\n{table}"
     rows = _benchmark_rows(options, benchmark, take_references)
     agreements = [_agreement(options, benchmark, rows, metric.score) for metric in metrics]
     lines = [
         _table(metric, agreement, published_place(options, benchmark, metric.columns, rows))
         for metric, agreement in zip(metrics, agreements, strict=True)
     ]
-    figures = list(agreements[0].deviations)
-    intervals = {figure: agreements[0].interval(figure) for figure in figures}
-    if len(agreements) == 1:
-        return Correlation(agreements[0].figures, lines[0], intervals)
-    first_title, second_title = (metric.title for metric in metrics)
-    lines.append(
-        f"{first_title} minus {second_title}, paired by row\n{difference_report(agreements[0], agreements[1])}"
-    )
-    differences = {figure: difference(agreements[0], agreements[1], figure) for figure in figures}
-    return Correlation(agreements[0].figures, "\n\n".join(lines), intervals, differences)
+    if len(metrics) > 1:
+        titles = " minus ".join(metric.title for metric in metrics)
+        lines.append(f"{titles}, paired by row\n{difference_report(*agreements)}")
+    return "\n\n".join(lines)
 
 
 def _table(metric: LoadedMetric, agreement: Agreement, place: str) -> str:

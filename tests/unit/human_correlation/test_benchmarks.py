@@ -357,8 +357,6 @@ def test_published_values_name_benchmarks():
 
 # The released files of Flickr8k-Expert, and the correlations that are published for them.
 
-protocols_of_flickr8k = OnFirstUse("manycaps.human_correlation.protocols")
-
 METRICS = pathlib.Path(__file__).resolve().parents[3] / "metrics"
 
 CAPTIONS_OF_FLICKR8K = (
@@ -420,10 +418,8 @@ def test_messages(release, text, message):
 
 
 def run_command(capsys, folder, *options):
-    command = ["--benchmark", "flickr8k-expert", "--data", str(folder), *options]
-    code = command_line.main(["human-correlation", *command])
-    captured = capsys.readouterr()
-    return code, [line.split() for line in captured.out.splitlines()], captured.err
+    code, printed = run(capsys, "--benchmark", "flickr8k-expert", "--data", folder, *options)
+    return code, [line.split() for line in printed.out.splitlines()], printed.err
 
 
 def test_the_command_reads_a_release(release, capsys):
@@ -442,7 +438,7 @@ def test_a_metric_that_lacks_a_package_names_its_extra(release, capsys, monkeypa
     def load(*arguments, **options):
         raise ImportError("To be able to use it, you need to install the following dependencies['open_clip'].")
 
-    monkeypatch.setattr(protocols_of_flickr8k.evaluate, "load", load)
+    monkeypatch.setattr(protocols.evaluate, "load", load)
     code, _, error = run_command(capsys, release, "--metric", str(METRICS / "pac_score"))
     assert code == 1
     assert error.endswith("dependencies['open_clip']. Run `pip install 'manycaps[clip]'`.\n")

@@ -1,6 +1,7 @@
 """Protocols on small made rows: Flickr8k-CF, rows without references or judgements, and two metrics side by side."""
 
 import json
+import types
 
 import numpy as np
 import pytest
@@ -82,9 +83,12 @@ def test_flickr8k_cf_by_the_command(run):
     [
         ({"refs": None}, "refs[0]: expected at least one reference for this metric, got None. Write them, leave"),
         ({"human_score": [None, None]}, "human_score: expected a number in one of the rows, got none in 3. Give judg"),
+        ({"human_score": 10**400}, "human_score[0]: expected a number or a list of numbers, got 1000000"),
+        ({"video": 5}, "video[0]: expected a path, got 5. Write it, or leave the row out."),
     ],
+    ids=["no references", "no judgements", "too large", "no path"],
 )
-def test_rows_without_references_or_judgements(run, change, message):
+def test_rows_that_cannot_be_scored(run, change, message):
     for benchmark in ("composite", "flickr8k-cf"):
         rows = [{"img": f"{i}.jpg", "cand": "a dog", "refs": ["the dog"], "human_score": 1.0} for i in range(3)]
         status, out, error = run([row | change for row in rows], benchmark=benchmark)
@@ -128,15 +132,11 @@ def test_two_metrics_are_tested_on_the_same_rows(run):
     assert same.strip().splitlines()[-1].split() == ["tau_c", "+0.00", "1", "[+0.00,", "+0.00]"]
 
 
-def test_what_a_notebook_gets(tmp_path):
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some_rows()))
-    options = {"benchmark": "composite", "metric": "bleu_rouge", "key": "rouge_l", "data": tmp_path / "rows.jsonl"}
-    found = protocols.correlate(protocols.CorrelationOptions(**options))
-    assert found.differences == {}
-    low, high = found.intervals["tau_b"]
-    assert low < found.figures["tau_b"] < high
-    against = protocols.CorrelationOptions(**options, against="bleu_rouge", against_key="bleu_1")
-    assert set(protocols.correlate(against).differences) == {"tau_b", "tau_c"}
+def test_a_row_without_a_video_is_refused_by_a_metric_of_videos():
+    module = types.SimpleNamespace(features={"predictions": None, "videos": None})
+    message = "--data: expected the column video for a metric of videos, got rows without it."
+    score = protocols.scorer_of(module, None, 1.0)
+    assert_refused(ValueError, message, score, [{"video": "a.mp4"}, {"video": None}], ["a", "b"])
 
 
 def test_messages_of_the_second_metric(run):
