@@ -75,7 +75,7 @@ def install_wordnet(nltk_data: pathlib.Path) -> str:
         install_debian_packages()
     try:
         folder = build_corpus(DEBIAN_FOLDER, nltk_data)
-    except FileNotFoundError as error:
+    except InputOSError as error:
         other = "Or give NLTK its 'wordnet' corpus another way: `python -m nltk.downloader wordnet`."
-        raise FileNotFoundError(f"{error} {other}") from None
+        raise error.with_advice(other) from None
     return f"Built WordNet out of {DEBIAN_FOLDER} in {folder}."

@@ -96,10 +96,12 @@ def test_corpus_is_built_whole(debian_files, tmp_path):
     assert [path.name for path in corpus.parent.iterdir()] == ["wordnet"]
 
 
-def test_a_missing_file_is_named_and_nothing_is_left(debian_files, tmp_path):
-    (debian_files / "index.sense").unlink()
-    message = ".*one without index.sense. Run `apt-get install wordnet-base wordnet-sense"
-    assert_refused(OSError, message, wordnet_corpus.build_corpus, debian_files, tmp_path / "nltk_data")
+def test_a_missing_file_is_named_and_nothing_is_left(debian_files, tmp_path, monkeypatch):
+    monkeypatch.setattr("nltk.data.path", [])
+    monkeypatch.setattr(wordnet_corpus, "DEBIAN_FOLDER", debian_files)
+    (debian_files / "data.verb").unlink()
+    message = ".*one without data.verb. Run `apt-get install wordnet-base wordnet-sense-index`. Or give NLTK its 'wordn"
+    assert_refused(OSError, message, wordnet_corpus.install_wordnet, tmp_path / "nltk_data")
     assert not (tmp_path / "nltk_data").exists()
 
 
