@@ -1,8 +1,9 @@
 """The verdict on a result of a distribution module, in one sentence. Used by the pages and the quickstart."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from .tables import as_interval
 
 # Corpus p-values up to this one are called a difference.
 SIGNIFICANCE = 0.05
@@ -33,21 +34,9 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
         )
     interval = "no interval"
     if f"{name}_excess_ci_low" in result:
-        low, high = result[f"{name}_excess_ci_low"], result[f"{name}_excess_ci_high"]
-        interval = f"interval {_outwards(low, math.floor)} to {_outwards(high, math.ceil)}"
+        interval = f"interval {as_interval(result[f'{name}_excess_ci_low'], result[f'{name}_excess_ci_high'])}"
     numbers = f"(corpus p {p_value:.2g}, excess {result[f'{name}_excess']:.3f}, {interval})"
     if p_value >= UNUSUALLY_NEAR:
         return f"{title}: {system} lie nearer to the human captions than random splits of both do {numbers}."
     verb = "differ from" if p_value <= SIGNIFICANCE else "cannot be distinguished from"
     return f"{title}: {system} {verb} the human captions {numbers}."
-
-
-def _outwards(end: float, whole: Callable[[float], int]) -> str:
-    """An end of an interval to three decimals, rounded down or up.
-
-    >>> _outwards(-0.1231, math.floor), _outwards(0.25, math.ceil), _outwards(math.nan, math.ceil)
-    ('-0.124', '0.250', 'nan')
-    """
-    # 1e-6 of the last digit is the rounding of a float.
-    inwards = 1e-6 if whole is math.floor else -1e-6
-    return f"{whole(1000 * end + inwards) / 1000 if math.isfinite(end) else end:.3f}"

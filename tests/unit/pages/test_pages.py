@@ -190,7 +190,7 @@ def test_the_border_is_the_corpus_p_value():
 
 
 def test_the_effect_and_its_interval_stand_beside():
-    numbers = "(corpus p 0.46, excess 0.123, interval -0.011 to 0.250)"
+    numbers = "(corpus p 0.46, excess 0.123, interval [-0.011, 0.250])"
     expected = f"TRM: the candidates cannot be distinguished from the human captions {numbers}."
     assert sentence(0.46, **INTERVAL) == expected
     assert sentence(0.46).endswith("(corpus p 0.46, excess 0.123, no interval).")
