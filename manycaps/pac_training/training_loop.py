@@ -59,7 +59,10 @@ class Processes:
 
     def gather(self, share: torch.Tensor, n: int) -> torch.Tensor:
         """Return all n rows from the shares of all processes; gradients flow back to this process's share."""
-        return share if self._n == 1 else _Gather.apply(share, self, n)
+        if self._n == 1:
+            return share
+        rows, own = self.all_rows(share.detach(), n), self.part(n)
+        return torch.cat([rows[: own.start], share, rows[own.stop :]])
 
     def sum_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Replace each gradient by its sum over the processes."""
@@ -73,19 +76,6 @@ class Processes:
         padding = share.new_zeros(max(sizes) - len(share), *share.shape[1:])
         blocks = self.accelerator.gather(torch.cat([share, padding])).split(max(sizes))
         return torch.cat([block[:size] for block, size in zip(blocks, sizes, strict=True)])
-
-
-class _Gather(torch.autograd.Function):
-    """Gather whose gradient is for this process's rows."""
-
-    @staticmethod
-    def forward(ctx: Any, share: torch.Tensor, processes: Processes, n: int) -> torch.Tensor:
-        ctx.rows = processes.part(n)
-        return processes.all_rows(share, n)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        return gradient[ctx.rows], None, None
 
 
 class RowSchedule:
