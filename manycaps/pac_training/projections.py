@@ -1,14 +1,12 @@
 """The fast path: the frozen encoders' features are computed once, and training sees only the two projections."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from manycaps.kit.base import InputError
-from manycaps.pac_training.recipe import Recipe
-from manycaps.pac_training.training_loop import Features, Training
+from manycaps.pac_training.training_loop import Features
 
 # Names of the two projections in a CLIP's state dict.
 VISUAL_PROJECTION, TEXT_PROJECTION = "visual.proj", "text_projection"
@@ -31,23 +29,6 @@ class CachedFeatures(NamedTuple):
     generated_captions: np.ndarray | None = None
     # Image of each row, integers of shape (n_rows,); None where row j belongs to image j.
     image_rows: np.ndarray | None = None
-
-
-class TunedProjections(NamedTuple):
-    """Result of `tune_projections`: the weights with the lowest validation loss, and how they were found."""
-
-    # float32, shape (d_visual, d).
-    visual_projection: np.ndarray
-    # float32, shape (d_text, d).
-    text_projection: np.ndarray
-    # Validation loss of these weights, and after how many iterations they were reached (0: those given).
-    best_loss: float
-    best_iteration: int
-    # Total number of iterations, and the reason to stop.
-    n_iterations: int
-    stop_reason: str
-    # One flat dict for each validation, the first before any step: iteration, epoch, losses, retrieval recall.
-    history: list[dict[str, float]]
 
 
 class ProjectedRows:
@@ -73,54 +54,6 @@ class ProjectedRows:
             None if generated_images is None else generated_images[own] @ self.visual_projection,
             None if generated_captions is None else generated_captions[own] @ self.text_projection,
         )
-
-
-def tune_projections(
-    cached: CachedFeatures,
-    validation: CachedFeatures,
-    visual_projection: np.ndarray,
-    text_projection: np.ndarray,
-    scale: float,
-    recipe: Recipe,
-    progress: Callable[..., Any] | None = None,
-) -> TunedProjections:
-    """Train the two final projections by positive-augmented contrastive learning (Sarto et al., 2023, section 3).
-
-    AdamW on `positive_augmented_loss`; the weights with the lowest validation loss are returned, those given among
-    them. The same arguments on the same machine with the same number of threads give the same bits.
-
-    `cached` has at least as many images as a batch; `validation` decides when to stop. The projections are
-    `visual.proj` (d_visual, d) and `text_projection` (d_text, d) of a CLIP, float32, and `scale` is 1 / tau, not
-    trained: `logit_scale.exp()`. `progress`, such as tqdm, is called with total= and desc=.
-    """
-    visual, text = (
-        torch.nn.Parameter(torch.tensor(np.asarray(x), dtype=torch.float32))
-        for x in (visual_projection, text_projection)
-    )
-    check_cached_features(cached, "cached")
-    check_cached_features(validation, "validation")
-    training = Training(
-        ProjectedRows(cached, visual, text),
-        ProjectedRows(validation, visual, text),
-        {VISUAL_PROJECTION: visual, TEXT_PROJECTION: text},
-        scale,
-        recipe,
-    )
-    bar = progress(total=recipe.max_iterations, desc="projections") if progress else None
-    for event in training.run():
-        if bar is not None and "validation_loss" not in event:
-            bar.update(1)
-    if bar is not None:
-        bar.close()
-    return TunedProjections(
-        training.best_weights[VISUAL_PROJECTION].cpu().numpy(),
-        training.best_weights[TEXT_PROJECTION].cpu().numpy(),
-        training.best["validation_loss"],
-        int(training.best["iteration"]),
-        training.iteration,
-        str(training.stop_reason),
-        training.history,
-    )
 
 
 def check_cached_features(cached: CachedFeatures, name: str) -> None:

@@ -95,13 +95,15 @@ def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
     trials = draw_trials(recipe.n_trials)
     images, texts = encode(clip, trials.pixels, trials.texts)
     projections = {PLAIN: clip.projections()}
-    projections |= {name: (tuning.visual_projection, tuning.text_projection) for name, tuning in tuned.items()}
+    for name, training in tuned.items():
+        best = training.best_weights
+        projections[name] = best[VISUAL_PROJECTION].numpy(), best[TEXT_PROJECTION].numpy()
     measured = {name: measure(trials, images @ visual, texts @ text) for name, (visual, text) in projections.items()}
     facts = {
         "seed": seed,
         "recipe": dataclasses.asdict(recipe),
         "processor_minutes": minutes_before + (time.process_time() - start) / 60,
-        "best_iterations": {name: tuning.best_iteration for name, tuning in tuned.items()},
+        "best_iterations": {name: int(training.best["iteration"]) for name, training in tuned.items()},
         "measured": measured,
     }
     named = {name: projection_weights(*pair) for name, pair in projections.items()}

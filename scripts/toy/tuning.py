@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from manycaps.kit.images import as_model_pixels
-from manycaps.pac_training.projections import CachedFeatures, TunedProjections, tune_projections
+from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, Recipe
+from manycaps.pac_training.training_loop import Training
 from scripts.toy.captions import as_caption, draw_claim, draw_wording
 from scripts.toy.pictures import draw_picture
 from scripts.toy.scenes import VALUES, Scene, draw_scene, is_possible, pick, with_value
@@ -120,8 +122,8 @@ def encode_tuples(
 
 def tune_variants(
     clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Callable[..., Any]
-) -> dict[str, TunedProjections]:
-    """Tune the projections once with each of the recipe's variants, on the same tuples."""
+) -> dict[str, Training]:
+    """Tune the projections once with each of the recipe's variants, on the same tuples; return finished trainings."""
     cached = encode_tuples(clip, seed, 1, recipe.n_scenes, recipe.n_positives, progress)
     validation = encode_tuples(clip, seed, 2, recipe.n_validation_scenes, recipe.n_positives, progress)
     tuned = {}
@@ -136,5 +138,10 @@ def tune_variants(
             validate_every=recipe.validate_every,
             seed=seed,
         )
-        tuned[name] = tune_projections(cached, validation, *clip.projections(), clip.scale.item(), numbers, progress)
+        names = (VISUAL_PROJECTION, TEXT_PROJECTION)
+        weights = {key: torch.nn.Parameter(torch.tensor(x)) for key, x in zip(names, clip.projections(), strict=True)}
+        rows = [ProjectedRows(features, *weights.values()) for features in (cached, validation)]
+        tuned[name] = Training(*rows, weights, clip.scale.item(), numbers)
+        for _ in progress(tuned[name].run(), total=numbers.max_iterations, desc=name, unit="step"):
+            pass
     return tuned

@@ -178,7 +178,7 @@ def test_tuning_again_gives_the_published_checkpoint():
     clip = SmallClip.of_weights(published | load_file(FOLDER / UNTUNED_NAME))
     recipe = dataclasses.replace(TuningRecipe(), variants={PAC: VARIANTS[PAC]})
     tuned = tune_variants(clip, seed, recipe, tqdm.tqdm)[PAC]
-    projections = tuned.visual_projection, tuned.text_projection
+    projections = [weight.numpy() for weight in tuned.best_weights.values()]
     again = train_tiny_pac.projection_weights(*projections)
     if not all(torch.equal(weight, published[name]) for name, weight in again.items()):
         trials = draw_trials(train_tiny_pac.N_TRIALS)

@@ -191,6 +191,7 @@ recipes = OnFirstUse("manycaps.pac_training.recipe")
 tuning = OnFirstUse("manycaps.pac_training.projections")
 
 D_VISUAL, D_TEXT, D = 10, 8, 6
+NAMES = ("visual.proj", "text_projection")
 OPTIONS = {"batch_size": 16, "max_iterations": 40, "validate_every": 10, "learning_rate": 3e-3, "seed": 5}
 
 
@@ -206,8 +207,14 @@ def cached_features(n, seed):
     return tuning.CachedFeatures(view(to_visual), view(to_text), view(to_visual), view(to_text))
 
 
-def tune(training, validation, projections, scale=10.0, **changes):
-    return tuning.tune_projections(training, validation, *projections, scale, recipes.Recipe(**OPTIONS | changes))
+def tune(cached, validation, projections, scale=10.0, **changes):
+    """A training that has run."""
+    weights = {name: torch.nn.Parameter(torch.tensor(x)) for name, x in zip(NAMES, projections, strict=True)}
+    rows = [tuning.ProjectedRows(features, *weights.values()) for features in (cached, validation)]
+    training = training_loop.Training(*rows, weights, scale, recipes.Recipe(**OPTIONS | changes))
+    for _ in training.run():
+        pass
+    return training
 
 
 @pytest.fixture(scope="module")
@@ -226,54 +233,41 @@ def projections():
     return [rng.normal(size=(d, D)).astype(np.float32) / d**0.5 for d in (D_VISUAL, D_TEXT)]
 
 
-def test_the_validation_loss_falls_and_the_arguments_stay(training, validation, projections):
-    before = [x.copy() for x in projections]
-    tuned = tune(training, validation, projections)
-    assert [record["iteration"] for record in tuned.history] == [0, 10, 20, 30, 40]
-    assert tuned.best_loss < 0.6 * tuned.history[0]["validation_loss"]
-    assert tuned.best_loss == min(record["validation_loss"] for record in tuned.history)
-    assert tuned.history[-1]["image_to_caption_recall@1"] > tuned.history[0]["image_to_caption_recall@1"]
-    assert all(np.array_equal(x, y) for x, y in zip(before, projections, strict=True))
+def test_the_validation_loss_falls(training, validation, projections):
+    history = tune(training, validation, projections).history
+    assert [record["iteration"] for record in history] == [0, 10, 20, 30, 40]
+    assert min(record["validation_loss"] for record in history) < 0.6 * history[0]["validation_loss"]
+    assert history[-1]["image_to_caption_recall@1"] > history[0]["image_to_caption_recall@1"]
 
 
 def test_it_stops_without_a_better_loss_and_returns_the_best_weights(training, validation, projections):
     options = {"learning_rate": 1e-2, "max_iterations": 1000, "patience": 30}
     tuned = tune(training, validation, projections, **options)
     assert tuned.stop_reason == "no better validation loss for 30 iterations"
-    assert tuned.n_iterations == tuned.best_iteration + 30 < 1000
-    assert tuned.history[-1]["validation_loss"] > tuned.best_loss
-    # Validated again, the returned weights have the loss that is told of them.
-    again = tune(training, validation, tuned[:2], **options | {"max_iterations": 0})
-    assert again.best_loss == tuned.best_loss
-    assert np.array_equal(again.visual_projection, tuned.visual_projection)
+    assert tuned.iteration == tuned.best["iteration"] + 30 < 1000
+    assert tuned.history[-1]["validation_loss"] > tuned.best["validation_loss"]
+    # Validated again, the weights that were kept have the loss that is told of them.
+    kept = [weight.numpy() for weight in tuned.best_weights.values()]
+    again = tune(training, validation, kept, **options | {"max_iterations": 0})
+    assert again.best["validation_loss"] == tuned.best["validation_loss"]
 
 
 def test_a_weight_of_0_leaves_its_features_unused(training, validation, projections):
     with_them = tune(training, validation, projections, lambda_v=0)
     without = tune(*(x._replace(generated_images=None) for x in (training, validation)), projections, lambda_v=0)
-    assert np.array_equal(with_them.visual_projection, without.visual_projection)
+    assert torch.equal(with_them.best_weights["visual.proj"], without.best_weights["visual.proj"])
     assert "validation_L(V',T)" not in without.history[0]
     other = tune(training, validation, projections)
-    assert not np.array_equal(with_them.visual_projection, other.visual_projection)
+    assert not torch.equal(with_them.best_weights["visual.proj"], other.best_weights["visual.proj"])
 
 
-def with_a_nan(features):
-    captions = features.captions.copy()
+def test_features_that_cannot_be_used(training, validation, projections):
+    captions = training.captions.copy()
     captions[3, 1] = np.nan
-    return features._replace(captions=captions)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda x: x._replace(generated_images=None), "generated_images: expected features, got None. Give them, or l"),
-        (with_a_nan, "captions[3]: expected finite features that are not all 0, got others in 1 rows. Leave those"),
-        (lambda x: tuning.CachedFeatures(*(y[:15] for y in x[:4])), "batch_size: expected at most the 15 different"),
-    ],
-)
-def test_messages_of_projections(training, validation, projections, change, message):
-    where = "cached." if message.startswith("captions") else ""
-    assert_refused(ValueError, where + message, tune, change(training), validation, projections)
+    message = "training.captions[3]: expected finite features that are not all 0, got others in 1 rows. Leave those"
+    assert_refused(ValueError, message, tuning.check_cached_features, training._replace(captions=captions), "training")
+    few = tuning.CachedFeatures(*(features[:15] for features in training[:4]))
+    assert_refused(ValueError, "batch_size: expected at most the 15 different", tune, few, validation, projections)
 
 
 @pytest.mark.parametrize(
