@@ -296,6 +296,11 @@ def exact_mean(values: Collection[float]) -> float:
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
+def mean_of_defined(values: Iterable[float]) -> float:
+    """Return the mean of the values that are not NaN, as `exact_mean`."""
+    return exact_mean([value for value in values if not math.isnan(value)])
+
+
 def row_means(values: np.ndarray, sizes: Sequence[int]) -> list[float]:
     """Return the mean of each run of consecutive values, with these sizes."""
     return [exact_mean(run) for run in cut_runs(values.tolist(), sizes)]
@@ -828,6 +833,27 @@ def without_torch(values: Any) -> Any:
         return values
     values = values.detach().cpu()
     return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+
+
+def as_numbers(
+    values: object, where: str, expected: str, advice: str, kinds: str = "", dtype: npt.DTypeLike = None
+) -> np.ndarray:
+    """Return a user's array, tensor or lists as an array, if need be of one of some kinds of NumPy's types, as `dtype`.
+
+    Raises TypeError for what is none, and for a mask, which arithmetic would not see; the message ends with `advice`.
+
+    >>> as_numbers([[1, 2], [3, 4]], "distances[0]", "an array of numbers", "Convert it.", "fiu", float).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    try:
+        array = np.asanyarray(without_torch(values))
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError("a masked array")
+        if kinds and array.dtype.kind not in kinds:
+            raise TypeError(f"values of type {array.dtype}")
+        return np.asarray(array, dtype)
+    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
+        raise InputTypeError(where, expected, f"{type(values).__name__} ({reason_of(error)})", advice) from error
 
 
 def plain_arguments(function: Callable[P, R]) -> Callable[P, R]:

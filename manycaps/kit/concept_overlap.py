@@ -150,12 +150,16 @@ def concept_matches(
     """
     names = sorted({name for names in labels for name in names})
     if way == "exact":
-        captions_of_name = _parts_of_text(captions, names)
+        lowered = [" ".join(caption.lower().split()) for caption in captions]
+        captions_of_name = _with_part(lowered, {name: name for name in names})
     else:
-        tokens = tokenize_rows([captions, names], tokenizer)
-        captions_of_name = {"words": _runs_of_words, "fuzzy": _stems}[way](
-            tokens[0], dict(zip(names, tokens[1], strict=True))
-        )
+        tokens, name_tokens = tokenize_rows([captions, names], tokenizer)
+        tokens_of_name = {name: words for name, words in zip(names, name_tokens, strict=True) if words}
+        if way == "words":
+            runs = {name: f" {' '.join(words)} " for name, words in tokens_of_name.items()}
+            captions_of_name = _with_part([f" {' '.join(words)} " for words in tokens], runs)
+        else:
+            captions_of_name = _with_stems(tokens, tokens_of_name)
     rows, columns = [], []
     for column, label in enumerate(labels):
         having = sorted({caption for name in label for caption in captions_of_name.get(name, ())})
@@ -177,37 +181,26 @@ def row_matches(
     return captions_of_rows @ concept_matches(list(numbers), labels, way, tokenizer)
 
 
-def _parts_of_text(captions: Sequence[str], names: Sequence[str]) -> dict[str, list[int]]:
-    """Numbers of the captions with each name as a part."""
-    lowered = [" ".join(caption.lower().split()) for caption in captions]
-    # Most names of a long list occur nowhere: one search through all captions rules them out.
-    everything = "\n".join(lowered)
-    return {name: [i for i, text in enumerate(lowered) if name in text] for name in names if name in everything}
-
-
-def _runs_of_words(captions: Sequence[TokenList], names: Mapping[str, TokenList]) -> dict[str, list[int]]:
-    """Numbers of the captions with each name's tokens in one run."""
-    spaced = [f" {' '.join(tokens)} " for tokens in captions]
-    everything = "\n".join(spaced)
-    runs = {name: f" {' '.join(tokens)} " for name, tokens in names.items() if tokens}
+def _with_part(texts: Sequence[str], parts: Mapping[str, str]) -> dict[str, list[int]]:
+    """Numbers of the texts that hold the part of each name."""
+    # Most names of a long list occur nowhere: one search through all texts rules them out.
+    everything = "\n".join(texts)
     return {
-        name: [i for i, text in enumerate(spaced) if run in text] for name, run in runs.items() if run in everything
+        name: [i for i, text in enumerate(texts) if part in text] for name, part in parts.items() if part in everything
     }
 
 
-def _stems(captions: Sequence[TokenList], names: Mapping[str, TokenList]) -> dict[str, list[int]]:
+def _with_stems(captions: Sequence[TokenList], names: Mapping[str, TokenList]) -> dict[str, list[int]]:
     """Numbers of the captions with the stems of each name's words."""
     stem = functools.cache(PorterStemmer().stem)
     captions_with: dict[str, set[int]] = {}
     for i, tokens in enumerate(captions):
         for token in tokens:
             captions_with.setdefault(stem(token), set()).add(i)
-    captions_of_name = {}
-    for name, tokens in names.items():
-        sets = [captions_with.get(stem(token), set()) for token in tokens]
-        if sets:
-            captions_of_name[name] = sorted(set.intersection(*sets))
-    return captions_of_name
+    return {
+        name: sorted(set.intersection(*(captions_with.get(stem(token), set()) for token in tokens)))
+        for name, tokens in names.items()
+    }
 
 
 # Scores of candidates with rows that are held at once, 8 bytes each in some arrays.

@@ -16,15 +16,14 @@ from .base import (
     InputError,
     InputTypeError,
     TokenRows,
+    as_numbers,
     as_rows,
     as_token_rows,
     check_is_number,
     check_whole_number,
-    exact_mean,
+    mean_of_defined,
     plain_arguments,
     quote_value,
-    reason_of,
-    without_torch,
 )
 from .ngram_scores import (
     MAX_ORDER,
@@ -103,15 +102,8 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
         TypeError: no array of numbers.
         ValueError: another shape, numbers that are not finite, or no such kernel.
     """
-    try:
-        matrix = np.asarray(without_torch(kernel), dtype=np.float64)
-    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
-        raise InputTypeError(
-            "kernels",
-            f"a matrix for the captions of {where}",
-            f"{type(kernel).__name__} ({reason_of(error)})",
-            "Return a NumPy array of shape (n, n).",
-        ) from error
+    expected, advice = f"a matrix for the captions of {where}", "Return a NumPy array of shape (n, n)."
+    matrix = as_numbers(kernel, "kernels", expected, advice, dtype=np.float64)
     got = _kernel_fault(matrix, n_captions)
     if got:
         raise InputError(
@@ -622,11 +614,6 @@ def pairwise_distance(vectors: np.ndarray) -> float:
 REFERENCES, DIFFERENCE = "_references", "_difference"
 
 
-def mean_of_defined(values: Iterable[float]) -> float:
-    """Return the mean of the values that are not NaN; NaN if there are none."""
-    return exact_mean([value for value in values if not math.isnan(value)])
-
-
 def row_result(
     candidates: Mapping[str, Sequence[float]], references: Mapping[str, Sequence[float]], details: bool
 ) -> dict[str, float | list[float]]:
@@ -771,7 +758,7 @@ def self_cider(
     """
     texts = as_token_rows(texts, "texts")
     index = NgramIndex.of_sets(texts, keeps=True)
-    weights = document_weights(index, DocumentFrequency(*count_documents(texts, document_frequency)))
+    weights = document_weights(index, count_documents(texts, document_frequency))
     return np.array([self_cider_of_features(ngram_features(index, i, weights)) for i in range(len(texts))])
 
 

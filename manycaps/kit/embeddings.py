@@ -31,6 +31,7 @@ from .base import (
     InputTypeError,
     Option,
     as_list,
+    as_numbers,
     check_device,
     check_installed,
     check_loaded_tensors,
@@ -51,7 +52,6 @@ from .base import (
     reason_of,
     value_table,
     whole_number,
-    without_torch,
 )
 from .tokenization import ptb_tokens
 
@@ -519,15 +519,7 @@ def as_array(values: object, where: str, advice: str) -> np.ndarray:
         TypeError: no array of floating-point numbers, or one with a mask, which arithmetic would not see.
         ValueError: see `check_embeddings`.
     """
-    try:
-        array = np.asanyarray(without_torch(values))
-        if isinstance(array, np.ma.MaskedArray):
-            raise TypeError("a masked array")
-        array = np.asarray(array)
-    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
-        raise InputTypeError(
-            where, "a floating-point array of shape (n, d)", f"{type(values).__name__} ({reason_of(error)})", advice
-        ) from error
+    array = as_numbers(values, where, "a floating-point array of shape (n, d)", advice)
     check_embeddings(array, where)
     return array
 

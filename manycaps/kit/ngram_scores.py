@@ -469,10 +469,19 @@ class FrequencyTable:
         """Return the frequencies that the options ask for, by default from n_rows lists of references."""
         if options["document_frequency"] is not None:
             return self.load(options["document_frequency"])
-        check_enough_documents(len(references))
-        tokens = ngram_tokens(references, options["tokenizer"])
-        warn_of_equal_documents(tokens)
-        return DocumentFrequency(document_frequencies(tokens), len(references))
+        return count_documents(ngram_tokens(references, options["tokenizer"]))
+
+
+def count_documents(
+    documents: TokenRows, source: str | os.PathLike[str] | Mapping[str, Any] | None = None
+) -> DocumentFrequency:
+    """Return the document frequencies of a table, or counted in the documents."""
+    if source is None:
+        check_enough_documents(len(documents))
+        warn_of_equal_documents(documents)
+        return DocumentFrequency(document_frequencies(documents), len(documents))
+    check_document_frequency(source)
+    return load_document_frequency(source)
 
 
 # The part of a module that has the option `document_frequency`.
@@ -1209,19 +1218,6 @@ def candidate_scores(
     statistics = bleu_statistics(texts)
     scores = {f"bleu_{n}": values for n, values in enumerate(bleu_scores(statistics).T, start=1)}
     return scores | {"rouge_l": rouge_l_scores(texts)}, statistics
-
-
-def count_documents(
-    documents: TokenRows, source: str | os.PathLike[str] | Mapping[str, Any] | None
-) -> tuple[Mapping[str, int], int]:
-    """Return the document frequencies of a table, or counted in the documents, and the number of documents."""
-    if source is None:
-        check_enough_documents(len(documents))
-        warn_of_equal_documents(documents)
-        return document_frequencies(documents), len(documents)
-    check_document_frequency(source)
-    counts, n_documents = load_document_frequency(source)
-    return counts, n_documents
 
 
 def bleu_rows(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:

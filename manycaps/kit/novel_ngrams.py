@@ -295,18 +295,6 @@ class TrainingCaptions:
                 yield caption
 
 
-class OtherReferences:
-    """References as training captions of the other rows."""
-
-    def __init__(self, captions: Sequence[TokenList], rows: Ints) -> None:
-        """Take the tokens of all references, and their rows."""
-        self._captions, self._rows = captions, rows
-        self.n_captions = len(captions)
-
-    def __iter__(self) -> Iterator[tuple[Sequence[TokenList], Ints]]:
-        yield self._captions, self._rows
-
-
 def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Lines of a text file, also compressed by gzip, without blank ones."""
     if not is_regular_file(path):

@@ -15,13 +15,13 @@ from .base import (
     InputImportError,
     InputTypeError,
     Ready,
+    as_numbers,
     as_plain,
     as_rows,
     check_whole_number,
     plain_arguments,
     quote_value,
     reason_of,
-    without_torch,
 )
 from .caption_sets import CAPTION_COLUMNS, ComparableRows, Comparison, RowGenerators, pairs_batch, row_keys, text_counts
 from .embeddings import ARRAY_COLUMNS, OF_CAPTIONS, as_embedding_arrays, as_row_list, check_no_captions
@@ -331,22 +331,14 @@ def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> No
 
 
 def _as_matrix(values: object, where: str) -> np.ndarray:
-    try:
-        array = np.asanyarray(without_torch(values))
-        if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "fiu":
-            raise TypeError(f"numbers of type {array.dtype}")
-    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
-        raise InputTypeError(
-            where,
-            "an array of numbers",
-            f"{type(values).__name__} ({reason_of(error)})",
-            "Convert it to a NumPy array.",
-        ) from error
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
+    matrix = as_numbers(values, where, "an array of numbers", "Convert it to a NumPy array.", "fiu", np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise InputError(
-            where, "shape (n_texts, n_texts)", array.shape, "Give the values of all pairs of the row, candidates first."
+            where,
+            "shape (n_texts, n_texts)",
+            matrix.shape,
+            "Give the values of all pairs of the row, candidates first.",
         )
-    matrix = np.asarray(array, dtype=np.float64)
     odd = ~np.isfinite(matrix)
     if odd.any():
         i, j = (int(index) for index in np.argwhere(odd)[0])
@@ -570,23 +562,10 @@ def text_distances(rows: Sequence[Sequence[str]], distance: TextDistance) -> lis
 
 def _as_values(returned: object, n_pairs: int) -> np.ndarray:
     """Convert a function's result to n_pairs float64 numbers."""
-    advice = "Return one number for each pair of the two lists."
-    try:
-        array = np.asanyarray(without_torch(returned))
-        if isinstance(array, np.ma.MaskedArray) or array.dtype.kind in "USMm":
-            raise TypeError(f"values of type {array.dtype}")
-        values = np.asarray(array, dtype=np.float64)
-    except Exception as error:  # whatever a user's type raises
-        raise InputTypeError(
-            "distance",
-            f"{n_pairs} numbers from the function",
-            f"{type(returned).__name__} ({reason_of(error)})",
-            advice,
-        ) from error
+    expected, advice = f"{n_pairs} numbers from the function", "Return one number for each pair of the two lists."
+    values = as_numbers(returned, "distance", expected, advice, "biufcO", np.float64)
     if values.shape != (n_pairs,):
-        raise InputError(
-            "distance", f"{n_pairs} numbers from the function", f"an array of shape {values.shape}", advice
-        )
+        raise InputError("distance", expected, f"an array of shape {values.shape}", advice)
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
         raise InputError(

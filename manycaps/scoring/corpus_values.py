@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.kit.base import InputError
+from manycaps.kit.base import InputError, mean_of_defined
 from manycaps.kit.caption_sets import distribution_result
-from manycaps.kit.diversity_sets import mean_of_defined
 from manycaps.scoring.reductions import DISTANCE_COLUMN, as_bytes, columns_of_tests
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.scorer import Scorer

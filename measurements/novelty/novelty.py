@@ -7,7 +7,6 @@ import numpy as np
 
 from .base import CAPTIONS, DETAILS, About, CollectionModule, Option, by_value, signature, value_table
 from .novel_ngrams import (
-    OtherReferences,
     TrainingCaptions,
     caption_novelty,
     check_training,
@@ -85,18 +84,14 @@ class Novelty(CollectionModule, evaluate.Measurement):
         rows = np.repeat(np.tile(np.arange(len(predictions)), 2), sizes)
         captions = [tokens for row in texts for tokens in row]
         is_candidate = np.arange(len(captions)) < sum(sizes[: len(predictions)])
-        if is_references(options["training"]):
-            people = itertools.compress(captions, ~is_candidate)
-            training = OtherReferences(list(people), rows[~is_candidate])
-        else:
-            training = TrainingCaptions(options["training"], options["tokenizer"])
-        counts = caption_novelty(captions, rows, training)
+        training = TrainingCaptions(options["training"], options["tokenizer"])
+        people, of_people = list(itertools.compress(captions, ~is_candidate)), is_references(options["training"])
+        counts = caption_novelty(captions, rows, [(people, rows[~is_candidate])] if of_people else training)
         result = novelty_values(counts, is_candidate) | novelty_values(counts, ~is_candidate, "_of_people")
-        result |= {"n_training": training.n_captions, "n_rows": len(predictions)}
+        result |= {"n_training": len(people) if of_people else training.n_captions, "n_rows": len(predictions)}
         if options["details"]:
-            source = "references" if isinstance(training, OtherReferences) else "given"
+            source = "references" if of_people else "given"
             settings = {"tokenizer": tokenizer_name(options["tokenizer"]), "training": source}
-            result |= novelty_details(counts, sizes[: len(predictions)]) | {
-                "signature": signature("novelty", **settings)
-            }
+            result |= novelty_details(counts, sizes[: len(predictions)])
+            result["signature"] = signature("novelty", **settings)
         return result

@@ -1,7 +1,5 @@
 """How far captions name the classes of other data sets, and what captions that share a class are worth."""
 
-import math
-
 import evaluate
 
 from .base import (
@@ -14,6 +12,7 @@ from .base import (
     as_caption_rows,
     by_value,
     check_flag,
+    mean_of_defined,
     or_none,
     signature,
     value_table,
@@ -110,8 +109,8 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
             result[f"{name}_n_labels"] = len(labels)
             if options["transfer"]:
                 best, mean, n_candidates = self._transfer(data, labels, options)
-                result[f"{name}_transfer_bleu_4"] = mean_of_numbers(best)
-                result[f"{name}_transfer_mean_bleu_4"] = mean_of_numbers(mean)
+                result[f"{name}_transfer_bleu_4"] = mean_of_defined(best)
+                result[f"{name}_transfer_mean_bleu_4"] = mean_of_defined(mean)
                 result[f"{name}_transfer_n_rows"] = int((n_candidates > 0).sum())
                 per_row[f"{name}_transfer_bleu_4_per_row"] = best.tolist()
         result["n_rows"] = len(data)
@@ -138,9 +137,3 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
             concept_matches(texts, labels, "exact"),
             row_matches(data, labels, "exact"),
         )
-
-
-def mean_of_numbers(values):
-    """Return the mean of the values that are not NaN, or NaN, by fsum: exact, whatever the order of the rows."""
-    numbers = [value for value in values.tolist() if not math.isnan(value)]
-    return math.fsum(numbers) / len(numbers) if numbers else math.nan
