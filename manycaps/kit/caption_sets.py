@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.special
 
 from .base import (
+    CAPTIONS,
     DETAILS,
     CollectionModule,
     Effect,
@@ -859,6 +860,15 @@ class Sets(NamedTuple):
     corpus_values: Callable[[Any, Mapping[str, Any], Any], dict[str, Any]] = lambda _rows, _options, _progress: {}
     # From sizes of rows and options to whether the excess is returned without a test, too.
     has_excess: Callable[[Sequence[tuple[int, int]], Mapping[str, Any]], bool] = lambda _sizes, _options: False
+
+
+# Columns of modules whose rows have three texts in all.
+SETS_OF_THREE = CAPTIONS | {
+    "references": (
+        "n_rows lists of reference captions, or n_rows strings: at least one candidate, one reference and three "
+        "captions in all per row. Rows may have different numbers of captions."
+    )
+}
 
 
 def check_three_texts(sizes: Sequence[tuple[int, ...]], columns: tuple[str, ...]) -> None:

@@ -465,6 +465,33 @@ def as_row_list(rows: object, column: str, expected: str, advice: str) -> list[A
     return listed
 
 
+def check_dimensions(columns: Mapping[str, Sequence[np.ndarray]]) -> None:
+    """Raise unless all arrays of all columns have as many dimensions as the first."""
+    names = [f"{column}[{i}]" for column, arrays in columns.items() for i in range(len(arrays))]
+    widths = [array.shape[1] for arrays in columns.values() for array in arrays]
+    for name, width in zip(names, widths, strict=True):
+        if width != widths[0]:
+            expected = f"{widths[0]} dimensions as in {names[0]}"
+            raise InputError(name, expected, width, "Use one encoder for all texts.")
+
+
+def refuse_zeros(columns: Mapping[str, Sequence[np.ndarray]]) -> None:
+    """Raise if a vector is all zeros and so has no cosine: for each column, of each row which ones are, bool, (n,)."""
+    places = [
+        f"{column}[{i}][{j}]"
+        for column, rows in columns.items()
+        for i, are_zero in enumerate(rows)
+        for j in np.flatnonzero(are_zero)
+    ]
+    if places:
+        raise InputError(
+            places[0],
+            f"an embedding that is not all zeros, which has no cosine ({len(places)} such texts in all)",
+            "zeros",
+            "Leave these captions out, or use another encoder.",
+        )
+
+
 def check_embeddings(array: np.ndarray, where: str) -> None:
     """Raise unless `array` is a non-empty table of finite floating-point numbers; messages begin with `where`.
 

@@ -25,7 +25,7 @@ from .base import (
     quote_value,
 )
 from .caption_sets import RowGenerators
-from .embeddings import as_embedding_arrays
+from .embeddings import as_embedding_arrays, check_dimensions
 from .kernel_tests import gaussian_kernel_of_distances, mmd_of_kernel, squared_distances
 from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
@@ -676,28 +676,5 @@ def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np
                 len(array),
                 "Give one vector per caption.",
             )
-        if array.shape[1] != arrays[0].shape[1]:
-            raise InputError(
-                f"{COLUMN}[{i}]",
-                f"{arrays[0].shape[1]} dimensions as in {COLUMN}[0]",
-                array.shape[1],
-                "Use one encoder for all captions.",
-            )
+    check_dimensions({COLUMN: arrays})
     return arrays
-
-
-def check_cosines(rows: Sequence[np.ndarray], places: Sequence[int]) -> None:
-    """Raise ValueError, with the first caption and their number, if vectors are all zeros and so have no cosine.
-
-    `rows` are vectors of shape (n_captions, d); `places` the numbers of the rows in the data.
-    """
-    zeros = [
-        (i, int(j)) for i, vectors in zip(places, rows, strict=True) for j in np.flatnonzero((vectors == 0).all(axis=1))
-    ]
-    if zeros:
-        raise InputError(
-            f"data[{zeros[0][0]}][{zeros[0][1]}]",
-            f"an embedding that is not all zeros, which has no cosine ({len(zeros)} such captions in all)",
-            "zeros",
-            "Leave these captions out, or use another encoder.",
-        )

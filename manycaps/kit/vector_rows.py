@@ -14,17 +14,27 @@ from .base import (
     InputError,
     InputImportError,
     InputTypeError,
+    Option,
     Ready,
     as_numbers,
     as_plain,
     as_rows,
+    check_flag,
     check_whole_number,
     plain_arguments,
     quote_value,
     reason_of,
 )
 from .caption_sets import CAPTION_COLUMNS, ComparableRows, Comparison, RowGenerators, pairs_batch, row_keys, text_counts
-from .embeddings import ARRAY_COLUMNS, OF_CAPTIONS, as_embedding_arrays, as_row_list, check_no_captions
+from .embeddings import (
+    ARRAY_COLUMNS,
+    OF_CAPTIONS,
+    as_embedding_arrays,
+    as_row_list,
+    check_dimensions,
+    check_no_captions,
+    refuse_zeros,
+)
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rows of embedded texts, and the contract of modules that compare them: captions, or ready arrays in their place.
@@ -180,16 +190,7 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
             len(humans),
             "Row i of both belongs to one image or video.",
         )
-    n_dimensions = candidates[0].shape[1]
-    for name, arrays in zip(ARRAY_COLUMNS, (candidates, humans), strict=True):
-        for i, array in enumerate(arrays):
-            if array.shape[1] != n_dimensions:
-                raise InputError(
-                    f"{name}[{i}]",
-                    f"{n_dimensions} dimensions as in {ARRAY_COLUMNS[0]}[0]",
-                    array.shape[1],
-                    "Use one encoder for all texts.",
-                )
+    check_dimensions(dict(zip(ARRAY_COLUMNS, (candidates, humans), strict=True)))
     ends = np.cumsum([len(array) for array in (*candidates, *humans)])
     numbers = np.split(np.arange(ends[-1]), ends[:-1])
     vectors, n_rows = np.concatenate((*candidates, *humans)), len(candidates)
@@ -213,6 +214,12 @@ def check_estimator_sizes(
     if options["estimator"] != "biased":
         reason = f"estimator={options['estimator']!r} leaves out pairs of a caption with itself"
         check_side_sizes(sizes, columns, f"{reason}: use estimator='biased'.")
+
+
+# The option of modules that have a value of the whole corpus.
+POOLED: dict[str, Option] = {
+    "pooled": Option(False, check_flag, "`True` adds the value of all candidates against all references of all rows.")
+}
 
 
 def pooled_values(
@@ -318,6 +325,16 @@ def ready_matrices(
     return {f"{column}, n_candidates": Ready(meaning, result)}
 
 
+# `ready_matrices` for distances, from the functions that check and compare them, and the options of distances.
+ready_distances = functools.partial(
+    ready_matrices,
+    ("distances", "n_candidates"),
+    "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), candidates first, "
+    "zeros on the diagonal, not necessarily symmetric; and the number of candidates, one for all rows or a list of "
+    "n_rows.",
+)
+
+
 def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> None:
     """Remove the other columns from the input, and raise if any is given."""
     others = [given.pop(name, None) for name in OTHER_COLUMNS]
@@ -419,20 +436,8 @@ def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray
 def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str], _options: Mapping[str, Any] | None = None) -> None:
     """Raise if a text's vector is all zeros and so has no cosine, whatever the options."""
     is_zero = (rows.vectors == 0).all(axis=1)  # (n_vectors,)
-    if not is_zero.any():
-        return
-    places = [
-        f"{name}[{i}][{j}]"
-        for name, side in zip(columns, (rows.predictions, rows.references), strict=True)
-        for i, numbers in enumerate(side)
-        for j in np.flatnonzero(is_zero[numbers])
-    ]
-    raise InputError(
-        places[0],
-        f"an embedding that is not all zeros, which has no cosine ({len(places)} such texts in all)",
-        "zeros",
-        "Leave these captions out, or use another encoder.",
-    )
+    if is_zero.any():
+        refuse_zeros(dict(zip(columns, ([is_zero[numbers] for numbers in side] for side in rows[1:3]), strict=True)))
 
 
 # Distances of scipy that depend on two vectors alone. Those that are scaled by the variances of all vectors

@@ -22,7 +22,7 @@ from .base import (
     value_table,
     whole_number,
 )
-from .embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
+from .embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings, refuse_zeros
 from .kernel_tests import ESTIMATORS
 from .leave_one_out import (
     EMBEDDING_METRICS,
@@ -31,7 +31,6 @@ from .leave_one_out import (
     MOST_REFERENCES,
     Sources,
     as_row_vectors,
-    check_cosines,
     check_interval,
     check_metrics,
     check_row_sizes,
@@ -281,7 +280,8 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         else:
             vectors = [vectors[i].astype("float64") for i in used]
         if "trm_bert" in options["metrics"]:
-            check_cosines(vectors, used)
+            are_zero = dict(zip(used, ((own == 0).all(axis=1) for own in vectors), strict=True))
+            refuse_zeros({"data": [are_zero.get(i, ()) for i in range(used[-1] + 1)]})
         return vectors
 
     def _signature(self, options, has_vectors):

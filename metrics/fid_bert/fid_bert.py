@@ -5,11 +5,11 @@ import functools
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, CHAN_CITATION, About, Option, check_flag, value_table
+from .base import CAPTIONS, CHAN_CITATION, About, value_table
 from .caption_sets import SET_OPTIONS, SetMetric, Sets, set_values
 from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .kernel_tests import frechet_comparison, pooled_frechet_p_value, pooled_frechet_squared
-from .vector_rows import READY_VECTORS, Vectors, check_side_sizes, encode_rows, pooled_values
+from .vector_rows import POOLED, READY_VECTORS, Vectors, check_side_sizes, encode_rows, pooled_values
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -57,15 +57,7 @@ class FidBert(SetMetric, evaluate.Metric):
         )
     }
     READY = READY_VECTORS
-    OPTIONS = (
-        {
-            "pooled": Option(
-                False, check_flag, "`True` adds the value of all candidates against all references of all rows."
-            )
-        }
-        | ENCODER_OPTIONS
-        | SET_OPTIONS
-    )
+    OPTIONS = POOLED | ENCODER_OPTIONS | SET_OPTIONS
     VALUES = (
         value_table("""
         * fid_bert | 0 or more | lower | mean squared Fréchet distance over rows; 0 for equal means and covariances. It

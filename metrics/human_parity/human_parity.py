@@ -70,7 +70,7 @@ from .vector_rows import (
     distance_name,
     distances_from_cosines,
     encode_rows,
-    ready_matrices,
+    ready_distances,
     text_distances,
 )
 
@@ -164,15 +164,7 @@ def check_distances(matrices, _options):
     check_distance_scale(matrices)
 
 
-READY_DISTANCES = ready_matrices(
-    ("distances", "n_candidates"),
-    "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), candidates first, "
-    "zeros on the diagonal, not necessarily symmetric; and the number of candidates, one for all rows or a list of "
-    "n_rows.",
-    check_distances,
-    compare_by_distances,
-    ("distance",),
-)
+READY_DISTANCES = ready_distances(check_distances, compare_by_distances, ("distance",))
 
 
 def when_distance(name):

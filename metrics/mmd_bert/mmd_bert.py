@@ -4,7 +4,7 @@ import functools
 
 import evaluate
 
-from .base import CAPTIONS, CHAN_CITATION, About, Option, by_value, check_flag, one_of, value_table
+from .base import CAPTIONS, CHAN_CITATION, About, Option, by_value, one_of, value_table
 from .caption_sets import SET_OPTIONS, SetMetric, Sets, set_values
 from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .kernel_tests import (
@@ -15,7 +15,7 @@ from .kernel_tests import (
     pooled_mmd_p_value,
     pooled_mmd_squared,
 )
-from .vector_rows import READY_VECTORS, Vectors, check_estimator_sizes, encode_rows, pooled_values
+from .vector_rows import POOLED, READY_VECTORS, Vectors, check_estimator_sizes, encode_rows, pooled_values
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -78,10 +78,8 @@ class MmdBert(SetMetric, evaluate.Metric):
                 "the row's captions (of an even number of distances, the lower of the two in the middle, as in "
                 "torch), or a number.",
             ),
-            "pooled": Option(
-                False, check_flag, "`True` adds the value of all candidates against all references of all rows."
-            ),
         }
+        | POOLED
         | ENCODER_OPTIONS
         | SET_OPTIONS
     )

@@ -4,7 +4,6 @@ import evaluate
 import numpy as np
 
 from .base import (
-    CAPTIONS,
     CHAN_CITATION,
     About,
     Effect,
@@ -17,7 +16,7 @@ from .base import (
     quote_value,
     value_table,
 )
-from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
+from .caption_sets import SET_OPTIONS, SETS_OF_THREE, SetMetric, caption_rows, check_three_texts, set_values
 from .clip_scores import CLIP_SET_OPTIONS, SET_ENCODER, encode_by_clip_or_sentences, sets_of_images
 from .embeddings import LONG_TEXT_VALUES
 from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
@@ -34,7 +33,7 @@ from .vector_rows import (
     distance_name,
     evaluate_distance,
     nearest_reference_distance,
-    ready_matrices,
+    ready_distances,
     text_distances,
     vector_distances,
 )
@@ -136,14 +135,8 @@ def is_of_texts(distance):
     return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
 
 
-READY_DISTANCES = ready_matrices(
-    ("distances", "n_candidates"),
-    "ready distances in place of both, for compute only: n_rows arrays of shape (n_texts, n_texts), candidates first, "
-    "zeros on the diagonal, not necessarily symmetric; and the number of candidates, one for all rows or a list of "
-    "n_rows.",
-    lambda matrices, _options: check_distance_diagonals(matrices),
-    compare_by_ranks,
-    ("distance", "evaluate_scores"),
+READY_DISTANCES = ready_distances(
+    lambda matrices, _options: check_distance_diagonals(matrices), compare_by_ranks, ("distance", "evaluate_scores")
 )
 
 
@@ -151,12 +144,7 @@ class Trm(SetMetric, evaluate.Metric):
     """Triangle-rank statistic over any distance, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
-    COLUMNS = CAPTIONS | {
-        "references": (
-            "n_rows lists of reference captions, or n_rows strings: at least one candidate, one reference and "
-            "three captions in all per row. Rows may have different numbers of captions."
-        )
-    }
+    COLUMNS = SETS_OF_THREE
     READY = READY_VECTORS | sets_of_images(check_no_texts) | READY_DISTANCES
     OPTIONS = (
         {

@@ -2,8 +2,8 @@
 
 import evaluate
 
-from .base import CAPTIONS, CHAN_CITATION, About, value_table
-from .caption_sets import SET_OPTIONS, SetMetric, check_three_texts, set_values
+from .base import CHAN_CITATION, About, value_table
+from .caption_sets import SET_OPTIONS, SETS_OF_THREE, SetMetric, check_three_texts, set_values
 from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
 from .vector_rows import (
@@ -51,12 +51,7 @@ class TrmBert(SetMetric, evaluate.Metric):
     """Triangle-rank statistic over cosine distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
-    COLUMNS = CAPTIONS | {
-        "references": (
-            "n_rows lists of reference captions, or n_rows strings: at least one candidate, one reference and "
-            "three captions in all per row. Rows may have different numbers of captions."
-        )
-    }
+    COLUMNS = SETS_OF_THREE
     READY = READY_VECTORS
     OPTIONS = STATISTIC | ENCODER_OPTIONS | SET_OPTIONS
     VALUES = (

@@ -3,8 +3,8 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, CHAN_CITATION, About, value_table
-from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
+from .base import CHAN_CITATION, About, value_table
+from .caption_sets import SET_OPTIONS, SETS_OF_THREE, SetMetric, caption_rows, check_three_texts, set_values
 from .ngram_scores import (
     DOCUMENT_FREQUENCY,
     FREQUENCIES,
@@ -40,12 +40,7 @@ class TrmCider(SetMetric, evaluate.Metric):
     """Triangle-rank statistic over CIDEr-D distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
-    COLUMNS = CAPTIONS | {
-        "references": (
-            "n_rows lists of reference captions, or n_rows strings: at least one candidate, one reference and "
-            "three captions in all per row. Rows may have different numbers of captions."
-        )
-    }
+    COLUMNS = SETS_OF_THREE
     OPTIONS = STATISTIC | TOKENIZER | DOCUMENT_FREQUENCY | SET_OPTIONS
     VALUES = value_table("""
         * trm_cider | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows

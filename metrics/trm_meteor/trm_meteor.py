@@ -3,8 +3,8 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, CHAN_CITATION, About, Effect, Option, dependent_options, one_of, value_table
-from .caption_sets import SET_OPTIONS, SetMetric, caption_rows, check_three_texts, set_values
+from .base import CHAN_CITATION, About, Effect, Option, dependent_options, one_of, value_table
+from .caption_sets import SET_OPTIONS, SETS_OF_THREE, SetMetric, caption_rows, check_three_texts, set_values
 from .meteor15_scores import METEOR15_DATA
 from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings, multi_reference_meteor
 from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
@@ -38,12 +38,7 @@ class TrmMeteor(SetMetric, evaluate.Metric):
     """Triangle-rank statistic over METEOR distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, CHAN_CITATION, _EXAMPLES, ["https://arxiv.org/abs/2209.07518"])
-    COLUMNS = CAPTIONS | {
-        "references": (
-            "n_rows lists of reference captions, or n_rows strings: at least one candidate, one reference and "
-            "three captions in all per row. Rows may have different numbers of captions."
-        )
-    }
+    COLUMNS = SETS_OF_THREE
     OPTIONS = (
         STATISTIC
         | {

@@ -1,12 +1,14 @@
 """What holds for any captions: the loop oracle, the order of rows and captions, duplicated data, chunks."""
 
 import math
+import unittest.mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from manycaps.kit import diversity_measures
 from manycaps.kit.diversity_measures import CaptionDiversity, NumberTable, row_chunks, vocabulary_head
 from tests.oracles import diversity_loop
 
@@ -99,11 +101,16 @@ def test_head_agrees_with_the_loop(counts, share):
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20), max_size=40), max_size=5))
-def test_number_table_is_a_dictionary(batches):
-    table, expected = NumberTable(), {}
-    for batch in batches:
-        keys = np.array(batch, dtype=np.uint64)
-        for key, number in zip(batch, table.numbers(keys).tolist(), strict=True):
-            assert expected.setdefault(key, number) == number
+def test_number_table_is_a_dictionary_that_grows(batches):
+    with unittest.mock.patch.multiple(diversity_measures, FEWEST_SLOTS=2, BLOCK=3):
+        table, expected = NumberTable(), {}
+        for batch in batches:
+            keys = np.array(batch, dtype=np.uint64)
+            for key, number in zip(batch, table.numbers(keys).tolist(), strict=True):
+                assert expected.setdefault(key, number) == number
     assert len(table) == len(expected) == len(set(expected.values()))
-    assert table.find(np.array(list(expected), dtype=np.uint64)).tolist() == list(expected.values())
+    keys = np.array(list(expected), dtype=np.uint64)
+    assert table.find(keys).tolist() == list(expected.values())
+    assert table.keys[list(expected.values())].tolist() == keys.tolist()
+    unknown = {31, 2**40} - expected.keys()
+    assert table.find(np.array(list(unknown), dtype=np.uint64)).tolist() == [-1] * len(unknown)

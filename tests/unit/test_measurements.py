@@ -16,7 +16,6 @@ from manycaps.kit.diversity_measures import (
     CaptionNovelty,
     CountDistribution,
     NgramModel,
-    NumberTable,
     PartOfSpeechCount,
     RunningMean,
     SemanticRedundancy,
@@ -63,18 +62,6 @@ def test_the_least_log_probability_is_minus_twelve():
     rare = model.log_likelihoods(number_captions([[["a"]]], {"b": 0, "a": 1}.get), 2)
     assert rare.tolist() == [-6.0]  # (-12 + 0) / 2
     assert model.log_likelihood(2) == pytest.approx((2e5 * math.log(2e5 / 200_001) / 2 - 6) / 200_001)
-
-
-# ---- number table and coding ----
-
-
-def test_number_table_grows_and_keeps_its_numbers():
-    table, keys = NumberTable(), np.random.default_rng(0).integers(0, 2**64, 50_000, dtype=np.uint64)
-    first = table.numbers(keys)
-    table.numbers(np.arange(50_000, dtype=np.uint64))
-    assert (table.find(keys) == first).all()
-    assert (table.keys[first] == keys).all()
-    assert table.find(np.arange(10**6, 10**6 + 9, dtype=np.uint64)).tolist() == [-1] * 9
 
 
 # ---- memory ----

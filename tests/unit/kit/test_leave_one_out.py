@@ -121,7 +121,6 @@ def test_parts_do_not_matter(monkeypatch):
     tokens, vectors = rows_of([5, 7, 5, 6])
     drawn = draws_of(tokens, 3, None, 2)
     whole = score_draws(tokens, vectors, NAMES, drawn)
-    assert leave_one_out.MAX_PAIRS == leave_one_out.MAX_PAIRS
     monkeypatch.setattr(leave_one_out, "MAX_PAIRS", 1)
     parts = score_draws(tokens, vectors, NAMES, drawn)
     for name in NAMES:
@@ -338,7 +337,7 @@ BAD_OPTIONS = {
     "data_embeddings[1]: expected 2 dimensions as in data_embeddings[0], got 3. Use one encoder for al": {
         **TRM, "data_embeddings": [VECTORS[0], np.ones((1, 3)), VECTORS[2]]
     },
-    "data[2][0]: expected an embedding that is not all zeros, which has no cosine (4 such captions in ": {
+    "data[2][0]: expected an embedding that is not all zeros, which has no cosine (4 such texts in all": {
         **TRM, "data_embeddings": [*VECTORS[:2], np.zeros((4, 2))]
     },
 }  # fmt: skip

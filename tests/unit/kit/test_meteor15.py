@@ -114,6 +114,7 @@ ROWS = [
     ["the chef cooks", "a person near the couch"],
 ]
 SIDES = {"predictions": [ROWS[0][:2]], "references": [ROWS[0][2:]]}
+# Nothing matches "films": of references with the score 0 the first counts.
 CANDIDATES = [["a big dog runs.", "films"], ["the chef cooks"], [""]]
 REFERENCES = [["the large puppy", "a puppy ran", "a dog"], ["a cook, a chef"], ["a couch", ""]]
 LEXICON = small_lexicon()

@@ -283,7 +283,6 @@ def test_nothing_warns_where_words_are_apart_or_the_tokenizer_knows_the_script()
     assert all(tokenize_rows([UNSPACED], tokenizer) for tokenizer in ("none", "char", "zh", list))
 
 
-# N-grams as numbers against n-grams as tuples, masks of texts, and n-grams of candidates and their references.
 # Masks of texts, and n-grams of candidates and their references.
 
 
