@@ -836,13 +836,13 @@ def without_torch(values: Any) -> Any:
 
 
 def as_numbers(
-    values: object, where: str, expected: str, advice: str, kinds: str = "", dtype: npt.DTypeLike = None
+    values: object, where: str, expected: str, advice: str, kinds: str = "", dtype: type[np.float64] | None = None
 ) -> np.ndarray:
     """Return a user's array, tensor or lists as an array, if need be of one of some kinds of NumPy's types, as `dtype`.
 
     Raises TypeError for what is none, and for a mask, which arithmetic would not see; the message ends with `advice`.
 
-    >>> as_numbers([[1, 2], [3, 4]], "distances[0]", "an array of numbers", "Convert it.", "fiu", float).tolist()
+    >>> as_numbers([[1, 2], [3, 4]], "distances[0]", "an array of numbers", "Convert it.", "fiu", np.float64).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
     try:

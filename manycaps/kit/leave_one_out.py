@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from .base import (
     Floats,
     InputError,
+    InputLookupError,
     InputTypeError,
     Ints,
     Masks,
@@ -432,17 +433,21 @@ _OF_ONE_KEY = ("rouge_l", "cider_d", "meteor15", "meteor", "trm_meteor", "trm_ci
 METRICS = {"bleu": tuple(f"bleu_{n}" for n in range(1, MAX_ORDER + 1)), **{name: (name,) for name in _OF_ONE_KEY}}
 
 
+def _not_given() -> NoReturn:
+    raise InputLookupError("sources", "the source that the metric needs", "none", "Give it.")
+
+
 class Sources(NamedTuple):
     """Inputs of some metrics besides tokens; each is called when it is needed."""
 
     # The words that NLTK's METEOR asks for.
-    meteor: Callable[[], Lexicon]
+    meteor: Callable[[], Lexicon] = _not_given
     # The same for METEOR 1.5.
-    meteor15: Callable[[], Meteor15Lexicon]
+    meteor15: Callable[[], Meteor15Lexicon] = _not_given
     # Of each row the embeddings of its texts, float64, shape (n_texts, d).
-    vectors: Callable[[], Sequence[Floats]]
+    vectors: Callable[[], Sequence[Floats]] = _not_given
     # Of "mmd_bert".
-    estimator: str
+    estimator: str = "unbiased"
 
 
 def bleu_of_corpus(index: NgramIndex) -> ScoredTexts:
