@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import collections
 import contextlib
 import difflib
 import functools
@@ -21,13 +22,14 @@ import threading
 import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 # --------------------------------------------------------------------------------------------------------------------
-# Types that many files name: arrays of numbers, tokens of texts, and progress bars.
+# Types that many files name: arrays of numbers, tokens of texts, progress bars; and work in threads.
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -57,6 +59,26 @@ Check = Callable[[str, Any], None]
 
 # Raises unless rows can be used; takes the sizes of each row, and the names of the columns that these are of.
 RowCheck = Callable[[Sequence[tuple[int, ...]], tuple[str, ...]], None]
+
+
+def map_in_order(
+    pool: ThreadPoolExecutor, function: Callable[[Any], R], items: Iterable[Any], n_ahead: int
+) -> Iterator[R]:
+    """Apply a function to items in a pool and yield the results in order, at most `n_ahead` items ahead.
+
+    The items are taken in the caller's thread, so a generator need not be thread-safe.
+    """
+    waiting: collections.deque[Future[R]] = collections.deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > n_ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:  # after an error or ctrl-C: what has not begun never does
+            future.cancel()
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -538,8 +538,6 @@ class WordingShares(NamedTuple):
 
     # By the names of `WORDING_SHARES`.
     shares: Mapping[str, TailShare]
-    # float64 arrays, shape (n_texts,), 0 to 1: how far each text is odd, or formulaic.
-    degrees: Mapping[str, Floats]
     # People's SLOR.
     people: PeopleDistances
 
@@ -551,10 +549,9 @@ def wording_shares(
     people_slor, n_references = rows.slor[rows.is_reference], rows.sizes[:, 1]
     count = np.repeat(n_references, n_references)
     people = PeopleDistances({n: people_slor[count == n] for n in np.unique(n_references).tolist()})
-    shares, degrees = {}, {}
+    shares = {}
     for name, sign in WORDING_SHARES.items():
-        degrees[name] = people.threshold(sign, TAIL).shares(rows.slor)
-        side_shares = side_sums(degrees[name], rows.sizes) / rows.sizes
+        side_shares = side_sums(people.threshold(sign, TAIL).shares(rows.slor), rows.sizes) / rows.sizes
         n_candidates = int(rows.sizes[:, 0].sum())
         share = tail_share(side_shares[:, 0], side_shares[:, 1], clusters, n_candidates)
         if confidence_level is not None and share.candidates.n_clusters > 1:
@@ -562,7 +559,7 @@ def wording_shares(
             below, above, near = (_mean_share(rows, people.threshold(sign, end)) if end else 0.0 for end in ends[:3])
             share = share.with_interval(ends.far(below, above), near, confidence_level)
         shares[name] = share
-    return WordingShares(shares, degrees, people)
+    return WordingShares(shares, people)
 
 
 def _mean_share(rows: WordingRows, threshold: Threshold) -> float:

@@ -1,6 +1,5 @@
 """CLIP as an encoder: options, captions, images and videos to features."""
 
-import collections
 import contextlib
 import hashlib
 import io
@@ -10,7 +9,7 @@ import pathlib
 import queue
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from .base import (
     defaults_of,
     is_folder,
     local_path,
+    map_in_order,
     one_of,
     or_none,
     path_state,
@@ -680,26 +680,6 @@ def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> li
 def as_feature_rows(features: Sequence[bytes]) -> np.ndarray:
     """Return features as `encode_images` returned them as one float32 array, shape (n, d)."""
     return np.frombuffer(b"".join(features), dtype=np.float32).reshape(len(features), -1)
-
-
-def map_in_order(
-    pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any], n_ahead: int
-) -> Iterator[Any]:
-    """Apply a function to items in a pool and yield the results in order, at most `n_ahead` items ahead.
-
-    The items are taken in the caller's thread, so a generator need not be thread-safe.
-    """
-    waiting: collections.deque[Future[Any]] = collections.deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > n_ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:  # after an error
-            future.cancel()
 
 
 def _hash(content: bytes) -> bytes:

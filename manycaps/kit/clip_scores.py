@@ -43,7 +43,7 @@ from .base import (
     read_count_table,
     signature,
 )
-from .caption_sets import ComparableRows
+from .caption_sets import CAPTION_COLUMNS, TIE_TOLERANCE, ComparableRows
 from .clip_checkpoints import VARIANTS, variant_name
 from .clip_encoder import (
     CLIP_CALL_OPTIONS,
@@ -89,8 +89,8 @@ PAC_WEIGHT = 2.0
 PAC_PROMPT = "A photo depicts"
 
 
-# Two cosines this near are equal, and cosines that are held at once, 8 bytes each.
-TIE_TOLERANCE, COSINES_AT_ONCE = 1e-9, 1 << 22
+# Cosines that are held at once, 8 bytes each.
+COSINES_AT_ONCE = 1 << 22
 
 
 @plain_arguments
@@ -240,10 +240,6 @@ def largest_by_caption(cosines: np.ndarray, n_references: np.ndarray) -> np.ndar
 
 # --------------------------------------------------------------------------------------------------------------------
 # The contract of PAC-S and RefPAC-S: captions and images, or their ready features, and scores per candidate.
-
-# The columns of captions, in the order of the keywords `ARRAY_COLUMNS`, which stand in their place.
-CAPTION_COLUMNS = ("predictions", "references")
-
 
 # What all these modules take.
 PAC_OPTIONS: dict[str, Option] = (

@@ -1,11 +1,9 @@
 """Kernels, maximum mean discrepancy of rows and of pooled sets, and the Fréchet distance."""
 
-import collections
-import functools
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,6 +24,7 @@ from .base import (
     check_number,
     check_whole_number,
     joint_vectors,
+    map_in_order,
     plain_arguments,
 )
 from .caption_sets import (
@@ -314,26 +313,20 @@ def map_blocks(
     [[[0.0, -1.0], [1.0, 0.0]], [[-3.0], [-2.0]], [[0.0]]]
     """
 
-    def block_result(rows: slice, first: np.ndarray, columns: slice) -> BatchPart:
+    def block_result(block: tuple[slice, np.ndarray, slice]) -> BatchPart:
+        rows, first, columns = block
         return work(rows, columns, pair_values(first, None if rows == columns else _float64(vectors[columns])))
 
-    waiting: collections.deque[Future[BatchPart]] = collections.deque()
-    starts = range(0, len(vectors), block_size)
+    def blocks() -> Iterator[tuple[slice, np.ndarray, slice]]:
+        for start in progress(range(0, len(vectors), block_size), desc=what, unit="block", delay=1):
+            rows = slice(start, start + block_size)
+            first = _float64(vectors[rows])
+            for other in range(start, len(vectors), block_size):
+                yield rows, first, slice(other, other + block_size)
+
     # One thread of BLAS for each of ours: more would wait for each other.
     with threadpoolctl.threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads()) as pool:
-        try:
-            for start in progress(starts, desc=what, unit="block", delay=1):
-                rows = slice(start, start + block_size)
-                block = functools.partial(block_result, rows, _float64(vectors[rows]))
-                for other in range(start, len(vectors), block_size):
-                    waiting.append(pool.submit(block, slice(other, other + block_size)))
-                    if len(waiting) > 2 * n_threads():
-                        yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:  # after an error or ctrl-C: what has not begun never does
-            for part in waiting:
-                part.cancel()
+        yield from map_in_order(pool, block_result, blocks(), 2 * n_threads())
 
 
 def _float64(vectors: np.ndarray) -> np.ndarray:
@@ -351,132 +344,64 @@ BRACKET_DEVIATIONS = 6
 # Values held to find the median among them, 8 bytes each, twice; a bracket holds 0.2% of the pairs.
 MAX_BRACKETED = 32_000_000
 
-# Bins of one pass of the search for a median, and the number of values below which they are sorted instead.
+# Bins of one pass of the search for a median, and the number of pairs below which all are sorted instead.
 MEDIAN_BINS = 65_536
 MAX_SORTED = 4_000_000
 
-# A block's weight below the bracket, the values in it, and their weights; or its sum of distances.
+# A block's weight below a bracket, the values in it, and their weights.
 MedianPart = tuple[float, np.ndarray, np.ndarray]
-
-
-class MedianSearch:
-    """Finds the median during a pass over the pairs for something else: a sample says where to look.
-
-    The answer is exact, or None if the sample misled: then the median is outside the bracket.
-    """
-
-    def __init__(self, vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> None:
-        self.weights = weights
-        self.low, self.high = _sample_bracket(vectors, weights, pair_values)
-        # Estimate of the median, before all pairs have been seen.
-        self.guess = (self.low + self.high) / 2
-        self.below, self.n_inside = _own_pairs(weights), 0
-        self.inside: list[tuple[np.ndarray, np.ndarray]] = []
-
-    def visit_block(self, rows: slice, columns: slice, values: np.ndarray) -> MedianPart:
-        """Count the values below the bracket, and keep those in it; thread-safe."""
-        if rows == columns:  # each pair once
-            values = np.where(np.tri(len(values), dtype=bool), np.inf, values)
-        row_weights, column_weights = self.weights[rows], self.weights[columns]
-        is_below = values < self.low
-        places = np.flatnonzero((values <= self.high) & ~is_below)
-        i, j = np.divmod(places, values.shape[1])
-        below = float(row_weights @ (is_below @ column_weights))
-        return below, values.ravel()[places], row_weights[i] * column_weights[j]
-
-    def add(self, part: MedianPart) -> None:
-        """Add the result of a block."""
-        below, values, times = part
-        self.below += below
-        self.n_inside += len(values)
-        if self.n_inside <= MAX_BRACKETED:
-            self.inside.append((values, times))
-        else:
-            self.inside.clear()
-
-    def result(self) -> float | None:
-        """Return the median of the pair values once all blocks are added, or None."""
-        rank = _median_rank(self.weights) - self.below
-        if rank < 0 or not self.inside:
-            return None
-        median = _at_rank(self.inside, rank)
-        return float(median[0]) if len(median) else None
-
-
-class MeanSearch:
-    """Sums roots of the pair values during a pass over the pairs for something else; used for the mean."""
-
-    def __init__(self, vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> None:
-        self.weights = weights
-        values, times = _sample_pairs(vectors, weights, pair_values)
-        n_texts = float(weights.sum())
-        self.n_pairs = n_texts * (n_texts - 1) / 2
-        # Estimate of the mean root, before all pairs have been seen.
-        self.guess = float(np.sqrt(values) @ times / times.sum()) * (1 - _own_pairs(weights) / self.n_pairs)
-        self.total = 0.0
-
-    def visit_block(self, rows: slice, columns: slice, values: np.ndarray) -> float:
-        """Add the roots of a block; thread-safe."""
-        total = float(self.weights[rows] @ (np.sqrt(values) @ self.weights[columns]))
-        return total / 2 if rows == columns else total
-
-    def add(self, part: float) -> None:
-        """Add the result of a block."""
-        self.total += part
-
-    def result(self) -> float:
-        """Return the mean of the roots once all blocks are added."""
-        return self.total / self.n_pairs
-
-
-def can_sample(vectors: np.ndarray, weights: np.ndarray) -> bool:
-    """Return whether a sample pays off: all pairs of a small corpus are sorted instead.
-
-    >>> can_sample(np.zeros((2000, 1)), np.ones(2000)), can_sample(np.zeros((2001, 1)), np.ones(2001))
-    (False, True)
-    """
-    # Where most pairs are of equal texts the median is 0, and no bracket holds it.
-    return len(vectors) ** 2 > MAX_SORTED and _own_pairs(weights) <= _median_rank(weights)
 
 
 def exact_median(
     vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues, progress: Progress, block_size: int = BLOCK_SIZE
 ) -> float:
-    """Return the median of the pair values, whatever they are, in one to three passes over all blocks.
+    """Return the median of the pair values, whatever they are, in a few passes over all blocks, usually one.
 
-    Each pass narrows the bracket around the median to three bins of a histogram, until what is inside can be sorted, or
-    is one value up to rounding. `vectors` is floating-point, shape (n_vectors, d); `weights` is float64, shape
-    (n_vectors,): how many texts each vector stands for; `pair_values` are distances, or squared ones.
+    A sample brackets the median of many pairs. What a pass finds inside is sorted; where that is too much, the bracket
+    is narrowed to three bins of a histogram, and where the sample misled, it is widened to all values. `vectors` is
+    floating-point, shape (n_vectors, d); `weights` is float64, shape (n_vectors,): how many texts each vector stands
+    for; `pair_values` are distances, or squared ones.
 
     >>> points, steps = np.array([[0.0], [1.0], [3.0]]), lambda steps, **_: steps
     >>> exact_median(points, np.ones(3), lambda a, b: abs(a - (a if b is None else b).T), steps)
     2.0
     """
-
-    def weigh(rows: slice, columns: slice, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        times = np.outer(weights[rows], weights[columns])
-        return values.ravel(), (times / 2 if rows == columns else times).ravel()
-
-    # A block on the diagonal holds each pair twice, and each text with itself: half of w^2 zeros for each vector, where
-    # w (w - 1) / 2 are pairs.
-    rank = _median_rank(weights) + float(weights.sum()) / 2
+    rank = _median_rank(weights) - _own_pairs(weights)
+    if rank < 0:  # most pairs are of equal texts
+        return 0.0
     # No two are further apart than twice the largest distance from the first, which squared is 4; 1.01 is for rounding.
-    first = vectors[:1].astype(np.float64)
+    first = _float64(vectors[:1])
     furthest = max(
-        float(pair_values(first, vectors[start : start + block_size].astype(np.float64)).max())
+        float(pair_values(first, _float64(vectors[start : start + block_size])).max())
         for start in range(0, len(vectors), block_size)
     )
-    low, high = 0.0, 1.01 * 4 * furthest
-    while high - low > 1e-12 * high:
-        blocks = map_blocks(weigh, vectors, pair_values, progress, "pooled median", block_size)
-        below, histogram, inside, (least, greatest) = _count_values(blocks, low, high)
-        if inside:
-            return float(_at_rank(inside, rank - below)[0])
-        bin_number = int(np.searchsorted(np.cumsum(histogram), rank - below, side="right"))
-        width = (high - low) / MEDIAN_BINS
-        # A bin more on either side: rounding may have moved a value to the next bin.
-        low, high = max(least, low + (bin_number - 1) * width), min(greatest, low + (bin_number + 2) * width)
-    return high
+    all_values = low, high = 0.0, 1.01 * 4 * furthest
+    if len(vectors) ** 2 > MAX_SORTED:
+        low, high = _sample_bracket(vectors, weights, pair_values)
+
+    def find_inside(rows: slice, columns: slice, values: np.ndarray) -> MedianPart:
+        if rows == columns:  # each pair once
+            values = np.where(np.tri(len(values), dtype=bool), np.inf, values)
+        is_below = values < low
+        places = np.flatnonzero((values <= high) & ~is_below)
+        i, j = np.divmod(places, values.shape[1])
+        below = float(weights[rows] @ (is_below @ weights[columns]))
+        return below, values.ravel()[places], weights[rows][i] * weights[columns][j]
+
+    while True:
+        parts = map_blocks(find_inside, vectors, pair_values, progress, "pooled median", block_size)
+        below, histogram, inside, (least, greatest) = _count_values(parts, low, high)
+        if not 0 <= rank - below < histogram.sum():
+            low, high = all_values
+        elif inside:
+            return _at_rank(inside, rank - below)
+        else:
+            bin_number = int(np.searchsorted(np.cumsum(histogram), rank - below, side="right"))
+            width = (high - low) / MEDIAN_BINS
+            # A bin more on either side: rounding may have moved a value to the next bin.
+            low, high = max(least, low + (bin_number - 1) * width), min(greatest, low + (bin_number + 2) * width)
+            if high - low <= 1e-12 * high:
+                return high
 
 
 def _own_pairs(weights: np.ndarray) -> float:
@@ -490,8 +415,8 @@ def _median_rank(weights: np.ndarray) -> float:
     return float((n_texts * (n_texts - 1) // 2 - 1) // 2)
 
 
-def _sample_pairs(vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> tuple[np.ndarray, np.ndarray]:
-    """Values and weights of some pairs of different vectors.
+def _sample_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> tuple[float, float]:
+    """Two values between which the median of all pairs of different vectors almost certainly lies.
 
     The vectors are shuffled into groups, and each group is paired with the next one: every vector occurs equally often,
     so what a single vector does to its pairs does not vary with the draw.
@@ -500,17 +425,11 @@ def _sample_pairs(vectors: np.ndarray, weights: np.ndarray, pair_values: PairVal
     size = max(1, min(SAMPLED_PAIRS // n, n // SAMPLED_SHARE))
     order = np.random.default_rng(0).permutation(n)
     groups = [order[start : start + size] for start in range(0, n, size)]
-    values, times = [], []
+    sampled, weights_sampled = [], []
     for group, following in zip(groups, [*groups[1:], groups[0]], strict=True):
-        first, second = (vectors[chosen].astype(np.float64, copy=False) for chosen in (group, following))
-        values.append(pair_values(first, second).ravel())
-        times.append(np.outer(weights[group], weights[following]).ravel())
-    return np.concatenate(values), np.concatenate(times)
-
-
-def _sample_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> tuple[float, float]:
-    """Two values between which the median of all pairs almost certainly lies."""
-    values, times = _sample_pairs(vectors, weights, pair_values)
+        sampled.append(pair_values(_float64(vectors[group]), _float64(vectors[following])).ravel())
+        weights_sampled.append(np.outer(weights[group], weights[following]).ravel())
+    values, times = np.concatenate(sampled), np.concatenate(weights_sampled)
     n_texts, own = float(weights.sum()), _own_pairs(weights)
     share = (_median_rank(weights) + 0.5 - own) / (n_texts * (n_texts - 1) / 2 - own)
     # A weighted share of independent draws varies like this, at most.
@@ -522,30 +441,28 @@ def _sample_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: PairV
     return float(values[order[low]]) if low else 0.0, float(values[order[min(high, len(order) - 1)]])
 
 
-def _at_rank(parts: Sequence[tuple[np.ndarray, np.ndarray]], rank: float) -> np.ndarray:
-    """Value number `rank`, counted from 0, of values with weights, in parts; empty where they weigh too little."""
+def _at_rank(parts: Sequence[tuple[np.ndarray, np.ndarray]], rank: float) -> float:
+    """Value number `rank`, counted from 0, of values with weights, in parts."""
     values, times = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(values)
-    first = int(np.searchsorted(np.cumsum(times[order]), rank, side="right"))
-    return values[order[first : first + 1]]
+    return float(values[order[np.searchsorted(np.cumsum(times[order]), rank, side="right")]])
 
 
 def _count_values(
-    blocks: Iterable[tuple[np.ndarray, np.ndarray]], low: float, high: float
+    parts: Iterable[MedianPart], low: float, high: float
 ) -> tuple[float, np.ndarray, list[tuple[np.ndarray, np.ndarray]], tuple[float, float]]:
     """One pass: weight below `low`; from `low` to `high` a histogram of weights, the values if few, and their range."""
     below, histogram, n_inside = 0.0, np.zeros(MEDIAN_BINS), 0
     least, greatest = high, low
     inside: list[tuple[np.ndarray, np.ndarray]] = []
-    for values, times in blocks:
-        below += float(times[values < low].sum())
-        kept = (values >= low) & (values <= high)
-        values, times = values[kept], times[kept]
-        bins = np.minimum(((values - low) * (MEDIAN_BINS / (high - low))).astype(np.intp), MEDIAN_BINS - 1)
+    bins_per_unit = MEDIAN_BINS / (high - low) if high > low else 0.0
+    for part_below, values, times in parts:
+        below += part_below
+        bins = np.minimum(((values - low) * bins_per_unit).astype(np.intp), MEDIAN_BINS - 1)
         histogram += np.bincount(bins, weights=times, minlength=MEDIAN_BINS)
         least, greatest = float(values.min(initial=least)), float(values.max(initial=greatest))
         n_inside += len(values)
-        if n_inside <= MAX_SORTED:
+        if n_inside <= MAX_BRACKETED:
             inside.append((values, times))
         else:
             inside.clear()
@@ -728,16 +645,7 @@ def null_mmd(
 # --------------------------------------------------------------------------------------------------------------------
 # Squared maximum mean discrepancy of one large corpus: all pairs in blocks, on all cores, in bounded memory.
 #
-# A bandwidth that is a median or a mean belongs to all pairs, so at first sight the pairs must be visited for it, and
-# again for the kernel. One visit does: a sample gives a bandwidth near the true one, and the kernel is summed with it
-# together with the first terms of its power series in the difference of the two, which is known at the end.
-#
 # CMMD and KID are two published values of this kind, with the kernels, estimators and units of their authors.
-
-# Terms of the power series, the kernel itself included, and the largest error of a kernel value that they may leave. A
-# sample misses a bandwidth by less than 0.1%, which leaves 1e-13.
-N_TERMS = 4
-SERIES_TOLERANCE = 1e-11
 
 # Bandwidth and factor of CMMD (google-research, cmmd/distance.py).
 CMMD_SIGMA = 10.0
@@ -758,8 +666,8 @@ def pooled_mmd_squared(
 ) -> np.ndarray:
     """Return the squared MMD of all candidates and all references of a corpus, in bounded memory.
 
-    The kernel matrix is computed block by block and summed, on all cores. Time grows with the square of n_vectors. The
-    result has no dimensions; for a bandwidth rule it is within 4e-11 of the sum over all pairs.
+    The kernel matrix is computed block by block and summed, on all cores; before, all pairs are visited for the median
+    or mean. Time grows with the square of n_vectors. The result has no dimensions.
 
     `vectors` is floating-point of shape (n_vectors, d), and the counts, whole numbers of shape (n_vectors,), say how
     often each is a candidate and a reference. `sigma` is a rule of `bandwidths` or a number, and `estimator` one of
@@ -815,12 +723,8 @@ def _pooled_values(
     """Pooled squared MMD for each column of candidate_counts (n_vectors, n_values), of one sum: (n_values,)."""
     used = totals > 0
     vectors, counts, weights = vectors[used], candidate_counts[used], totals[used].astype(np.float64)
-    sums = None
-    if sigma in BANDWIDTH_RULES and can_sample(vectors, weights):
-        sums = _sums_in_one_visit(vectors, counts, weights, str(sigma), progress, block_size)
-    if sums is None:
-        bandwidth = _pooled_bandwidth(vectors, weights, sigma, progress, block_size)
-        sums = _kernel_sums(vectors, counts, weights, bandwidth, progress, block_size)
+    bandwidth = _pooled_bandwidth(vectors, weights, sigma, progress, block_size)
+    sums = _kernel_sums(vectors, counts, weights, bandwidth, progress, block_size)
     n = int(counts[:, 0].sum())
     m = int(weights.sum()) - n
     among, with_all, all_pairs = np.split(sums, [counts.shape[1], -1])
@@ -838,87 +742,33 @@ def _kernel_sums(
     def kernel_sums(rows: slice, columns: slice, squared: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):  # as in `gaussian_kernel`
             kernel = np.exp(squared / (-2 * bandwidth**2)) if bandwidth > 0 else (squared == 0).astype(np.float64)
-        return _block_sums(kernel, rows, columns, counts, weights)
+        for_all, for_counts = kernel @ weights[columns], kernel @ counts[columns]
+        among = np.einsum("nb,nb->b", counts[rows], for_counts)
+        with_all, all_pairs = counts[rows].T @ for_all, weights[rows] @ for_all
+        if rows != columns:  # and the mirror image of the block
+            among, all_pairs = 2 * among, 2 * all_pairs
+            with_all = with_all + weights[rows] @ for_counts
+        return np.concatenate((among, with_all, [all_pairs]))
 
     return sum(map_blocks(kernel_sums, vectors, _distance_matrix, progress, "pooled kernel", block_size), np.zeros(()))
-
-
-def _sums_in_one_visit(
-    vectors: np.ndarray, counts: np.ndarray, weights: np.ndarray, rule: str, progress: Progress, block_size: int
-) -> np.ndarray | None:
-    """`_kernel_sums` with the bandwidth of a rule; None if the sample was too far off.
-
-    With g = 1 / (2 sigma^2), g0 the sample's, q a squared distance and e = g / g0 - 1, the kernel exp(-g q) is the sum
-    over k of (-e)^k / k! (g0 q)^k exp(-g0 q). What is left off after `N_TERMS` terms is at most
-    (|e| / (1 - |e|))^N_TERMS / sqrt(2 pi N_TERMS): Lagrange's remainder, with u^n exp(-u) at most (n / e)^n, and
-    Stirling's bound for n!.
-    """
-    search = _search(vectors, weights, rule)
-    first_sigma = _bandwidth_of(rule, search.guess)
-    if first_sigma == 0:
-        return None
-
-    def series_sums(rows: slice, columns: slice, squared: np.ndarray) -> tuple[Any, np.ndarray]:
-        searched = search.visit_block(rows, columns, squared)
-        exponents = squared
-        exponents /= -2 * first_sigma**2
-        kernel = np.exp(exponents)
-        terms = [_block_sums(kernel, rows, columns, counts, weights)]
-        for _ in range(N_TERMS - 1):
-            kernel *= exponents
-            terms.append(_block_sums(kernel, rows, columns, counts, weights))
-        return searched, np.stack(terms)
-
-    total = np.zeros(())
-    for searched, terms in map_blocks(series_sums, vectors, _distance_matrix, progress, f"pooled {rule}", block_size):
-        search.add(searched)
-        total = total + terms
-    value = search.result()
-    if not value:  # not found, or 0
-        return None
-    off = (first_sigma / _bandwidth_of(rule, value)) ** 2 - 1
-    remainder = (abs(off) / (1 - abs(off))) ** N_TERMS / math.sqrt(2 * math.pi * N_TERMS) if abs(off) < 1 else math.inf
-    if remainder > SERIES_TOLERANCE:
-        return None
-    factors = np.array([off**k / math.factorial(k) for k in range(N_TERMS)])
-    return factors @ total
-
-
-def _block_sums(kernel: np.ndarray, rows: slice, columns: slice, counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What a block adds to `_kernel_sums`: itself and, off the diagonal, its mirror image."""
-    for_all, for_counts = kernel @ weights[columns], kernel @ counts[columns]
-    among = np.einsum("nb,nb->b", counts[rows], for_counts)
-    with_all, all_pairs = counts[rows].T @ for_all, weights[rows] @ for_all
-    if rows != columns:
-        among, all_pairs = 2 * among, 2 * all_pairs
-        with_all = with_all + weights[rows] @ for_counts
-    return np.concatenate((among, with_all, [all_pairs]))
 
 
 def _pooled_bandwidth(
     vectors: np.ndarray, weights: np.ndarray, sigma: str | float, progress: Progress, block_size: int
 ) -> float:
     """`bandwidths` for a corpus; `weights` (n_vectors,) says how often each vector occurs."""
-    if sigma not in BANDWIDTH_RULES:
+    if sigma == "median":
+        return math.sqrt(exact_median(vectors, weights, _distance_matrix, progress, block_size)) / 2
+    if sigma != "mean":
         return float(sigma)
-    rule, value = str(sigma), None
-    if rule == "mean" or can_sample(vectors, weights):
-        search = _search(vectors, weights, rule)
-        for part in map_blocks(search.visit_block, vectors, _distance_matrix, progress, f"pooled {rule}", block_size):
-            search.add(part)
-        value = search.result()
-    return _bandwidth_of(
-        rule, exact_median(vectors, weights, _distance_matrix, progress, block_size) if value is None else value
-    )
 
+    def sum_of_distances(rows: slice, columns: slice, squared: np.ndarray) -> float:
+        total = float(weights[rows] @ (np.sqrt(squared) @ weights[columns]))
+        return total / 2 if rows == columns else total
 
-def _search(vectors: np.ndarray, weights: np.ndarray, rule: str) -> Any:
-    return (MedianSearch if rule == "median" else MeanSearch)(vectors, weights, _distance_matrix)
-
-
-def _bandwidth_of(rule: str, average: float) -> float:
-    """Half the median, of which the square is given, or half the mean."""
-    return (math.sqrt(average) if rule == "median" else average) / 2
+    n_texts = float(weights.sum())
+    total = sum(map_blocks(sum_of_distances, vectors, _distance_matrix, progress, "pooled mean", block_size))
+    return total / (n_texts * (n_texts - 1) / 2) / 2
 
 
 def _distance_matrix(first: np.ndarray, second: np.ndarray | None) -> np.ndarray:

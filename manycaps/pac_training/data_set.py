@@ -10,8 +10,8 @@ import datasets
 import numpy as np
 
 from manycaps.caption_tables import table_records
-from manycaps.kit.base import InputError, errors_of_others, quote_value
-from manycaps.kit.clip_encoder import map_in_order, with_prompt
+from manycaps.kit.base import InputError, errors_of_others, map_in_order, quote_value
+from manycaps.kit.clip_encoder import with_prompt
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 

@@ -17,12 +17,12 @@ from manycaps.kit.base import (
     check_loaded_tensors,
     errors_of_others,
     file_sha256,
+    map_in_order,
     quote_path,
     quote_value,
     read_json,
     reason_of,
 )
-from manycaps.kit.clip_encoder import map_in_order
 from manycaps.kit.embeddings import as_device
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting

@@ -21,8 +21,7 @@ from typing import Any, NoReturn, TypeVar
 import aiohttp
 import yarl
 
-from manycaps.kit.base import InputError, reason_of
-from manycaps.kit.clip_encoder import map_in_order
+from manycaps.kit.base import InputError, map_in_order, reason_of
 from manycaps.sampling.items import RowError
 from manycaps.sampling.sample_options import SampleOptions
 

@@ -160,9 +160,8 @@ def asked_urls(monkeypatch):
     return urls
 
 
-@pytest.fixture
-def hub(monkeypatch, tmp_path):
-    """A Hub whose only repository is org/clip, a folder."""
+def serve_folder(folder, monkeypatch):
+    """Put a Hub in place whose only repository is org/clip, a folder."""
 
     def get_hf_file_metadata(url, timeout):
         if "/org/clip/" not in url:
@@ -171,21 +170,21 @@ def hub(monkeypatch, tmp_path):
 
     def hf_hub_download(repository, name):
         assert repository == "org/clip"
-        if not (tmp_path / name).is_file():
+        if not (folder / name).is_file():
             raise EntryNotFoundError(name)
-        return str(tmp_path / name)
+        return str(folder / name)
 
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", get_hf_file_metadata)
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", hf_hub_download)
-    return tmp_path
 
 
-def test_a_hub_repository_is_used(hub, monkeypatch):
+def test_a_hub_repository_is_used(tmp_path, monkeypatch):
+    serve_folder(tmp_path, monkeypatch)
     must_fail(f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository org/clip, got none", "org/clip")
-    convert_checkpoint(save_checkpoint(hub / "a.pth"), hub / "model.safetensors", TREATMENT._asdict())
+    convert_checkpoint(save_checkpoint(tmp_path / "a.pth"), tmp_path / "model.safetensors", TREATMENT._asdict())
     for name in ("org/clip", "hub:org/clip"):
         found = find(name)
-        assert (found.path, found.variant, found.source) == (hub / "model.safetensors", "custom", "org/clip")
+        assert (found.path, found.variant, found.source) == (tmp_path / "model.safetensors", "custom", "org/clip")
     monkeypatch.setitem(VARIANTS, "clip-vit-b-32", VARIANTS["clip-vit-b-32"]._replace(source="hub:org/clip"))
     assert find(None, "clip-vit-b-32").variant == "clip-vit-b-32"
     message = ".*Hub repository org/other, got none, the Hub did not return it (OSError: 401 Client Error: repository "
@@ -456,13 +455,7 @@ def test_names_of_transformers_without_a_configuration_are_refused(small):
 
 
 def test_a_repository_on_the_hub(small, monkeypatch):
-    def hf_hub_download(repository, name):
-        if not (small / name).is_file():
-            raise EntryNotFoundError(name)
-        return str(small / name)
-
-    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", lambda url, timeout: None)
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", hf_hub_download)
+    serve_folder(small, monkeypatch)
     ours, theirs = (encoder_of(model=name) for name in ("org/clip", small))
     assert ours.signature_parts() == theirs.signature_parts() | {"checkpoint": "org/clip"}
     assert (features_of(ours)[0] == features_of(theirs)[0]).all()

@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import manycaps.kit.kernel_tests as pair_averages
 import manycaps.kit.kernel_tests as pooled
 from manycaps.kit.kernel_tests import (
     Moments,
@@ -71,7 +70,7 @@ N_VECTORS = 300
 @pytest.fixture(autouse=True)
 def sample_early(monkeypatch):
     """A few hundred vectors are enough to be sampled."""
-    monkeypatch.setattr(pair_averages, "MAX_SORTED", 10_000)
+    monkeypatch.setattr(pooled, "MAX_SORTED", 10_000)
 
 
 def corpus(seed=0, most=1):
@@ -89,46 +88,41 @@ def as_one_row(vectors, candidates, references, sigma, estimator="unbiased"):
     return joint_mmd_squared(row[None], int(candidates.sum()), sigma, estimator)[0]
 
 
-def n_visits(monkeypatch):
-    """What the passes over all pairs are called, as they begin."""
-    visits, map_blocks = [], pooled.map_blocks
-
-    def count_visits(work, vectors, pair_values, progress, what, block_size):
-        visits.append(what)
-        return map_blocks(work, vectors, pair_values, progress, what, block_size)
-
-    for module in (pooled, pair_averages):
-        monkeypatch.setattr(module, "map_blocks", count_visits)
-    return visits
-
-
 @pytest.mark.parametrize("estimator", ["unbiased", "biased", "authors"])
 @pytest.mark.parametrize("rule", ["median", "mean"])
 @pytest.mark.parametrize("most", [1, 3])
-def test_one_visit_gives_the_value_of_one_row(monkeypatch, most, rule, estimator):
-    monkeypatch.setattr(pooled, "SERIES_TOLERANCE", 1e-4)  # a sample of 300 vectors is a poor one
-    monkeypatch.setattr(pooled, "N_TERMS", 14)
-    visits, (vectors, *counts) = n_visits(monkeypatch), corpus(most=most)
+def test_blocks_give_the_value_of_one_row(most, rule, estimator):
+    vectors, *counts = corpus(most=most)
     value = float(pooled.pooled_mmd_squared(vectors, *counts, rule, estimator, block_size=64))
-    assert value == pytest.approx(as_one_row(vectors, *counts, rule, estimator), abs=1e-12)
-    assert visits == [f"pooled {rule}"]
+    assert value == pytest.approx(as_one_row(vectors, *counts, rule, estimator), abs=1e-13)
 
 
-def test_a_poor_sample_costs_a_second_visit_and_no_accuracy(monkeypatch):
-    visits, (vectors, *counts) = n_visits(monkeypatch), corpus()
-    monkeypatch.setattr(pooled, "SERIES_TOLERANCE", 0.0)
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
-    assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
-    assert visits == ["pooled median", "pooled median", "pooled kernel"]
+@pytest.fixture
+def searches(monkeypatch):
+    """The brackets of the passes for a median."""
+    brackets, count_values = [], pooled._count_values
+    monkeypatch.setattr(pooled, "_count_values", lambda *given: brackets.append(given[1:]) or count_values(*given))
+    return brackets
 
 
-@pytest.mark.parametrize("bracket", [(0.0, 1e-6), (1e6, 1e7), (1e-6, 1e6)])
-def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, bracket):
+@pytest.mark.parametrize("n_points", [N_VECTORS, 2])
+def test_a_sample_finds_the_median_in_one_pass(searches, n_points):
+    """Also where there is one distance alone, between two points."""
     vectors, *counts = corpus()
-    monkeypatch.setattr(pair_averages, "_sample_bracket", lambda *_: bracket)
-    monkeypatch.setattr(pair_averages, "MAX_BRACKETED", 1000)
+    vectors = vectors[np.arange(N_VECTORS) % n_points]
     value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
+    assert len(searches) == 1
+
+
+@pytest.mark.parametrize("bracket", [(0.0, 1e-6), (1e6, 1e7), (1e-6, 1e6), (1.0, 1.0)])
+def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, searches, bracket):
+    vectors, *counts = corpus()
+    monkeypatch.setattr(pooled, "_sample_bracket", lambda *_: bracket)
+    monkeypatch.setattr(pooled, "MAX_BRACKETED", 1000)
+    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
+    assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
+    assert len(searches) > 1
 
 
 def test_mostly_equal_texts_have_a_bandwidth_of_zero():
@@ -147,11 +141,11 @@ def test_the_number_of_cores_changes_no_bit(monkeypatch):
     assert len(values) == 1
 
 
-def test_the_p_value_takes_its_bandwidth_from_one_visit(monkeypatch):
-    visits, (vectors, *counts) = n_visits(monkeypatch), corpus()
+def test_the_p_value_takes_its_bandwidth_from_all_texts(searches):
+    vectors, *counts = corpus()
     draws = np.random.default_rng(2).permuted(np.tile(counts[0], (20, 1)), axis=1).T.astype(float)
     p_value = pooled.pooled_mmd_p_value(vectors, *counts, [draws])
-    assert visits == ["pooled median", "pooled kernel"]
+    assert len(searches) == 1
     sigma = np.sqrt(np.sort(squared_distances(vectors[None])[0][np.triu_indices(N_VECTORS, 1)])[44_849 // 2]) / 2
     values = [as_one_row(vectors, draw.astype(int), 1 - draw.astype(int), sigma) for draw in draws.T]
     n_reached = sum(value >= as_one_row(vectors, *counts, sigma) - 1e-9 for value in values)
