@@ -282,9 +282,6 @@ def check_kernel_values(kernel: np.ndarray, name: str) -> None:
 BLOCK_SIZE = 256
 
 
-# From vectors (n, d) and (m, d) to values of their pairs, (n, m); None for the second means the first.
-PairValues = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
-
 BatchPart = TypeVar("BatchPart")
 
 
@@ -294,35 +291,29 @@ def n_threads() -> int:
 
 
 def map_blocks(
-    work: Callable[[slice, slice, np.ndarray], BatchPart],
-    vectors: np.ndarray,
-    pair_values: PairValues,
-    progress: Progress,
-    what: str,
-    block_size: int = BLOCK_SIZE,
+    work: Callable[[slice, slice, np.ndarray], BatchPart], vectors: np.ndarray, progress: Progress, what: str
 ) -> Iterator[BatchPart]:
     """Yield the result of `work` for every block of pairs on and above the diagonal, row of blocks by row of blocks.
 
     Blocks are computed in threads, as many as there are cores, and given in a fixed order: sums over them do not depend
     on the number of cores. A few blocks are held at once. In threads `work` gets the rows and the columns of a block,
-    and its float64 pair values; equal slices mean a block on the diagonal, which holds each of its pairs twice.
+    and its squared distances, float64; equal slices mean a block on the diagonal, which holds each of its pairs twice.
     `vectors` is floating-point, shape (n, d); `what` names the progress bar.
 
-    >>> points, differences = np.array([[1.0], [2.0], [4.0]]), lambda a, b: a - (a if b is None else b).T
-    >>> list(map_blocks(lambda i, j, v: v.tolist(), points, differences, lambda steps, **_: steps, "", 2))
-    [[[0.0, -1.0], [1.0, 0.0]], [[-3.0], [-2.0]], [[0.0]]]
+    >>> list(map_blocks(lambda i, j, v: v.tolist(), np.array([[1.0], [2.0]]), lambda steps, **_: steps, ""))
+    [[[0.0, 1.0], [1.0, 0.0]]]
     """
 
     def block_result(block: tuple[slice, np.ndarray, slice]) -> BatchPart:
         rows, first, columns = block
-        return work(rows, columns, pair_values(first, None if rows == columns else _float64(vectors[columns])))
+        return work(rows, columns, _distance_matrix(first, None if rows == columns else _float64(vectors[columns])))
 
     def blocks() -> Iterator[tuple[slice, np.ndarray, slice]]:
-        for start in progress(range(0, len(vectors), block_size), desc=what, unit="block", delay=1):
-            rows = slice(start, start + block_size)
+        for start in progress(range(0, len(vectors), BLOCK_SIZE), desc=what, unit="block", delay=1):
+            rows = slice(start, start + BLOCK_SIZE)
             first = _float64(vectors[rows])
-            for other in range(start, len(vectors), block_size):
-                yield rows, first, slice(other, other + block_size)
+            for other in range(start, len(vectors), BLOCK_SIZE):
+                yield rows, first, slice(other, other + BLOCK_SIZE)
 
     # One thread of BLAS for each of ours: more would wait for each other.
     with threadpoolctl.threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads()) as pool:
@@ -352,32 +343,29 @@ MAX_SORTED = 4_000_000
 MedianPart = tuple[float, np.ndarray, np.ndarray]
 
 
-def exact_median(
-    vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues, progress: Progress, block_size: int = BLOCK_SIZE
-) -> float:
-    """Return the median of the pair values, whatever they are, in a few passes over all blocks, usually one.
+def exact_median(vectors: np.ndarray, weights: np.ndarray, progress: Progress) -> float:
+    """Return the median of the squared distances of all pairs, in a few passes over all blocks, usually one.
 
     A sample brackets the median of many pairs. What a pass finds inside is sorted; where that is too much, the bracket
     is narrowed to three bins of a histogram, and where the sample misled, it is widened to all values. `vectors` is
     floating-point, shape (n_vectors, d); `weights` is float64, shape (n_vectors,): how many texts each vector stands
-    for; `pair_values` are distances, or squared ones.
+    for.
 
-    >>> points, steps = np.array([[0.0], [1.0], [3.0]]), lambda steps, **_: steps
-    >>> exact_median(points, np.ones(3), lambda a, b: abs(a - (a if b is None else b).T), steps)
-    2.0
+    >>> exact_median(np.array([[0.0], [1.0], [3.0]]), np.ones(3), lambda steps, **_: steps)
+    4.0
     """
     rank = _median_rank(weights) - _own_pairs(weights)
     if rank < 0:  # most pairs are of equal texts
         return 0.0
-    # No two are further apart than twice the largest distance from the first, which squared is 4; 1.01 is for rounding.
+    # No two are further apart than twice the largest distance from the first; 1.01 is for rounding.
     first = _float64(vectors[:1])
     furthest = max(
-        float(pair_values(first, _float64(vectors[start : start + block_size])).max())
-        for start in range(0, len(vectors), block_size)
+        float(_distance_matrix(first, _float64(vectors[start : start + BLOCK_SIZE])).max())
+        for start in range(0, len(vectors), BLOCK_SIZE)
     )
     all_values = low, high = 0.0, 1.01 * 4 * furthest
     if len(vectors) ** 2 > MAX_SORTED:
-        low, high = _sample_bracket(vectors, weights, pair_values)
+        low, high = _sample_bracket(vectors, weights)
 
     def find_inside(rows: slice, columns: slice, values: np.ndarray) -> MedianPart:
         if rows == columns:  # each pair once
@@ -389,7 +377,7 @@ def exact_median(
         return below, values.ravel()[places], weights[rows][i] * weights[columns][j]
 
     while True:
-        parts = map_blocks(find_inside, vectors, pair_values, progress, "pooled median", block_size)
+        parts = map_blocks(find_inside, vectors, progress, "pooled median")
         below, histogram, inside, (least, greatest) = _count_values(parts, low, high)
         if not 0 <= rank - below < histogram.sum():
             low, high = all_values
@@ -415,7 +403,7 @@ def _median_rank(weights: np.ndarray) -> float:
     return float((n_texts * (n_texts - 1) // 2 - 1) // 2)
 
 
-def _sample_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> tuple[float, float]:
+def _sample_bracket(vectors: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Two values between which the median of all pairs of different vectors almost certainly lies.
 
     The vectors are shuffled into groups, and each group is paired with the next one: every vector occurs equally often,
@@ -427,7 +415,7 @@ def _sample_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: PairV
     groups = [order[start : start + size] for start in range(0, n, size)]
     sampled, weights_sampled = [], []
     for group, following in zip(groups, [*groups[1:], groups[0]], strict=True):
-        sampled.append(pair_values(_float64(vectors[group]), _float64(vectors[following])).ravel())
+        sampled.append(_distance_matrix(_float64(vectors[group]), _float64(vectors[following])).ravel())
         weights_sampled.append(np.outer(weights[group], weights[following]).ravel())
     values, times = np.concatenate(sampled), np.concatenate(weights_sampled)
     n_texts, own = float(weights.sum()), _own_pairs(weights)
@@ -662,7 +650,6 @@ def pooled_mmd_squared(
     sigma: str | float = "median",
     estimator: str = "unbiased",
     progress: Progress = lambda steps, **_: steps,
-    block_size: int = BLOCK_SIZE,
 ) -> np.ndarray:
     """Return the squared MMD of all candidates and all references of a corpus, in bounded memory.
 
@@ -671,11 +658,10 @@ def pooled_mmd_squared(
 
     `vectors` is floating-point of shape (n_vectors, d), and the counts, whole numbers of shape (n_vectors,), say how
     often each is a candidate and a reference. `sigma` is a rule of `bandwidths` or a number, and `estimator` one of
-    `mmd_from_sums`. `progress` wraps the rows of blocks in a progress bar; about ten arrays of block_size^2 numbers are
-    held per core.
+    `mmd_from_sums`. `progress` wraps the rows of blocks in a progress bar; about ten blocks of pairs are held per core.
     """
     counts, totals = candidate_counts[:, None].astype(np.float64), candidate_counts + reference_counts
-    return _pooled_values(vectors, counts, totals, sigma, estimator, progress, block_size)[0]
+    return _pooled_values(vectors, counts, totals, sigma, estimator, progress)[0]
 
 
 def pooled_mmd_p_value(
@@ -700,12 +686,12 @@ def pooled_mmd_p_value(
     """
     totals = candidate_counts + reference_counts
     used = totals > 0
-    bandwidth = _pooled_bandwidth(vectors[used], totals[used].astype(np.float64), sigma, progress, BLOCK_SIZE)
+    bandwidth = _pooled_bandwidth(vectors[used], totals[used].astype(np.float64), sigma, progress)
     n_reached = n_drawn = 0
     for drawn in null_counts:
         # The observed counts beside the drawn ones: equal counts have equal values, to the last digit.
         counts = np.column_stack((candidate_counts, drawn))
-        values = _pooled_values(vectors, counts, totals, bandwidth, estimator, progress, BLOCK_SIZE)
+        values = _pooled_values(vectors, counts, totals, bandwidth, estimator, progress)
         n_reached += int(np.count_nonzero(values[1:] >= values[0] - TIE_TOLERANCE))
         n_drawn += len(values) - 1
     return (1 + n_reached) / (1 + n_drawn)
@@ -718,13 +704,12 @@ def _pooled_values(
     sigma: str | float,
     estimator: str,
     progress: Progress,
-    block_size: int,
 ) -> np.ndarray:
     """Pooled squared MMD for each column of candidate_counts (n_vectors, n_values), of one sum: (n_values,)."""
     used = totals > 0
     vectors, counts, weights = vectors[used], candidate_counts[used], totals[used].astype(np.float64)
-    bandwidth = _pooled_bandwidth(vectors, weights, sigma, progress, block_size)
-    sums = _kernel_sums(vectors, counts, weights, bandwidth, progress, block_size)
+    bandwidth = _pooled_bandwidth(vectors, weights, sigma, progress)
+    sums = _kernel_sums(vectors, counts, weights, bandwidth, progress)
     n = int(counts[:, 0].sum())
     m = int(weights.sum()) - n
     among, with_all, all_pairs = np.split(sums, [counts.shape[1], -1])
@@ -732,7 +717,7 @@ def _pooled_values(
 
 
 def _kernel_sums(
-    vectors: np.ndarray, counts: np.ndarray, weights: np.ndarray, bandwidth: float, progress: Progress, block_size: int
+    vectors: np.ndarray, counts: np.ndarray, weights: np.ndarray, bandwidth: float, progress: Progress
 ) -> np.ndarray:
     """With c each column of the counts, t the weights and K the kernel: c'Kc, c'Kt, and t'Kt once, in one array.
 
@@ -750,15 +735,13 @@ def _kernel_sums(
             with_all = with_all + weights[rows] @ for_counts
         return np.concatenate((among, with_all, [all_pairs]))
 
-    return sum(map_blocks(kernel_sums, vectors, _distance_matrix, progress, "pooled kernel", block_size), np.zeros(()))
+    return sum(map_blocks(kernel_sums, vectors, progress, "pooled kernel"), np.zeros(()))
 
 
-def _pooled_bandwidth(
-    vectors: np.ndarray, weights: np.ndarray, sigma: str | float, progress: Progress, block_size: int
-) -> float:
+def _pooled_bandwidth(vectors: np.ndarray, weights: np.ndarray, sigma: str | float, progress: Progress) -> float:
     """`bandwidths` for a corpus; `weights` (n_vectors,) says how often each vector occurs."""
     if sigma == "median":
-        return math.sqrt(exact_median(vectors, weights, _distance_matrix, progress, block_size)) / 2
+        return math.sqrt(exact_median(vectors, weights, progress)) / 2
     if sigma != "mean":
         return float(sigma)
 
@@ -767,7 +750,7 @@ def _pooled_bandwidth(
         return total / 2 if rows == columns else total
 
     n_texts = float(weights.sum())
-    total = sum(map_blocks(sum_of_distances, vectors, _distance_matrix, progress, "pooled mean", block_size))
+    total = sum(map_blocks(sum_of_distances, vectors, progress, "pooled mean"))
     return total / (n_texts * (n_texts - 1) / 2) / 2
 
 
@@ -921,21 +904,14 @@ class Moments:
         self.mean = np.empty(0)
         self._root = np.empty((0, 0))
 
-    def add(
-        self,
-        vectors: np.ndarray,
-        counts: np.ndarray,
-        progress: Progress = lambda steps, **_: steps,
-        block_size: int = VECTORS_AT_ONCE,
-    ) -> None:
+    def add(self, vectors: np.ndarray, counts: np.ndarray, progress: Progress = lambda steps, **_: steps) -> None:
         """Take in vectors, finite and floating-point, shape (n_vectors, d), each as often as its count says.
 
-        `counts` are whole numbers, shape (n_vectors,); `progress` wraps the blocks, `block_size` vectors decomposed at
-        once.
+        `counts` are whole numbers, shape (n_vectors,); `progress` wraps the blocks.
         """
         used = np.flatnonzero(counts)
-        for start in progress(range(0, len(used), block_size), desc="pooled covariance", unit="block", delay=1):
-            block = used[start : start + block_size]
+        for start in progress(range(0, len(used), VECTORS_AT_ONCE), desc="pooled covariance", unit="block", delay=1):
+            block = used[start : start + VECTORS_AT_ONCE]
             # From the first vector: differences of vectors near each other are exact.
             first = vectors[block[0]].astype(np.float64)
             shifted, weights = vectors[block].astype(np.float64) - first, counts[block].astype(np.float64)
@@ -1057,7 +1033,6 @@ def pooled_frechet_squared(
     candidate_counts: np.ndarray,
     reference_counts: np.ndarray,
     progress: Progress = lambda steps, **_: steps,
-    block_size: int = VECTORS_AT_ONCE,
 ) -> np.floating[Any]:
     """Return the squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 
@@ -1065,12 +1040,11 @@ def pooled_frechet_squared(
     that are merged change at most the rounding, 1e-12 of the value.
 
     `vectors` is floating-point of shape (n_vectors, d), and the counts, whole numbers of shape (n_vectors,), say how
-    often each is a candidate and a reference, 2 in all at least. `progress` wraps the blocks of `block_size` vectors in
-    a progress bar.
+    often each is a candidate and a reference, 2 in all at least. `progress` wraps the blocks in a progress bar.
     """
     sides = Moments(), Moments()
     for moments, counts in zip(sides, (candidate_counts, reference_counts), strict=True):
-        moments.add(vectors, counts, progress, block_size)
+        moments.add(vectors, counts, progress)
     return frechet_squared_of_moments(*sides)
 
 

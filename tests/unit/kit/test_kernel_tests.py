@@ -46,11 +46,8 @@ def test_a_diagonal_is_taken_away_from_a_copy():
 # Blocks of pairs: nothing goes on after an error.
 
 
-def differences(first, second):
-    return first - (first if second is None else second).T
-
-
-def test_an_error_ends_the_work():
+def test_an_error_ends_the_work(monkeypatch):
+    monkeypatch.setattr(pooled, "BLOCK_SIZE", 1)
     done = []
 
     def work(*part):
@@ -58,7 +55,7 @@ def test_an_error_ends_the_work():
         raise ValueError("of the user's")
 
     with pytest.raises(ValueError, match="of the user's"):
-        list(map_blocks(work, np.zeros((500, 1)), differences, lambda steps, **_: steps, "", 1))
+        list(map_blocks(work, np.zeros((500, 1)), lambda steps, **_: steps, ""))
     assert len(done) <= 4 * n_threads() + 2
 
 
@@ -68,9 +65,10 @@ N_VECTORS = 300
 
 
 @pytest.fixture(autouse=True)
-def sample_early(monkeypatch):
-    """A few hundred vectors are enough to be sampled."""
+def small_bounds(monkeypatch):
+    """A few hundred vectors are enough to be sampled, and for several blocks."""
     monkeypatch.setattr(pooled, "MAX_SORTED", 10_000)
+    monkeypatch.setattr(pooled, "BLOCK_SIZE", 64)
 
 
 def corpus(seed=0, most=1):
@@ -93,7 +91,7 @@ def as_one_row(vectors, candidates, references, sigma, estimator="unbiased"):
 @pytest.mark.parametrize("most", [1, 3])
 def test_blocks_give_the_value_of_one_row(most, rule, estimator):
     vectors, *counts = corpus(most=most)
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, rule, estimator, block_size=64))
+    value = float(pooled.pooled_mmd_squared(vectors, *counts, rule, estimator))
     assert value == pytest.approx(as_one_row(vectors, *counts, rule, estimator), abs=1e-13)
 
 
@@ -110,7 +108,7 @@ def test_a_sample_finds_the_median_in_one_pass(searches, n_points):
     """Also where there is one distance alone, between two points."""
     vectors, *counts = corpus()
     vectors = vectors[np.arange(N_VECTORS) % n_points]
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
+    value = float(pooled.pooled_mmd_squared(vectors, *counts))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
     assert len(searches) == 1
 
@@ -120,7 +118,7 @@ def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, s
     vectors, *counts = corpus()
     monkeypatch.setattr(pooled, "_sample_bracket", lambda *_: bracket)
     monkeypatch.setattr(pooled, "MAX_BRACKETED", 1000)
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
+    value = float(pooled.pooled_mmd_squared(vectors, *counts))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
     assert len(searches) > 1
 
@@ -129,7 +127,7 @@ def test_mostly_equal_texts_have_a_bandwidth_of_zero():
     vectors, *_ = corpus()
     counts = np.ones((2, N_VECTORS), dtype=int)
     counts[:, 0] = 800
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
+    value = float(pooled.pooled_mmd_squared(vectors, *counts))
     assert value == pytest.approx(as_one_row(vectors, *counts, 1e-9), abs=1e-13)
 
 
@@ -137,7 +135,7 @@ def test_the_number_of_cores_changes_no_bit(monkeypatch):
     values = set()
     for n_cores in (1, 2, 5):
         monkeypatch.setattr("manycaps.kit.kernel_tests.n_threads", lambda n=n_cores: n)
-        values.add(float(pooled.pooled_mmd_squared(*corpus(), block_size=32)))
+        values.add(float(pooled.pooled_mmd_squared(*corpus())))
     assert len(values) == 1
 
 
@@ -155,9 +153,9 @@ def test_the_p_value_takes_its_bandwidth_from_all_texts(searches):
 # Moments: equal to exact fractions, in blocks of any size; small directions keep their digits.
 
 
-def moments_of(vectors, counts=None, **options):
+def moments_of(vectors, counts=None):
     moments = Moments()
-    moments.add(vectors, np.ones(len(vectors), dtype=np.int64) if counts is None else counts, **options)
+    moments.add(vectors, np.ones(len(vectors), dtype=np.int64) if counts is None else counts)
     return moments
 
 
@@ -192,9 +190,10 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("block_size", [2, 100])
-def test_moments_are_those_of_fractions(case, block_size):
+def test_moments_are_those_of_fractions(case, block_size, monkeypatch):
+    monkeypatch.setattr(pooled, "VECTORS_AT_ONCE", block_size)
     vectors, counts = CASES[case], np.array([1, 0, 2, 1, 3, 1, 1, 0, 2])
-    moments = moments_of(vectors, counts, block_size=block_size)
+    moments = moments_of(vectors, counts)
     assert moments.n == 11
     mean = np.array([float(x) for x in exact_mean(vectors, counts)])
     np.testing.assert_allclose(moments.mean, mean, rtol=0, atol=1e-15 * np.abs(vectors).max())
@@ -206,17 +205,19 @@ def test_moments_are_those_of_fractions(case, block_size):
 
 
 @pytest.mark.parametrize("rank", [1, 4, 12])
-def test_the_factor_of_a_singular_covariance_keeps_small_directions(rank):
+def test_the_factor_of_a_singular_covariance_keeps_small_directions(rank, monkeypatch):
     """A covariance in float64 would lose those below 1e-8 of the largest."""
+    monkeypatch.setattr(pooled, "VECTORS_AT_ONCE", 11)
     rng = np.random.default_rng(rank)
     directions = np.linalg.qr(rng.normal(size=(12, 12)))[0][:rank]
     lengths = 10.0 ** -np.linspace(0, 6, rank)
     vectors = (rng.normal(size=(60, rank)) * lengths) @ directions
-    values = np.linalg.svd(moments_of(vectors, block_size=11).factor(), compute_uv=False)
+    values = np.linalg.svd(moments_of(vectors).factor(), compute_uv=False)
     expected = np.linalg.svd((vectors - vectors.mean(axis=0)) / np.sqrt(59), compute_uv=False)
     np.testing.assert_allclose(values[:rank], expected[:rank], rtol=1e-8, atol=1e-15)
     np.testing.assert_allclose(values[rank:], 0, atol=3e-14)
 
 
-def test_equal_vectors_have_no_covariance():
-    assert not moments_of(np.full((3, 2), 0.1), block_size=2).factor().any()
+def test_equal_vectors_have_no_covariance(monkeypatch):
+    monkeypatch.setattr(pooled, "VECTORS_AT_ONCE", 2)
+    assert not moments_of(np.full((3, 2), 0.1)).factor().any()
