@@ -146,7 +146,7 @@ def detectable_differences(
     error = mean_of_rows(differences[:, 0], labels).standard_error
     if not error > 0:
         return Detectable(math.nan, least_rows)
-    wanted = noncentrality_of_f(k, n - k, level, POWER)
+    wanted = noncentrality_of_f(k, n - k, level)
     gap = math.sqrt(wanted) * error
     if wrong is None:
         return Detectable(gap, least_rows)

@@ -617,15 +617,15 @@ def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
     return as_features(array[None], lambda _: where, "image")[0]
 
 
-def check_image_column(images: object, column: str, *, ready: bool = False) -> None:
-    """Raise unless `images` is a column of images, not one image; with `ready` also an array of features (n, d)."""
-    check_no_table(images, column, "a list of images")
-    is_table = ready and is_array(images) and getattr(images, "ndim", None) == 2
-    is_table = is_table and np.issubdtype(as_numpy(images, column).dtype, np.floating)
+def check_image_column(images: object) -> None:
+    """Raise unless `images` is a column of images, not one image, or an array of features, shape (n, d)."""
+    check_no_table(images, "images", "a list of images")
+    is_table = is_array(images) and getattr(images, "ndim", None) == 2
+    is_table = is_table and np.issubdtype(as_numpy(images, "images").dtype, np.floating)
     if (is_one_image(images) and not is_table) or not isinstance(images, Iterable):
         shape = getattr(images, "shape", None)
         kind = type(images).__name__ if shape is None else f"array of shape {tuple(shape)}"
-        raise InputTypeError(column, "a list of images", f"one {kind}", "Give one image per row, in a list.")
+        raise InputTypeError("images", "a list of images", f"one {kind}", "Give one image per row, in a list.")
 
 
 def check_item_count(n_predictions: int, n_items: int, item: str) -> None:
@@ -846,13 +846,13 @@ class _VideoWork:
         return False
 
 
-def check_video_column(videos: object, column: str) -> None:
+def check_video_column(videos: object) -> None:
     """Raise unless `videos` is a column of videos, not one video."""
-    check_no_table(videos, column, "a list of videos")
+    check_no_table(videos, "videos", "a list of videos")
     kinds = (str, bytes, bytearray, os.PathLike, Mapping, set, frozenset, PIL.Image.Image, io.IOBase)
     if isinstance(videos, kinds) or getattr(videos, "ndim", None) in (0, 2) or not isinstance(videos, Iterable):
         raise InputTypeError(
-            column, "a list of videos", f"one {type(videos).__name__}", "Give one video per row, in a list."
+            "videos", "a list of videos", f"one {type(videos).__name__}", "Give one video per row, in a list."
         )
 
 

@@ -288,7 +288,7 @@ def encode_image_column(module: Any, images: Any, options: Mapping[str, Any], n_
     """Encode a column of images when it is added: only their features are kept, in place of the images."""
     if not len(module):  # rows of one call have one model
         module.encoder.renew()
-    check_image_column(images, "images", ready=True)
+    check_image_column(images)
     settings = options["batch_size"], options["n_workers"]
     features = encode_images(module.encoder, images, "images", *settings, ready=True)
     check_item_count(n_rows, len(features), "image")
@@ -377,7 +377,7 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
 
 def as_image_rows(images: Any, d: int, n_rows: int) -> np.ndarray:
     """Return ready features of images, as long as the captions': float32 array, shape (n_rows, d)."""
-    check_image_column(images, "images", ready=True)
+    check_image_column(images)
     rows = decode_values(images, "images", "an image")
     whose = f"{ARRAY_COLUMNS[0]} have"
     features = [ready_features(image, f"images[{i}]", d, whose) for i, image in enumerate(rows)]

@@ -204,12 +204,11 @@ class PeopleDistances:
         ends = np.array([[values[0], values[-1]] for values in self._sorted.values()])
         self._tolerance = TIE_TOLERANCE * float(row_scales(ends.reshape(1, -1))[0]) if self.n_values else 0.0
 
-    def share_above(self, distances: np.ndarray, *, or_equal: bool) -> np.ndarray:
-        """Return the share of people's distances above others, or at least as large: 0 to 1, in their shape."""
-        edges = distances - self._tolerance if or_equal else distances + self._tolerance
-        side = "left" if or_equal else "right"
+    def share_at_least(self, distances: np.ndarray) -> np.ndarray:
+        """Return the share of people's distances that are at least as large as others: 0 to 1, in their shape."""
+        least = distances - self._tolerance
         shares = [
-            (len(values) - np.searchsorted(values, edges, side)) / (count * self._n_rows)  # type: ignore[call-overload]
+            (len(values) - np.searchsorted(values, least)) / (count * self._n_rows)
             for count, values in self._sorted.items()
         ]
         return np.sum(shares, axis=0)
@@ -765,13 +764,13 @@ def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> f
     return float(scipy.special.chndtrinc(scipy.special.chdtri(degrees, level), degrees, 1 - power))
 
 
-def noncentrality_of_f(degrees: int, others: int, level: float, power: float = POWER) -> float:
-    """Return the noncentrality, above 0, at which Fisher's F with `others` degrees in the denominator has a power.
+def noncentrality_of_f(degrees: int, others: int, level: float) -> float:
+    """Return the noncentrality, above 0, at which Fisher's F with `others` degrees in the denominator has the `POWER`.
 
     >>> round(noncentrality_of_f(2, 10**6, 0.05), 2), round(noncentrality_of_f(2, 8, 0.05), 2)
     (9.63, 14.36)
     """
-    return _noncentral_f(float(scipy.special.fdtri(degrees, others, 1 - level)), degrees, others, 1 - power)
+    return _noncentral_f(float(scipy.special.fdtri(degrees, others, 1 - level)), degrees, others, 1 - POWER)
 
 
 def spread_of_effect(

@@ -761,7 +761,7 @@ def conformal_p_values(candidates: np.ndarray, people: PeopleDistances) -> np.nd
     `candidates` are as in `TailDistances`, (n_rows, n_candidates, n_references). Float64 of shape (n_rows,
     n_candidates), above 0 and at most 1.
     """
-    shares = people.share_above(candidates, or_equal=True)
+    shares = people.share_at_least(candidates)
     p_values: np.ndarray = ((1 + people.n_values * shares) / (1 + people.n_values)).mean(axis=2)
     return p_values
 

@@ -91,7 +91,7 @@ def encode_video_column(module, videos, options, n_rows):
     check_frames_of_added(module, len(module), options)
     if module.config_name != "references":
         module.check_unused(options, ["reference_aggregation"], "without references (config_name='references')")
-    check_video_column(videos, "videos")
+    check_video_column(videos)
     settings = (options[name] for name in ("frames", "batch_size", "n_workers"))
     features = encode_videos(module.encoder, videos, "videos", *settings)
     check_item_count(n_rows, len(features), "video")
