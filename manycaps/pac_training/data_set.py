@@ -195,7 +195,10 @@ def image_hashes(column: ImageColumn, n_threads: int, progress: Callable[..., An
     bad: list[InputError] = []
     with bar, ThreadPoolExecutor(n_threads) as pool:
         for checked in map_in_order(pool, check, items, READ_AHEAD):
-            (bad if isinstance(checked, InputError) else hashes).append(checked)
+            if isinstance(checked, InputError):
+                bad.append(checked)
+            else:
+                hashes.append(checked)
             bar.update(1)
     if bad:
         raise bad[0].with_advice(f"In all {len(bad)} of {len(column)} images of this column cannot be used.")

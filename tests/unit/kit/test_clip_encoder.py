@@ -101,13 +101,12 @@ def test_a_missing_library_is_said_before_weights_are_fetched(package, monkeypat
 # Columns of images: what is encoded, how often, and what an error leaves behind.
 
 RNG = np.random.default_rng(0)
-OPTIONS_OF_IMAGES = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
 
 
 @pytest.fixture
 def encoder(monkeypatch):
     """An encoder that counts the images that its model sees."""
-    made = ClipEncoder(OPTIONS_OF_IMAGES | {"checkpoint": small_checkpoint(), "device": "cpu"}, tqdm)
+    made = ClipEncoder(OPTIONS | {"checkpoint": small_checkpoint(), "device": "cpu"}, tqdm)
     made.forget()  # the model may be in use elsewhere
     made.batches = []
     encode = made.model.image_features
