@@ -33,7 +33,6 @@ from scripts.toy.caption_probabilities import caption_probability
 from scripts.toy.captioner_rewards import (
     Advantages,
     CaptionedScenes,
-    RewardRecipe,
     draw_captioned_scenes,
     less_others,
     sample_captions,
@@ -175,7 +174,7 @@ class Study:
         watch(model, 0)
         advantages = advantages_of(REWARDS[reward], self._scenes)
         watch_step = functools.partial(watch, model)
-        train_with_rewards(model, self._scenes, advantages, RewardRecipe(), seed, n_steps, watch_step)
+        train_with_rewards(model, self._scenes, advantages, seed, n_steps, watch_step)
         return model
 
     def lines(self, start: str, reward: str, seed: int) -> list[list[Any]]:

@@ -14,14 +14,8 @@ from scripts.toy.scenes import Scene, draw_scene
 from scripts.toy.small_captioner import NUMBERS, PADDING, as_pixel_values, as_text, encode_pictures, next_word_logits
 from scripts.toy.speakers import Speaker, draw_captions
 
-
-class RewardRecipe(NamedTuple):
-    """How a captioner is trained with rewards."""
-
-    n_scenes: int = 16
-    n_captions: int = 8
-    # Of the first half of the steps; then it falls to 0.
-    learning_rate: float = 3e-4
+# Scenes of a step and captions of each; and the learning rate of the first half of the steps, which then falls to 0.
+N_SCENES, N_CAPTIONS, LEARNING_RATE = 16, 8, 3e-4
 
 
 class CaptionedScenes(NamedTuple):
@@ -63,7 +57,12 @@ def sample_tokens(model: transformers.VisionEncoderDecoderModel, states: torch.T
 
 def sample_captions(model: transformers.VisionEncoderDecoderModel, states: torch.Tensor, n: int) -> list[list[str]]:
     """Sample n captions of every scene, as texts."""
-    texts = [as_text(row) for row in sample_tokens(model, states, n).tolist()]
+    return as_rows(sample_tokens(model, states, n), n)
+
+
+def as_rows(tokens: torch.Tensor, n: int) -> list[list[str]]:
+    """Return tokens as captions, n of every scene."""
+    texts = [as_text(row) for row in tokens.tolist()]
     return [texts[start : start + n] for start in range(0, len(texts), n)]
 
 
@@ -90,7 +89,6 @@ def train_with_rewards(
     model: transformers.VisionEncoderDecoderModel,
     scenes: CaptionedScenes,
     advantages: Advantages,
-    recipe: RewardRecipe,
     seed: int,
     n_steps: int,
     watch: Callable[[int], Any],
@@ -99,16 +97,14 @@ def train_with_rewards(
     rng = np.random.default_rng([seed, 2])
     torch.manual_seed(seed)
     learned = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.Adam(learned, lr=recipe.learning_rate)
+    optimizer = torch.optim.Adam(learned, lr=LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, 2 * (1 - step / n_steps)))
     for step in range(1, n_steps + 1):
-        chosen = rng.choice(len(scenes.scenes), recipe.n_scenes, replace=False).tolist()
-        states, n = scenes.states[chosen], recipe.n_captions
-        tokens = sample_tokens(model, states, n)
-        texts = [as_text(row) for row in tokens.tolist()]
-        rows = [texts[start : start + n] for start in range(0, len(texts), n)]
-        weights = torch.from_numpy(advantages(rows, chosen).reshape(-1)).float()
-        loss = -(weights * log_probabilities(model, states.repeat_interleave(n, dim=0), tokens)).mean()
+        chosen = rng.choice(len(scenes.scenes), N_SCENES, replace=False).tolist()
+        states = scenes.states[chosen]
+        tokens = sample_tokens(model, states, N_CAPTIONS)
+        weights = torch.from_numpy(advantages(as_rows(tokens, N_CAPTIONS), chosen).reshape(-1)).float()
+        loss = -(weights * log_probabilities(model, states.repeat_interleave(N_CAPTIONS, dim=0), tokens)).mean()
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(learned, 1.0)
