@@ -1,4 +1,7 @@
-"""Timing of two programs side by side: alternate runs in one process, ratios of medians, never an absolute claim."""
+"""Time and memory of two programs side by side: alternate runs in one process, ratios of medians.
+
+The one limit in seconds and GiB is of programs that read a file of millions: `alone`.
+"""
 
 import statistics
 import subprocess
