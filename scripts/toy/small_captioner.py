@@ -18,7 +18,7 @@ import transformers
 from transformers.modeling_outputs import BaseModelOutput
 
 from manycaps.kit.base import check_loaded_tensors
-from manycaps.kit.clip_model import Weights, read_weights
+from manycaps.kit.clip_model import TRANSFORMERS_NAMES, Weights, read_weights
 from manycaps.kit.images import as_model_pixels
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.toy.caption_probabilities import caption_probability
@@ -38,22 +38,6 @@ NUMBERS = {word: number for number, word in enumerate(WORDS)}
 MAX_TOKENS = 40
 
 DECODER_WIDTH, DECODER_LAYERS, DECODER_HEADS = 96, 2, 4
-
-# Parts of the names of weights in the checkpoint, and in a CLIP vision model of transformers.
-RENAMED = {
-    "visual.": "",
-    "class_embedding": "embeddings.class_embedding",
-    "conv1": "embeddings.patch_embedding",
-    "positional_embedding": "embeddings.position_embedding.weight",
-    "ln_pre": "pre_layrnorm",
-    "ln_post": "post_layernorm",
-    "transformer.resblocks": "encoder.layers",
-    "ln_1": "layer_norm1",
-    "ln_2": "layer_norm2",
-    "attn.": "self_attn.",
-    "c_fc": "fc1",
-    "c_proj": "fc2",
-}
 
 
 class CaptionerRecipe(NamedTuple):
@@ -133,17 +117,18 @@ def save_captioner(model: transformers.VisionEncoderDecoderModel, folder: pathli
 
 def set_encoder(encoder: torch.nn.Module, weights: Weights) -> None:
     """Put the weights of a checkpoint's first layers into a CLIP vision model, and freeze it."""
-    named = {}
-    for name, weight in weights.items():
-        if name.startswith("visual."):
-            for ours, theirs in RENAMED.items():
-                name = name.replace(ours, theirs)
-            before, joined, kind = name.partition("in_proj_")
-            parts = zip("qkv", weight.chunk(3), strict=True) if joined else ()
-            named |= {f"{before}{letter}_proj.{kind}": part for letter, part in parts} or {name: weight}
-    # Versions of transformers differ in a prefix.
-    wanted = [name for name, _ in encoder.named_parameters()]
-    encoder.load_state_dict({name: named[name.removeprefix("vision_model.")].float() for name in wanted}, strict=False)
+    state = {}
+    for name, _ in encoder.named_parameters():
+        # Versions of transformers differ in a prefix.
+        source = f"vision_model.{name.removeprefix('vision_model.')}"
+        for theirs, ours in TRANSFORMERS_NAMES.items():
+            source = source.replace(theirs, ours)
+        before, kind, after = source.rpartition("_proj.")
+        if kind and before[-1] in "qkv":  # one matrix in the checkpoint
+            state[name] = weights[f"{before[:-1]}in_proj_{after}"].chunk(3)["qkv".index(before[-1])].float()
+        else:
+            state[name] = weights[source].float()
+    encoder.load_state_dict(state, strict=False)
     encoder.requires_grad_(requires_grad=False)
 
 
