@@ -234,7 +234,7 @@ def _within(parity: ComparedParity, name: str) -> str:
         return ""
     system = parity.systems[name]
     is_shown = "Within" if system["within_margin"] else "Not shown to be within"
-    return f" {is_shown} {parity.margin:g} of people in {_gaps_named(system['diversity_gap'])}."
+    return f" {is_shown} {parity.margin:g} of people in {_gaps_named(not math.isnan(system['diversity_gap']))}."
 
 
 def system_p_value(system: System) -> str:
@@ -242,9 +242,9 @@ def system_p_value(system: System) -> str:
     return format_p_value(system["adjusted_p_value"], int(system["n_rows"]))
 
 
-def _gaps_named(diversity_gap: float) -> str:
+def _gaps_named(has_diversity: bool) -> str:
     """Name the gaps that there are."""
-    return "the fidelity gap" if math.isnan(diversity_gap) else "both gaps"
+    return "both gaps" if has_diversity else "the fidelity gap"
 
 
 def pair_line(pair: ParityPair) -> str:
@@ -310,7 +310,7 @@ def _detectable(pair: ParityPair) -> str:
 def _margin(pair: ParityPair) -> str:
     if not pair.within_margin:
         return ""
-    return f" Equivalent within the margin in {_gaps_named(math.nan if len(pair.gaps) < 2 else 0.0)}."
+    return f" Equivalent within the margin in {_gaps_named('diversity_gap' in [gap.key for gap in pair.gaps])}."
 
 
 def _both(share: ShareTest, better: str, pair: ParityPair) -> str:

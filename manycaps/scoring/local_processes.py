@@ -77,12 +77,13 @@ class LocalEngine:
 
     def __enter__(self) -> "LocalEngine":
         context = process_context(self.n_processes)
+        self._others = set(multiprocessing.active_children())
         self._threads.enter_context(threads_for(self.n_processes))
         self._pool = concurrent.futures.ProcessPoolExecutor(self.n_processes, context, prepare_process)
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        processes = multiprocessing.active_children() if kind is not None else []
+        processes = set(multiprocessing.active_children()) - self._others if kind is not None else ()
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
         for process in processes:
             process.terminate()
@@ -91,7 +92,7 @@ class LocalEngine:
     def run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> "Iterator[PartReport]":
         """Run a step on all parts, and yield each part with its report as it is finished.
 
-        Raises the errors of the step, and a ChildProcessError if a process was killed.
+        Raises the errors of the step, and an InputOSError if a process was killed.
         """
         waiting = iter(parts)
         try:

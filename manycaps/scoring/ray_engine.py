@@ -45,7 +45,7 @@ class RayEngine:
     def run(self, step: Step, settings: RunSettings, parts: Sequence[RunPart]) -> Iterator[PartReport]:
         """Run a step on all parts, and yield each part with its report as it is finished.
 
-        Raises the errors of the step, and a ChildProcessError if the cluster gave up.
+        Raises the errors of the step, and an InputOSError if the cluster gave up.
         """
         if not parts:
             return

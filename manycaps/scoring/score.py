@@ -53,9 +53,8 @@ def score(options: ScoreOptions) -> ScoreResult:
 
     Raises:
         ValueError: an input, option or row cannot be used, or the folder holds another run.
-        OSError: a file cannot be read, or the folder cannot be written.
+        OSError: a file cannot be read, the folder cannot be written, or a process was killed.
         ImportError: a package of a metric is missing.
-        ChildProcessError: a process was killed.
     """
     from manycaps.installed_modules import progress_bars
     from manycaps.scoring.run import run_score

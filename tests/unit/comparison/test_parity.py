@@ -45,8 +45,8 @@ def share(key, first, second, better=None):
     return ShareTest(key, first, second, 0.001, 0.001, better)
 
 
-def pair(shares=(), gaps=(), p_value=0.01, detectable=(0.1, 5)):
-    untested = UntestedPair(("a", "b"), None, None, [], gaps, Detectable(*detectable), [], None)
+def pair(shares=(), gaps=(), p_value=0.01, detectable=(0.1, 5), within_margin=None):
+    untested = UntestedPair(("a", "b"), None, None, [], gaps, Detectable(*detectable), [], within_margin)
     return untested.result(p_value, p_value, shares)
 
 
@@ -107,6 +107,16 @@ IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
 def test_no_difference_says_how_many_more_wrong_captions_would_be_detected(detectable, said):
     line = pair_line(pair(p_value=0.3, detectable=detectable))
     assert line == f"a and b: no difference detected (p = 0.3{said})."
+
+
+@pytest.mark.parametrize(
+    ("gaps", "named"),
+    [(["fidelity_gap", "wording_gap"], "the fidelity gap"), (["fidelity_gap", "diversity_gap"], "both gaps")],
+)
+def test_equivalence_names_the_gaps_that_a_margin_is_for(gaps, named):
+    """A wording gap, of single captions too, has another unit."""
+    alike = pair(gaps=[UNCLEAR._replace(key=gap) for gap in gaps], p_value=0.3, within_margin=True)
+    assert pair_line(alike).endswith(f"). Equivalent within the margin in {named}.")
 
 
 def system(name, faults, rows, ordinary=0.05, copied=0.0):

@@ -1,12 +1,15 @@
-"""With how many threads processes begin, and that ctrl-C is for their parent."""
+"""With how many threads processes begin, that ctrl-C is for their parent, and which processes end after an error."""
 
+import multiprocessing
 import os
 import signal
 import sys
+import time
 
 import pytest
 
-from manycaps.scoring.local_processes import THREAD_VARIABLES, process_context, threads_for
+from manycaps.scoring.local_processes import THREAD_VARIABLES, LocalEngine, process_context, threads_for
+from manycaps.scoring.run_settings import RunPart
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux alone")
@@ -31,3 +34,22 @@ def test_variables_that_are_set_stay(monkeypatch):
     with threads_for(2):
         assert os.environ["OMP_NUM_THREADS"] == "7"
     assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
+def test_an_error_of_a_run_ends_no_process_of_somebody_else(monkeypatch):
+    """A script that scores may have workers of its own."""
+    context = multiprocessing.get_context("spawn")
+    monkeypatch.setattr("manycaps.scoring.local_processes.process_context", lambda _: context)
+    other = context.Process(target=time.sleep, args=(60,))
+    other.start()
+    try:
+        with pytest.raises(ZeroDivisionError), LocalEngine(1) as engine:
+            list(engine.run(divide, None, [RunPart(0, ())]))
+        other.join(1)
+        assert other.is_alive()
+    finally:
+        other.kill()
+
+
+def divide(*_):
+    return 1 / 0
