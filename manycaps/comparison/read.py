@@ -64,14 +64,6 @@ class SystemRow(NamedTuple):
     video: str | bytes | None = None
 
 
-class ReadSystems(NamedTuple):
-    """What was read of several systems."""
-
-    rows: Sequence[SystemRow]
-    # What a reader should know of the files.
-    notes: Sequence[str]
-
-
 class ReadCaptions(NamedTuple):
     """What was read for a comparison of captions."""
 
@@ -145,18 +137,14 @@ def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: 
 
 def are_score_folders(sources: Mapping[str, str]) -> bool:
     """Return whether the sources are folders of scores, or files of captions; raise a ValueError if they are both."""
-    scored = [source for source in sources.values() if is_score_folder(source)]
+    # Finished or not.
+    scored = [source for source in sources.values() if (pathlib.Path(source) / "rows").is_dir()]
     others = [source for source in sources.values() if source not in scored]
     if scored and others:
         raise InputError(
             "systems", "captions or folders of scores", f"{others[0]} and {scored[0]}", "Score all of them, or none."
         )
     return bool(scored)
-
-
-def is_score_folder(source: str) -> bool:
-    """Return whether a source is a folder of scores, and not one of captions; finished or not."""
-    return (pathlib.Path(source) / "rows").is_dir()
 
 
 def read_captions(files: Mapping[str, str], options: CompareOptions) -> ReadCaptions:
@@ -205,7 +193,7 @@ def read_systems(
     split: str | None = None,
     seed: int = 0,
     tokenizer: str = "ptb",
-) -> ReadSystems:
+) -> tuple[list[SystemRow], list[str]]:
     """Read the captions of several systems, and join them by the ids of their rows.
 
     `files` goes from the name of each system to its file, the baseline first. Every row must have what is `needed`, out
@@ -214,6 +202,8 @@ def read_systems(
     rows are drawn at random, by their ids and the `seed`: files are often sorted. `split` and `tokenizer` are as for
     `open_source`. The rows are in the order of the baseline's. A ValueError names a file that cannot be read, an id
     that comes twice, or systems with different rows or references.
+
+    Returns the rows, and what a reader should know of the files.
     """
     check_files_of_columns(columns, [*files.values(), *references])
     systems, notes, ids = {}, list[str](), dict[str, None]()
@@ -258,7 +248,7 @@ def read_systems(
         )
         for row in good_rows(map(sources[baseline].with_media, rows_read))
     ]
-    return ReadSystems(joined, list(dict.fromkeys(notes)))
+    return joined, list(dict.fromkeys(notes))
 
 
 def with_drawn_people(rows: Sequence[SystemRow], n_captions: int, seed: int) -> list[SystemRow]:

@@ -357,15 +357,11 @@ class SystemScores(NamedTuple):
 
 
 def shared_answers(
-    rows: Sequence[SystemRow],
-    distances_of: RowDistances,
-    clusters: Sequence[Hashable] | None = None,
-    progress: Callable[[], object] = lambda: None,
+    rows: Sequence[SystemRow], distances_of: RowDistances, clusters: Sequence[Hashable] | None = None
 ) -> list[SharedAnswers]:
     """Compare the captions of every two systems, and of each with people's.
 
-    All `rows` have two references or more. `progress` is called after every row. The shares within each are not known
-    here: NaN.
+    All `rows` have two references or more. The shares within each are not known here: NaN.
     """
     pair_distances = [matrix[np.triu_indices(len(matrix), 1)] for _, matrix in _matrices(rows, distances_of, [PEOPLE])]
     people, threshold = people_pairs(pair_distances)
@@ -377,13 +373,13 @@ def shared_answers(
     # Of every row beyond people's quantile, and the sums over rows beyond the ends of its interval.
     shares, beyond = np.empty((len(rows), len(names), len(names))), np.zeros((3, len(names), len(names)))
     sizes = np.array([[len(texts) for texts in _texts(row, names)] for row in rows])
-    for i, matrix in _matrices(rows, distances_of, names):
+    matrices = _matrices(rows, distances_of, names)
+    for i, matrix in tqdm(matrices, "systems that say the same", len(rows), unit="row", delay=1):
         starts = np.cumsum(sizes[i]) - sizes[i]
         counted = np.stack([each.shares(matrix) for each in thresholds])
         sums = np.add.reduceat(np.add.reduceat(counted, starts, axis=1), starts, axis=2)
         shares[i], *ends = sums / np.outer(sizes[i], sizes[i])
         beyond += ends
-        progress()
     answers = []
     for i, j in itertools.combinations(range(len(names)), 2):
         n_captions = int(np.minimum(sizes[:, i], sizes[:, j]).sum())
@@ -499,11 +495,6 @@ def looks_english(captions: Iterable[str]) -> bool:
     return n_other < max(n_english, LEAST_WORDS * len(words))
 
 
-def can_be_compared(rows: Sequence[SystemRow]) -> bool:
-    """Return whether every row has two references."""
-    return all(row.references and len(row.references) > 1 for row in rows)
-
-
 class ParityScores(NamedTuple):
     """Human parity of all systems."""
 
@@ -614,7 +605,7 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
         modules = default_modules(rows, media)
     check_modules(modules, rows)
     distance, note = "", ""
-    if can_be_compared(rows):
+    if all(len(row.references or ()) > 1 for row in rows):
         distance, note = choose_distance(options.distance, options.encoder)
     check_used(options, modules, distance)
     clusters = clusters_of(rows, options.clusters)
@@ -635,7 +626,7 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
             parity_scores = parity_of_captions(rows, given)
         parity, wrong = parity_scores.rows, parity_scores.wrong
         if options.full and len(names) > 1:
-            shared = count_shared_answers(rows, parity_scores.distances_of, clusters)
+            shared = shared_answers(rows, parity_scores.distances_of, clusters)
         parity_results = {name: {MODULE: result} for name, result in parity_scores.results.items()}
     elif wording_can_be_compared(rows, clusters):
         given = {name: value for name, value in _module_options(options).items() if name in OF_WORDING}
@@ -698,16 +689,8 @@ def score_further(read: ReadScores, options: CompareOptions) -> SystemScores:
         has_meaning = not any(isinstance(parity_rows.distances, NoDistances) for parity_rows in parity.values())
         if has_captions and options.full and len(systems) > 1 and has_meaning:
             distances_of = row_distances(load(MODULE, **given[MODULE]), [row.references or [] for row in rows])
-            shared = count_shared_answers(rows, distances_of, clusters)
+            shared = shared_answers(rows, distances_of, clusters)
     return SystemScores(systems, rows, clusters, exchanges, parity, distance, shared=shared)
-
-
-def count_shared_answers(
-    rows: Sequence[SystemRow], distances_of: RowDistances, clusters: Sequence[str] | None
-) -> list[SharedAnswers]:
-    """Count how often every two systems say the same."""
-    with tqdm(total=len(rows), desc="systems that say the same", unit="row", delay=1) as bar:
-        return shared_answers(rows, distances_of, clusters, bar.update)
 
 
 def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -356,16 +356,12 @@ def _adjust_exchanges(exchanges: Sequence[Exchange]) -> list[Exchange]:
 
 def _correlations(columns: Sequence[np.ndarray]) -> list[list[float]]:
     """Spearman's correlation of every two columns; NaN where one of them is constant."""
-    ranks = [_ranks(column) for column in columns]
-    correlations = np.full((len(ranks), len(ranks)), math.nan)
-    for i, mine in enumerate(ranks):
-        for j, other in enumerate(ranks):
-            if np.ptp(mine) > 0 and np.ptp(other) > 0:
-                correlations[i, j] = 1.0 if i == j else np.corrcoef(mine, other)[0, 1]
-    return correlations.tolist()
+    if not columns:
+        return []
+    from scipy import stats  # takes 0.4 s
 
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 1; equal values share the mean of theirs."""
-    _, rank_of, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[rank_of]
+    ranks = stats.rankdata(columns, axis=1)
+    centred = ranks - ranks.mean(axis=1, keepdims=True)
+    products = centred @ centred.T
+    with np.errstate(invalid="ignore"):
+        return (products / np.sqrt(np.outer(products.diagonal(), products.diagonal()))).tolist()

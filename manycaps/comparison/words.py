@@ -44,8 +44,7 @@ MOST_EXAMPLES, MOST_LINES = 20, 3
 MOST_LETTERS = 35
 
 # Shares that sentences name, and how.
-SHARES = SHARE_NOUNS
-NOUNS = {**SHARES, "formulaic_share": "formulaic captions"}
+NOUNS = {**SHARE_NOUNS, "formulaic_share": "formulaic captions"}
 
 # Columns of the table: shares of faults, and of likeness. A terminal shows the first, and of likeness what differs.
 FAULT_COLUMNS = {"faulty_share": "faults", "unlike_people_share": "unlike people", "odd_wording_share": "odd wording"}
@@ -84,6 +83,9 @@ WORDING_CAPTION = (
 # Phrases that are named of a system: used more often than by people, and less often.
 MOST_OVERUSED, MOST_UNDERUSED = 3, 1
 
+
+# A table of what is not known.
+NOTHING = Table("", [], [])
 
 # A system as `ComparedParity` has it.
 System = Mapping[str, Any]
@@ -159,11 +161,6 @@ def is_best(key: str, metric: ComparedMetric, system: str) -> bool:
     return len(metric.systems) > 1 and (system == best or {system, best} in equals)
 
 
-def worse_than(metric: ComparedMetric, system: str) -> list[str]:
-    """Return the systems that are significantly worse than this one."""
-    return [pair.second if pair.first == system else pair.first for pair in metric.pairs if pair.better == system]
-
-
 def legend_of(parity: ComparedParity) -> str:
     """Say what the columns of the answer are about."""
     if not has_meaning(parity):
@@ -225,8 +222,9 @@ def system_line(parity: ComparedParity, name: str) -> str:
 
 
 def _first_p_value(system: System) -> list[str]:
-    """The p-value of a system, unless its words have it."""
-    return [] if any(word["name"] == "different" for word in system["words"]) else [f"{system_p_value(system)}."]
+    """The p-value of a system after Holm's rule, unless its words have it."""
+    p_value = format_p_value(system["adjusted_p_value"], int(system["n_rows"]))
+    return [] if any(word["name"] == "different" for word in system["words"]) else [f"{p_value}."]
 
 
 def _within(parity: ComparedParity, name: str) -> str:
@@ -235,11 +233,6 @@ def _within(parity: ComparedParity, name: str) -> str:
     system = parity.systems[name]
     is_shown = "Within" if system["within_margin"] else "Not shown to be within"
     return f" {is_shown} {parity.margin:g} of people in {_gaps_named(not math.isnan(system['diversity_gap']))}."
-
-
-def system_p_value(system: System) -> str:
-    """Return the p-value of a system after Holm's rule, as it is printed; see `format_p_value`."""
-    return format_p_value(system["adjusted_p_value"], int(system["n_rows"]))
 
 
 def _gaps_named(has_diversity: bool) -> str:
@@ -255,7 +248,8 @@ def pair_line(pair: ParityPair) -> str:
     if pair.kind == "alike":
         return f"{names}: no difference detected ({p_value}{_detectable(pair)}).{_margin(pair)}"
     likeness = "; ".join(
-        f"{name} is more like people in {_join_parts([_both(share, name, pair) for share in shares])}"
+        f"{name} is more like people in "
+        + " and ".join(f"{NOUNS[share.key]} ({_values(share, name, pair)})" for share in shares)
         for name in (pair.first, pair.second)
         if (shares := [share for share in pair.shares if share.key in pair.more_like_people[name]])
     )
@@ -285,11 +279,7 @@ def _gaps_text(pair: ParityPair) -> str:
         f"{gap.first:.2g} and {gap.second:.2g}, difference {gap.difference:.2g} [{gap.low:.2g}, {gap.high:.2g}])"
         for gap in clear or pair.gaps
     ]
-    return ("" if clear else "neither gap by itself, but together ") + _join_parts(parts)
-
-
-def _join_parts(parts: Sequence[str]) -> str:
-    return " and ".join(parts)
+    return ("" if clear else "neither gap by itself, but together ") + " and ".join(parts)
 
 
 def _detectable(pair: ParityPair) -> str:
@@ -311,10 +301,6 @@ def _margin(pair: ParityPair) -> str:
     if not pair.within_margin:
         return ""
     return f" Equivalent within the margin in {_gaps_named('diversity_gap' in [gap.key for gap in pair.gaps])}."
-
-
-def _both(share: ShareTest, better: str, pair: ParityPair) -> str:
-    return f"{NOUNS[share.key]} ({_values(share, better, pair)})"
 
 
 def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
@@ -422,25 +408,8 @@ class CaptionExample(NamedTuple):
     captions: tuple[str, ...]
 
 
-def most_unlike(comparison: Comparison, name: str, n: int) -> list[CaptionExample]:
-    """Return at most n captions of a system, the farthest from their references first, each different one once.
-
-    Where wording alone is compared, the oddest captions in place of those.
-    """
-    parity, oddest = comparison.human_parity, comparison.shown.oddest
-    if parity is None:
-        return []
-    places = parity.systems[name]["most_unlike_people"] if has_meaning(parity) else oddest[name]
-    return _examples(comparison, name, places, n)
-
-
-def most_alike(comparison: Comparison, name: str, n: int) -> list[CaptionExample]:
-    """Return the pairs of captions that are nearest to each other; see `most_unlike`."""
-    parity = comparison.human_parity
-    return [] if parity is None else _examples(comparison, name, parity.systems[name]["most_alike"], n)
-
-
-def _examples(comparison: Comparison, name: str, places: Sequence[Sequence[int]], n: int) -> list[CaptionExample]:
+def caption_examples(comparison: Comparison, name: str, places: Sequence[Sequence[int]]) -> list[CaptionExample]:
+    """Return some captions of a system, or pairs of them, by their places [row, candidate, ...], each once."""
     rows = comparison.shown.rows
     if not rows or name not in rows[0].captions:
         return []
@@ -448,17 +417,17 @@ def _examples(comparison: Comparison, name: str, places: Sequence[Sequence[int]]
     for number, *candidates in places:
         captions = tuple(rows[number].captions[name][candidate] for candidate in candidates)
         chosen.setdefault((number, frozenset(captions)), CaptionExample(rows[number], captions))
-    return list(chosen.values())[:n]
+    return list(chosen.values())[:MOST_EXAMPLES]
 
 
-def example_lines(comparison: Comparison, name: str, system: System) -> list[str]:
+def example_lines(system: System, unlike: Sequence[CaptionExample], alike: Sequence[CaptionExample]) -> list[str]:
     """Return lines of a terminal: phrases, captions most unlike people's, and the most similar near-duplicates."""
     words = {word["name"] for word in system["words"]}
     lines = [
         f"{_short(shown.row.id)}: {_quote(shown.captions[0])}; people: {_quote((shown.row.references or [''])[0])}"
-        for shown in most_unlike(comparison, name, MOST_LINES)
+        for shown in unlike[:MOST_LINES]
     ]
-    for pair in most_alike(comparison, name, 1) if "near-duplicates" in words else ():
+    for pair in alike[:1] if "near-duplicates" in words else ():
         first, second = map(_quote, pair.captions)
         both = f"{first} twice" if first == second else f"{first} and {second}"
         # The pair comes first, unless the captions themselves are a reason for what is said.
@@ -519,16 +488,10 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     return sentences if n_pairs else sentences[:2]
 
 
-def answer_table(comparison: Comparison) -> Table:
-    """Return the table of the systems beside people; without rows where there are no people."""
-    parity = comparison.human_parity
-    return Table("", [], []) if parity is None else parity_table(parity, comparison.shown.order, whole=True)
-
-
 def system_table(comparison: Comparison) -> Table:
     """Return the table with a row per system; without rows where there are no metrics beside human parity."""
     if not comparison.metrics:
-        return Table("", [], [])
+        return NOTHING
     systems, several = comparison.systems, len(comparison.systems) > 1
     has_letters = 1 < len(systems) <= len(LETTERS)
     names = [f"{name} ({LETTERS[i]})" if has_letters else name for i, name in enumerate(systems)]
@@ -566,7 +529,7 @@ def _value_cell(key: str, compared: ComparedMetric, name: str, systems: Sequence
     the corpus.
     """
     value, form = value_of(compared, name), column_form([value_of(compared, each) for each in compared.systems])
-    worse = worse_than(compared, name)
+    worse = [pair.second if pair.first == name else pair.first for pair in compared.pairs if pair.better == name]
     letters = str(len(worse) or "")
     if len(systems) <= len(LETTERS):
         letters = "".join(sorted(LETTERS[systems.index(other)] for other in worse))
@@ -971,8 +934,14 @@ def say(comparison: Comparison) -> Words:
     parity, order = comparison.human_parity, comparison.shown.order
     systems = {} if parity is None else {name: parity.systems[name] for name in in_order(parity, order)}
     lacks_meaning = parity is None or not has_meaning(parity)
+    # Where wording alone is compared, the oddest captions in place of those most unlike people's.
+    oddest = (
+        comparison.shown.oddest if lacks_meaning else {n: each["most_unlike_people"] for n, each in systems.items()}
+    )
+    unlike = {name: caption_examples(comparison, name, oddest[name]) for name in systems}
+    alike = {name: caption_examples(comparison, name, each["most_alike"]) for name, each in systems.items()}
     tables = {
-        "answer": answer_table(comparison),
+        "answer": NOTHING if parity is None else parity_table(parity, order, whole=True),
         "systems": system_table(comparison),
         "pairs": pair_table(comparison),
         "people": people_table(comparison),
@@ -988,11 +957,11 @@ def say(comparison: Comparison) -> Words:
         systems={} if parity is None else {name: system_line(parity, name) for name in systems},
         brief={} if parity is None else {n: f"{screen_line(n, systems[n])}{_within(parity, n)}" for n in systems},
         pairs=[] if parity is None else [pair_line(pair) for pair in parity.pairs],
-        unlike={name: most_unlike(comparison, name, MOST_EXAMPLES) for name in systems},
-        alike={name: most_alike(comparison, name, MOST_EXAMPLES) for name in systems},
-        examples={name: example_lines(comparison, name, system) for name, system in systems.items()},
+        unlike=unlike,
+        alike=alike,
+        examples={name: example_lines(system, unlike[name], alike[name]) for name, system in systems.items()},
         methods=comparison_methods(comparison),
         tables=tables,
         paper=paper_table(comparison, tables["answer"], tables["systems"]),
-        screen=Table("", [], []) if parity is None else parity_table(parity, order)._replace(caption=""),
+        screen=NOTHING if parity is None else parity_table(parity, order)._replace(caption=""),
     )

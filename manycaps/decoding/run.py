@@ -166,12 +166,12 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
         )
     files = dict(zip(names, options.files, strict=True))
     with _reference_split():
-        read = read_systems(
+        rows, notes = read_systems(
             files, options.references, as_columns(options.reference_columns), split=options.reference_split
         )
-    for note in read.notes:
+    for note in notes:
         warnings.warn(note, stacklevel=2)
-    return {name: [row._replace(captions={name: row.captions[name]}) for row in read.rows] for name in names}
+    return {name: [row._replace(captions={name: row.captions[name]}) for row in rows] for name in names}
 
 
 @contextlib.contextmanager

@@ -3,9 +3,9 @@
 import math
 import textwrap
 
-from manycaps.comparison.words import SHARES, WIDTH, as_rows_needed
+from manycaps.comparison.words import WIDTH, as_rows_needed
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, SettingsBesidePeople, likeness
-from manycaps.kit.parity_tails import TAIL, format_p_value, p_value_digits, share_text
+from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, format_p_value, p_value_digits, share_text
 from manycaps.tables import align_columns
 
 HEADER = (
@@ -40,7 +40,7 @@ def _line(name: str, nearest: NearestSetting) -> list[str]:
         paired = "best"
     else:
         paired = format_p_value(nearest.p_values[name], int(result["n_rows"]))
-    shares = [share_text(result, key) for key in ("faulty_share", *SHARES)]
+    shares = [share_text(result, key) for key in ("faulty_share", *SHARE_NOUNS)]
     return [
         *(name, f"{result['n_rows']:,}", p_value_digits(result["human_parity_p_value"], result["n_rows"])),
         *(as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired),

@@ -247,19 +247,22 @@ def score(files, name, folder, metrics, *options):
 
 
 def test_folders_of_scores_give_the_numbers_of_the_captions(files, comparison, tmp_path):
-    """What `manycaps score` wrote is compared as it stands."""
-    options = ("p_value=exact", "confidence_level=0.95", "n_resamples=999")
-    folders = [score(files, name, tmp_path / name, "trm_meteor,trm_cider", *options) for name in NAMES]
+    """What `manycaps score` wrote is compared as it stands; what takes the captions is left out, or they are read."""
+    options = [f"{name}.p_value=exact" for name in ("trm_meteor", "trm_cider")]
+    options += ["confidence_level=0.95", "n_resamples=999", "human_parity.distance=meteor"]
+    folders = [score(files, name, tmp_path / name, "trm_meteor,trm_cider,human_parity", *options) for name in NAMES]
     line = [*folders, "-o", tmp_path / "report", "--n-resamples", 999]
     assert run(*line) == 0
     numbers = numbers_in(tmp_path / "report")
-    assert numbers["exchangeable"] == []
+    assert numbers["exchangeable"] == numbers["human_parity"]["shared_answers"] == []
+    assert numbers["human_parity"]["systems"] == comparison["human_parity"]["systems"]
     same = ("systems", "ids", "metrics", "against_people", "correlations")
     assert {key: numbers[key] for key in same} == {key: comparison[key] for key in same}
     assert run(*line, "--with-captions", "--overwrite", "--full") == 0
     numbers = numbers_in(tmp_path / "report")
     same = (*same, "exchangeable")
     assert {key: numbers[key] for key in same} == {key: comparison[key] for key in same}
+    assert numbers["human_parity"]["shared_answers"] == comparison["human_parity"]["shared_answers"] != []
     assert caption_rows()["base"][0][0] in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
 
 

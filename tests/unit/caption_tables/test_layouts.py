@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import functools
+import gzip
 import html
 import io
 import json
@@ -17,8 +18,9 @@ import pytest
 from manycaps import load
 from manycaps.caption_tables import BadRow, caption_lists, columns, good_rows, open_captions, open_source
 from manycaps.caption_tables import json_records as json_layouts
-from manycaps.caption_tables.files import Unreadable, table_files
+from manycaps.caption_tables.files import Unreadable, table_files, whole
 from manycaps.caption_tables.json_records import json_records
+from manycaps.caption_tables.source import file_pieces
 from manycaps.caption_tables.text_records import text_pieces, text_records
 from manycaps.coco import evaluation
 from manycaps.coco.evaluation import CaptionFile
@@ -489,10 +491,15 @@ ODD_FILES = {
 }
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-@pytest.mark.parametrize("name", ODD_FILES)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", [*ODD_FILES, *(f"{name}.gz" for name in ODD_FILES)])
 def test_signs_that_split_lines_elsewhere_are_signs_of_captions_here(name, encoding, folder):
-    (folder / name).write_bytes(ODD_FILES[name].encode(encoding))
+    """Also in UTF-16 with a mark, as spreadsheet programs write tables, which is read as one piece."""
+    is_utf_8, text = encoding == "utf-8", ODD_FILES[name.removesuffix(".gz")]
+    content = ("\ufeff" * (not is_utf_8) + text).encode(encoding)
+    (folder / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    [file] = table_files([name])
+    assert is_utf_8 or list(file_pieces(file, 1)) == [whole(file)]
     assert {row.id: row.predictions for row in open_source([name]).rows()} == ODD
     assert list(caption_lists(open_captions([name]))) == list(ODD.values())
     for n_bytes in (100, 10_000):

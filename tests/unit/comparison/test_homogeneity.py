@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 
 from manycaps.command_line import main
-from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.read import PEOPLE, SystemRow
 from manycaps.comparison.score import shared_answers
-from manycaps.scoring import ScoreOptions
-from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
 from tests.oracles.tails_loop import shares_beyond
 
@@ -46,11 +43,9 @@ def odd_rows(rng, n_rows=25):
 def test_shares_are_those_of_a_loop_whatever_is_computed_at_once(most, monkeypatch):
     monkeypatch.setattr("manycaps.comparison.score.MOST_DISTANCES", most)
     rows = odd_rows(np.random.default_rng(0))
-    done = []
-    answers = shared_answers(rows, word_distances, progress=lambda: done.append(1))
+    answers = shared_answers(rows, word_distances)
     names = [*rows[0].captions, PEOPLE]
     assert [(each.first, each.second) for each in answers] == list(itertools.combinations(names, 2))
-    assert len(done) == len(rows)
     own = [[word_distance(x, y) for x, y in itertools.combinations(row.references, 2)] for row in rows]
     for each in answers:
         both = [(sides_of(row)[each.first], sides_of(row)[each.second]) for row in rows]
@@ -99,22 +94,3 @@ def test_compare_full_prints_how_often_systems_say_the_same(distance, tmp_path, 
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert '<h2 id="homogeneity">Do systems say the same?</h2>' in page
     assert page.count("base, people</span>") == 1
-
-
-def test_folders_of_scores_with_captions_have_the_same_table(tmp_path):
-    files = write_captions(tmp_path, caption_rows(12))
-    names = ["base", "other"]
-    folders = [tmp_path / f"scored_{name}" for name in names]
-    for name, folder in zip(names, folders, strict=True):
-        options = {"human_parity": {"distance": "cider"}, "bleu_rouge": {}}
-        score_files(ScoreOptions(options, [files[name]], folder, [files["references"]], processes=1))
-    common = {"full": True, "names": names, "n_resamples": 99}
-    chosen = [files[name] for name in names], [files["references"]], ["bleu_rouge"]
-    files_comparison = compare(CompareOptions(*chosen, distance="cider", **common))
-    folders_comparison = compare(CompareOptions([str(folder) for folder in folders], with_captions=True, **common))
-    assert folders_comparison.result.human_parity.shared_answers == files_comparison.result.human_parity.shared_answers
-    assert len(files_comparison.result.human_parity.shared_answers) == 3
-    # Nobody asked, or the captions are not known.
-    common["full"] = False
-    parity = compare(CompareOptions([str(folder) for folder in folders], **common)).result.human_parity
-    assert parity.shared_answers == []

@@ -529,8 +529,8 @@ def test_more_systems_than_a_task_has_are_refused():
 
 def test_a_limit_draws_rows_by_the_seed_and_not_by_the_order_of_the_file(files):
     def draw(seed, limit=8):
-        read = read_systems({"base": files["base"]}, [files["references"]], limit=limit, seed=seed)
-        return [row.id for row in read.rows], read.notes
+        rows, notes = read_systems({"base": files["base"]}, [files["references"]], limit=limit, seed=seed)
+        return [row.id for row in rows], notes
 
     ids, notes = draw(0)
     assert notes == ["--limit: 8 of 24 rows, drawn with the seed 0."]
