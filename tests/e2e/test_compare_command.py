@@ -248,8 +248,8 @@ def score(files, name, folder, metrics, *options):
 
 def test_folders_of_scores_give_the_numbers_of_the_captions(files, comparison, tmp_path):
     """What `manycaps score` wrote is compared as it stands; what takes the captions is left out, or they are read."""
-    options = [f"{name}.p_value=exact" for name in ("trm_meteor", "trm_cider")]
-    options += ["confidence_level=0.95", "n_resamples=999", "human_parity.distance=meteor"]
+    options = [f"trm_{name}.{value}" for name in ("meteor", "cider") for value in ("p_value=exact", "n_resamples=999")]
+    options += ["confidence_level=0.95", "human_parity.distance=meteor"]
     folders = [score(files, name, tmp_path / name, "trm_meteor,trm_cider,human_parity", *options) for name in NAMES]
     line = [*folders, "-o", tmp_path / "report", "--n-resamples", 999]
     assert run(*line) == 0
