@@ -18,16 +18,17 @@ SMALL = {
 SEEDED = SMALL | {"vision_cfg": SMALL["vision_cfg"] | {"patch_size": 16, "image_size": 64}}
 
 
+def new_network(shape, quick_gelu=True):
+    """open_clip's own CLIP of a shape."""
+    towers = open_clip.CLIPVisionCfg(**shape["vision_cfg"]), open_clip.CLIPTextCfg(**shape["text_cfg"])
+    return open_clip.CLIP(shape["embed_dim"], *towers, quick_gelu=quick_gelu)
+
+
 def small_network(seed=0, quick_gelu=True, **changes):
     """open_clip's own CLIP with random weights large enough that inputs matter."""
     shape = SMALL | changes
     torch.manual_seed(seed)
-    network = open_clip.CLIP(
-        shape["embed_dim"],
-        open_clip.CLIPVisionCfg(**shape["vision_cfg"]),
-        open_clip.CLIPTextCfg(**shape["text_cfg"]),
-        quick_gelu=quick_gelu,
-    )
+    network = new_network(shape, quick_gelu)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))

@@ -1,7 +1,5 @@
 """Small systems for the tests of comparisons."""
 
-import json
-
 import numpy as np
 
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow
@@ -9,6 +7,7 @@ from manycaps.comparison.score import SystemScores
 from manycaps.comparison.test import compare_scores
 from manycaps.comparison.words import say
 from manycaps.report.comparison_page import comparison_page
+from tests.tools import write_jsonl
 
 WORDS = "a the red small dog cat child man runs sleeps plays eats on in near grass beach house".split()
 
@@ -38,10 +37,9 @@ def write_captions(folder, rows, ids=None):
     for name, lists in rows.items():
         key = "references" if name == "references" else "captions"
         names = ids or [f"image {i}" for i in range(len(lists))]
-        lines = [json.dumps({"id": i, key: captions}) + "\n" for i, captions in zip(names, lists, strict=True)]
-        paths[name] = folder / f"{name}.jsonl"
-        paths[name].write_text("".join(lines), encoding="utf-8")
-    return {name: str(path) for name, path in paths.items()}
+        lines = [{"id": i, key: captions} for i, captions in zip(names, lists, strict=True)]
+        paths[name] = str(write_jsonl(folder / f"{name}.jsonl", lines))
+    return paths
 
 
 def scored_systems(n_rows=40, shifts=(0.0, 0.3, 0.0), names=NAMES, seed=0):

@@ -1,12 +1,11 @@
 """Models of every kind that `manycaps sample` takes, with random weights, saved as transformers saves them."""
 
-import json
-
 import numpy as np
 import PIL.Image
 
 from tests.large_packages import OnFirstUse, torch, transformers
 from tests.tiny_pipelines import save_captioner
+from tests.tools import write_jsonl
 
 tokenizers = OnFirstUse("tokenizers")
 
@@ -184,5 +183,4 @@ def save_prompts(path, n):
         {"id": f"q{i}", "prompt": " ".join(["what is the dog on ?".split()[k % 6] for k in range(i + 1)])}
         for i in range(n)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in asked))
-    return path
+    return write_jsonl(path, asked)

@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import json
 import os
 import pathlib
 import shutil
@@ -21,6 +22,12 @@ import json, sys
 from manycaps.command_line import main
 sys.exit(max(main(line) for line in json.loads(sys.argv[1])))
 """
+
+
+def write_jsonl(path, rows):
+    """Write rows as lines of JSON, and return the path."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
 @functools.cache

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from tests.tools import ROOT
+from tests.tools import ROOT, write_jsonl
 
 SCENES = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
 
@@ -27,9 +27,7 @@ def write_table(path, header, rows, delimiter=","):
 
 def write_lines(path, rows, ids=IDS):
     """Write a row of captions a line, and return the path."""
-    lines = [json.dumps({"id": name, "captions": row}) + "\n" for name, row in zip(ids, rows, strict=True)]
-    path.write_text("".join(lines), encoding="utf-8")
-    return str(path)
+    return str(write_jsonl(path, [{"id": name, "captions": row} for name, row in zip(ids, rows, strict=True)]))
 
 
 def in_cells(path, form, rows=SYSTEM, delimiter=","):

@@ -13,8 +13,8 @@ import time
 import pytest
 
 from manycaps.command_line import main
-from tests.modules.sample_inputs import CAPTION_ROWS
-from tests.tools import ROOT
+from tests.modules.scored_rows import POOL
+from tests.tools import ROOT, write_jsonl
 
 pytestmark = pytest.mark.slow
 
@@ -54,14 +54,11 @@ if __name__ == "__main__":
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
     """240 rows of 5 + 4 captions."""
-    pool = sorted({caption for rows in CAPTION_ROWS.values() for row in rows for caption in row})
     generator, rows = random.Random(0), []
     for i in range(240):
-        captions = generator.choices(pool, k=9)
+        captions = generator.choices(POOL, k=9)
         rows.append({"id": f"{i:03}", "predictions": captions[:5], "references": captions[5:]})
-    path = tmp_path_factory.mktemp("lines") / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_jsonl(tmp_path_factory.mktemp("lines") / "rows.jsonl", rows)
 
 
 def arguments_of(lines, folder, *more):

@@ -27,11 +27,6 @@ def caption_rows(n_rows, seed=0):
     return rows
 
 
-def write_lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def flags(**options):
     """Options of modules as the command takes them."""
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}

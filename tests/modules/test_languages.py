@@ -11,6 +11,7 @@ from manycaps.installed_modules import module_class
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, folder_name
 from tests.modules.sample_inputs import load_options
+from tests.tools import write_jsonl
 
 CHINESE = [
     ["一只棕色的狗在沙滩上奔跑", "一只狗在海滩上跑"],
@@ -87,7 +88,7 @@ def test_the_default_warns_of_a_script_without_blanks(tokenizing):
 def test_commands_count_signs_where_they_are_the_words(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [{"id": str(i), "references": row} for i, row in enumerate(COLUMNS["references"])]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_jsonl(tmp_path / "rows.jsonl", rows)
     written = set()
     for name in ("char-caption", "none"):
         assert main([command[0], "rows.jsonl", *command[1:], "--output", name, "--tokenizer", name]) == 0

@@ -14,6 +14,7 @@ from manycaps.command_line import main
 from manycaps.installed_modules import load
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from tests.oracles.tiny_sentence_model import save_tiny_model
+from tests.tools import write_jsonl
 
 pytestmark = pytest.mark.usefixtures("undrawn_plots")
 
@@ -112,8 +113,7 @@ def files(tmp_path_factory):
 
     def write(name, **sides):
         lines = [{"id": i, **{key: rows[i] for key, rows in sides.items()}} for i in range(len(PREDICTIONS))]
-        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return str(folder / name)
+        return str(write_jsonl(folder / name, lines))
 
     return [
         write("long.jsonl", predictions=PREDICTIONS, references=REFERENCES),

@@ -17,7 +17,8 @@ from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from manycaps.scoring.run_folder import RunFolder
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, clip_options
-from tests.modules.scored_rows import caption_rows, flags, module_result, sorted_rows, without_lists, write_lines
+from tests.modules.scored_rows import caption_rows, flags, module_result, sorted_rows, without_lists
+from tests.tools import write_jsonl
 
 # Tests of every kind, few draws: equal draws are what matters.
 TESTS = {"p_value": "permutation", "n_resamples": 99, "confidence_level": 0.9}
@@ -31,11 +32,11 @@ def rows():
 
 @pytest.fixture(scope="module")
 def lines(rows, tmp_path_factory):
-    return write_lines(tmp_path_factory.mktemp("lines") / "rows.jsonl", rows)
+    return write_jsonl(tmp_path_factory.mktemp("lines") / "rows.jsonl", rows)
 
 
 def test_an_interval_of_one_row_is_refused(score, tmp_path, rows):
-    _, error = score("trm_meteor", write_lines(tmp_path / "one.jsonl", rows[:1]), *flags(confidence_level=0.9), code=2)
+    _, error = score("trm_meteor", write_jsonl(tmp_path / "one.jsonl", rows[:1]), *flags(confidence_level=0.9), code=2)
     assert error == (
         "--option confidence_level: expected at least 2 rows for an interval, got 1. Leave it out for one row."
     )
@@ -66,7 +67,7 @@ def test_images_from_a_folder_and_a_tar(summary, tmp_path, photos):
         {"id": str(i), "predictions": p, "references": r}
         for i, (p, r) in enumerate(zip(*CAPTION_ROWS.values(), strict=True))
     ]
-    lines = write_lines(tmp_path / "a.jsonl", samples)
+    lines = write_jsonl(tmp_path / "a.jsonl", samples)
     packed = write_tar(
         tmp_path / "b.tar",
         {
@@ -101,7 +102,7 @@ def test_images_from_a_folder_and_a_tar(summary, tmp_path, photos):
 def test_a_bad_image_costs_its_own_row_alone(score, summary, tmp_path, photos):
     (photos / "1.png").write_bytes(b"no image")
     samples = [{"id": str(i), "captions": p} for i, p in enumerate(CAPTION_ROWS["predictions"])]
-    lines = write_lines(tmp_path / "a.jsonl", samples)
+    lines = write_jsonl(tmp_path / "a.jsonl", samples)
     arguments = ["pac_score", lines, "--images", photos, *flags(**clip_options())]
     _, error = score(*arguments, code=1)
     assert error.startswith(f"{lines}, id '1': images[1]: expected an image, got 8 bytes that begin with b'no image'")
@@ -115,7 +116,7 @@ def test_a_bad_image_costs_its_own_row_alone(score, summary, tmp_path, photos):
 
 def test_a_row_that_one_metric_refuses_is_scored_by_the_other(score, summary, tmp_path, rows):
     small = {"id": "small", "predictions": ["a dog"], "references": ["a dog runs", "the dog"]}
-    arguments = ("trm_meteor,fid_bert", write_lines(tmp_path / "a.jsonl", [*rows[:9], small, *rows[9:20]]))
+    arguments = ("trm_meteor,fid_bert", write_jsonl(tmp_path / "a.jsonl", [*rows[:9], small, *rows[9:20]]))
     _, error = score(*arguments, code=1)
     assert error.startswith(f"{arguments[1]}, id 'small': predictions[9]: expected at least two captions, got one")
     found = summary(*arguments, "--on-error", "reject")
@@ -152,7 +153,7 @@ def test_rejected_rows_are_named_and_leave_the_values_of_the_others(score, summa
 
 
 def test_duplicate_ids_stop_a_run_before_it_scores(score, tmp_path, rows):
-    lines = write_lines(tmp_path / "a.jsonl", [*rows, rows[0]])
+    lines = write_jsonl(tmp_path / "a.jsonl", [*rows, rows[0]])
     _, error = score("trm_meteor", lines, "--part-size", 0.002, code=1)
     assert error == (
         f"{lines}, id '{rows[0]['id']}': id[60]: expected a unique id, got the id of row 0. Leave one of them out."
@@ -169,7 +170,7 @@ def test_too_many_rejected_rows_stop_a_run(score, summary, tmp_path, rows):
 
 
 def test_the_same_command_resumes_and_another_is_refused(score, summary, tmp_path, rows):
-    lines, folder = write_lines(tmp_path / "a.jsonl", rows), tmp_path / "o"
+    lines, folder = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / "o"
     arguments = ("trm_meteor", lines, "--part-size", 0.002)
     first = summary(*arguments)
     for path in sorted((folder / "parts").glob("score-*.json"))[2:]:
@@ -185,7 +186,7 @@ def test_the_same_command_resumes_and_another_is_refused(score, summary, tmp_pat
             f"{folder}: expected the run that this folder holds, got another one: {change}. Give the "
             "same command, --restart to start from scratch, or another -o."
         )
-    write_lines(lines, rows[:-1])
+    write_jsonl(lines, rows[:-1])
     _, error = score(*arguments, code=1)
     assert f"got another one: {lines} was [" in error
     limited = summary(*arguments, "--limit", "3", "--restart")
@@ -207,8 +208,8 @@ SAVED_FILES = """
 
 
 def test_a_run_does_not_go_on_with_files_that_have_changed(score, summary, tmp_path, rows):
-    ours = write_lines(tmp_path / "ours.jsonl", [{"id": row["id"], "captions": row["predictions"]} for row in rows])
-    theirs = write_lines(tmp_path / "theirs.jsonl", [{"id": row["id"], "refs": row["references"]} for row in rows])
+    ours = write_jsonl(tmp_path / "ours.jsonl", [{"id": row["id"], "captions": row["predictions"]} for row in rows])
+    theirs = write_jsonl(tmp_path / "theirs.jsonl", [{"id": row["id"], "refs": row["references"]} for row in rows])
     arguments = ("trm_meteor,trm_cider", ours, "-r", theirs, "--part-size", 0.002, *TESTED)
     first = summary(*arguments)
     assert first["metrics"]["trm_meteor"] == without_lists(module_result("trm_meteor", rows, **TESTS))
@@ -251,7 +252,7 @@ def test_folders_of_scores_have_the_wording_of_the_files(n_references, capsys, t
         for i, (animal, place) in enumerate(scenes)
     ]
     captions = {side: [{"id": row["id"], side: row[side]} for row in rows] for side in ("predictions", "references")}
-    system, references = (write_lines(tmp_path / f"{side}.jsonl", lines) for side, lines in captions.items())
+    system, references = (write_jsonl(tmp_path / f"{side}.jsonl", lines) for side, lines in captions.items())
     numbers = []
     line = ["score", "-m", "human_parity", "-i", system, "-r", references, "-o", tmp_path / "a", "--processes", 1]
     line += ["--option", "human_parity.distance=meteor", "--part-size", 0.0001]

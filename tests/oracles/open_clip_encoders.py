@@ -1,6 +1,6 @@
 """CLIP features, PAC-S and RefPAC-S with open_clip's own network, tokenizer and preprocessing, in float64."""
 
-from tests.clip_checkpoints import SEEDED
+from tests.clip_checkpoints import SEEDED, new_network
 from tests.large_packages import open_clip, torch
 from tests.oracles.emscore_loop import cosine
 
@@ -13,13 +13,7 @@ class Encoders:
     """open_clip's CLIP in float64, with its own tokenizer and preprocessing."""
 
     def __init__(self, weights, shape=SEEDED):
-        network = open_clip.CLIP(
-            shape["embed_dim"],
-            open_clip.CLIPVisionCfg(**shape["vision_cfg"]),
-            open_clip.CLIPTextCfg(**shape["text_cfg"]),
-            quick_gelu=True,
-        )
-        self.network = network.double().eval()
+        self.network = new_network(shape).double().eval()
         self.network.load_state_dict(weights)
         self.tokenizer = open_clip.SimpleTokenizer()
         self.preprocess = open_clip.image_transform(
