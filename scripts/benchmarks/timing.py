@@ -59,6 +59,13 @@ class Work(NamedTuple):
         n_theirs = self.n if n_theirs is None else n_theirs
         return Comparison(self.name, peer, self.unit, self.n / ours_seconds, n_theirs / their_seconds, claim)
 
+    def within(self, milliseconds: float) -> Comparison:
+        """Time the work beside a fixed time per unit, which the project claims as a limit."""
+        warm_up(self.run)
+        [seconds] = medians(self.run, repeats=5)
+        limit = 1000 / milliseconds
+        return Comparison(self.name, f"{milliseconds:g} ms a row", self.unit, self.n / seconds, limit, 1)
+
 
 def alone(name: str, program: str, arguments: list[str], seconds: float, gibibytes: float) -> Iterator[Comparison]:
     """Run a program in a process of its own, and compare its time and its peak of memory with limits.
