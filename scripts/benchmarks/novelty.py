@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from manycaps.installed_modules import load
-from scripts.benchmarks.timing import Comparison, Work, alone, peak_bytes
+from scripts.benchmarks.diversity import peak_bytes
+from scripts.benchmarks.timing import Comparison, Work, alone
 from tests.oracles.novelty_loop import ngrams
 
 # Training captions, and candidates, as many as references.

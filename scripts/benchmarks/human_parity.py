@@ -1,0 +1,51 @@
+"""The closed form of human parity beside the exact p-values of the triangle ranks, and beside random splits.
+
+Rows of 10 candidates and 10 references, random points; the distances are ready.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from manycaps.kit.caption_sets import RowTester
+from manycaps.kit.parity_tests import DrawnGaps, gaps_test, row_columns, row_gaps
+from manycaps.kit.triangle_rank import triangle_rank_comparison
+from scripts.benchmarks.timing import Comparison, Work
+
+N_TEXTS, N_ROWS, N_EXACT, N_DRAWN = 10, 2_000, 4, 50
+
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_TEXTS": 4, "N_ROWS": 8, "N_DRAWN": 2}
+
+OPTIONS = {"p_value": "exact", "max_partitions": 1_000_000, "n_resamples": 9_999, "seed": 0}
+
+
+def row_key(row: int) -> bytes:
+    """Return what the draws of a row depend on."""
+    return row.to_bytes(8, "big")
+
+
+def comparisons() -> Iterator[Comparison]:
+    """Yield the suite's lines."""
+    points = np.random.default_rng(0).normal(size=(N_ROWS, 2 * N_TEXTS, 8))
+    distances = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
+    size = (N_TEXTS, N_TEXTS)
+
+    def closed_form() -> float:
+        return gaps_test([row_gaps(distances, N_TEXTS)]).p_value
+
+    def exact_ranks() -> float:
+        compared = triangle_rank_comparison(distances[:N_EXACT], N_TEXTS, "per_side", None)
+        splits = RowTester([size] * N_EXACT, OPTIONS)
+        splits.add(size, range(N_EXACT), row_key, compared)
+        return splits.test(compared.statistic).corpus_p_value
+
+    def draw() -> None:
+        splits = DrawnGaps({**OPTIONS, "p_value": "permutation"}, N_DRAWN)
+        splits.add(distances[:N_DRAWN], size, range(N_DRAWN), row_key)
+
+    work = Work("p-value of the corpus, 10 + 10 captions, closed form", "rows", N_ROWS, closed_form)
+    yield work.beside("exact p-value of the triangle ranks", exact_ranks, N_EXACT, claim=100)
+    yield work.beside("9,999 random splits", draw, N_DRAWN, claim=20)
+    work = Work("the same with all shares and copies", "rows", N_ROWS, lambda: row_columns(distances, N_TEXTS))
+    yield work.beside("the p-value alone", closed_form)
