@@ -1,7 +1,4 @@
-"""The studies of docs/studies.md that `make studies` renews, and the captions that each runs on.
-
-A program backs what a document says beside its command; one that no document names goes, with its results.
-"""
+"""The studies that `make studies` renews, the captions that each runs on, and the sentence that each program backs."""
 
 from collections.abc import Mapping
 
@@ -52,4 +49,32 @@ SMALL: Mapping[str, str] = {
     "human_parity_experts": "--distances meteor",
     "human_ratings": "--measures meteor metrics",
     "real_systems": "--distance meteor",
+}
+
+# By program: the sentence that it backs, and where it stands. A program that backs none goes, with its results.
+SENTENCES: Mapping[str, str] = {
+    "sensitivity": "Chan et al. (2022), Figure 3, Tables 1 and B.1: fewer candidates are needed (docs/studies.md)",
+    "temperature": "Chan et al., Figure 5: the divergence is least between low and high temperatures (docs/studies.md)",
+    "search": "Chan et al., Figure 6: greedy search has the best METEOR and a high divergence (docs/studies.md)",
+    "quality_diversity": "Chan et al., Figures B.2 and B.3: triangle ranks see quality and diversity (docs/studies.md)",
+    "central_captions": "Chan et al., Figures B.4 to B.7: central captions are sparse in detail (docs/studies.md)",
+    "efficiency": "Chan et al., Table 2: rows per second beside the authors' programs (docs/studies.md)",
+    "embeddings": "Chan et al., Appendix B.1: which embedding sees most (docs/studies.md)",
+    "known_truth": "the excess of every set metric is lowest at the people, plain scores are not (docs/studies.md)",
+    "rewards": "CIDEr-D collapses a captioner, the energy score does not (docs/training.md, docs/index.md)",
+    "inference": "simulations count how often intervals, tests and detectable differences hold (docs/studies.md)",
+    "human_parity_power": "T2 finds what TRM, MMD and Frechet miss (card of human_parity, docs/human_parity.md)",
+    "human_parity_truth": "how often the sentences and the intervals are right (docs/studies.md)",
+    "human_parity_experts": "the tail agrees with experts' ratings (docs/studies.md)",
+    "human_ratings": "what agrees with the raters of 21 real systems (docs/human_parity.md)",
+    "real_systems": "what is said of real captioners (README.md)",
+    "damage_study": "what each set metric finds and what it misses (docs/studies.md)",
+    "general_damage": "the same with other distances and kernels (cards of trm and mmd)",
+    "level_study": "people are rejected in 5% of corpora (docs/studies.md)",
+    "msvd_systems": "plain METEOR and CIDEr-D prefer the system that repeats itself (docs/studies.md)",
+    "embedding_metric_sizes": "how to read a value, by the numbers of captions (docs/studies.md)",
+    "compare_mauve": "what MAUVE sees beside the set metrics (docs/studies.md)",
+    "leave_one_out": "how people score against each other on whole data sets (docs/studies.md)",
+    "paired_test_study": "level and power of the test of two systems (docs/compare.md)",
+    "human_parity_level": "people against people: level of all tests of human parity (docs/human_parity.md)",
 }

@@ -6,18 +6,11 @@ import shlex
 import pytest
 
 from scripts.studies.study_frame import read_lines, write_lines
-from scripts.studies.study_list import SMALL, STUDIES
+from scripts.studies.study_list import SENTENCES, SMALL, STUDIES
 from tests.documents import PAGES, code_of
 from tests.tools import ROOT
 
 pytestmark = pytest.mark.slow
-
-# Every program of the folder that backs something.
-PROGRAMS = [
-    path.stem
-    for path in sorted((ROOT / "scripts" / "studies").glob("*.py"))
-    if "parse = parser.parse_args" in path.read_text(encoding="utf-8") and path.stem != "renew_studies"
-]
 
 # Columns that a clock writes.
 TIMED = {"efficiency": ("rows_per_second", "rows_per_second_low", "rows_per_second_high")}
@@ -71,7 +64,13 @@ def test_a_study_that_is_stopped_goes_on_to_the_same_tables(study, tmp_path):
         assert embeddings == {"MiniLM", "CLIP text", "bag of words", "few"}
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program_backs_a_sentence():
+    paths = (ROOT / "scripts" / "studies").glob("*.py")
+    programs = {path.stem for path in paths if "parse = parser.parse_args" in path.read_text(encoding="utf-8")}
+    assert set(SENTENCES) == programs - {"renew_studies"}
+
+
+@pytest.mark.parametrize("program", SENTENCES)
 def test_a_document_names_every_program_and_the_program_takes_what_it_says(program):
     name = ["python", "-m", f"scripts.studies.{program}"]
     lines = [words[3:] for page in PAGES for line in code_of(page) if (words := line.split())[:3] == name]
