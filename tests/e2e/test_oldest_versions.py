@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.environments import empty_environment, outer_variables, pip_install
-from tests.tools import ROOT
+from tests.tools import ROOT, SEVERAL_COMMANDS
 
 CONSTRAINTS = ROOT / "tests" / "oldest_versions.txt"
 
@@ -18,7 +18,7 @@ EXTRAS = ("embeddings", "meteor", "languages", "video", "report", "sample", "tra
 # The last Python for which the oldest versions are built.
 NEWEST_PYTHON = (3, 12)
 
-# Command lines in an empty folder, without torch.
+# Command lines in an empty folder, without torch: two by the script that pip writes, the others in one process.
 COMMANDS = (
     "manycaps install-wordnet",
     "manycaps doctor",
@@ -96,9 +96,11 @@ def test_commands_and_modules_run_with_the_oldest_versions(tmp_path):
         captions = [{"predictions": (row[:n_distinct] * 2)[:2], "references": [*row, "a thing"]} for row in rows]
         lines = [json.dumps({"id": str(i), **row}) + "\n" for i, row in enumerate(captions)]
         (tmp_path / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
-    for command in COMMANDS:
+    for command in COMMANDS[:2]:
         name, *arguments = command.split()
         run([scripts / name, *arguments], tmp_path, **environment)
+    lines = json.dumps([command.split()[1:] for command in COMMANDS[2:]])
+    run([python, "-c", SEVERAL_COMMANDS, lines], tmp_path, **environment)
     assert "human_parity" in (tmp_path / "compared" / "comparison.json").read_text(encoding="utf-8")
     printed = run([scripts / "python", "-c", PROGRAM], tmp_path, **environment)
     assert "trm_p_value" in printed
