@@ -116,16 +116,21 @@ OF_PEOPLE = "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomeb
 TOO_LONG = "a dog\n" + "a" * 301
 BROKEN = upload("broken.png", b"\x89PNG\r\n\x1a\nno pixels")
 PLAYLIST = upload("list.mp4", b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n")
-TEXTS = (
-    {CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove", HUMANS: OF_PEOPLE},
-    {
-        "one row for each of the 1 rows of predictions, got 2.": {CANDIDATES: "a dog", HUMANS: "a dog\n\na cat"},
-        "at most 300 characters on this page, got 301.": {CANDIDATES: TOO_LONG, HUMANS: "a dog\na cat"},
-    },
-)
+TEXTS = {CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove", HUMANS: OF_PEOPLE}
 CASES = {
-    "human_parity": Case("One caption repeated", {"confidence_level": 0.95}, *TEXTS, n_drawings=2),
-    "trm_meteor": Case("One caption repeated", {"p_value": "exact", "confidence_level": 0.95, **DETAILS}, *TEXTS),
+    "human_parity": Case(
+        "One caption repeated",
+        {"confidence_level": 0.95},
+        TEXTS,
+        {"one row for each of the 1 rows of predictions, got 2.": {CANDIDATES: "a dog", HUMANS: "a dog\n\na cat"}},
+        n_drawings=2,
+    ),
+    "trm_meteor": Case(
+        "One caption repeated",
+        {"p_value": "exact", "confidence_level": 0.95, **DETAILS},
+        TEXTS,
+        {"at most 300 characters on this page, got 301.": {CANDIDATES: TOO_LONG, HUMANS: "a dog\na cat"}},
+    ),
     "pac_score": Case(
         "A picture and captions",
         DETAILS,

@@ -67,9 +67,8 @@ def paths(golden, dataset, tmp_path):
     return list(map(str, made))
 
 
-@pytest.mark.slow
-def test_the_packages_own_example(golden, paths, capsys):
-    """Files read by pycocotools; a subset is set by `params`."""
+def test_the_packages_own_example_lavis_and_nocaps(golden, paths, capsys):
+    """Files read by pycocotools; a subset is set by `params`; the table of `eval`, and values of images."""
     from pycocoevalcap.eval import COCOEvalCap
     from pycocotools.coco import COCO
 
@@ -81,18 +80,8 @@ def test_the_packages_own_example(golden, paths, capsys):
     assert list(evaluation.eval) == KEYS
     assert evaluation.eval == pytest.approx(golden["meta"]["eval"], abs=1e-15, rel=0)
     assert capsys.readouterr().out.splitlines()[-1] == golden["printed"][-1]
-
-
-def test_lavis_and_nocaps(golden, paths):
-    """The table of `eval`, and values of images: `coco_eval.eval.items()`, `imgToEval`, `evalImgs`."""
-    evaluate = importlib.import_module("pycocoevalcap.eval")
-    annotated = importlib.import_module("pycocotools.coco").COCO(paths[0])
-    found = evaluate.COCOEvalCap(annotated, annotated.loadRes(paths[1]))
-    found.evaluate()
-    assert {f"{name}: {value:.3f}" for name, value in found.eval.items()} <= set(golden["printed"])
-    expected = golden["meta"]["eval"]
-    assert found.eval["CIDEr"] + found.eval["Bleu_4"] == pytest.approx(expected["CIDEr"] + expected["Bleu_4"])
-    assert {each["image_id"] for each in found.evalImgs} == set(found.imgToEval)
+    assert {f"{name}: {value:.3f}" for name, value in evaluation.eval.items()} <= set(golden["printed"])
+    assert {each["image_id"] for each in evaluation.evalImgs} == set(evaluation.imgToEval)
 
 
 def test_lmms_eval(golden, dataset):
@@ -188,9 +177,6 @@ def outside():
 def test_names_come_and_go():
     assert importlib.import_module("pycocoevalcap.eval").Cider is coco.Cider
     assert importlib.import_module("pyciderevalcap.cider.cider").Cider is coco.PlainCider
-    # What is not replaced is found in the package.
-    scorer = importlib.import_module("pycocoevalcap.bleu.bleu_scorer").BleuScorer
-    assert scorer("a dog", ["a dog"]).compute_score("closest")[0][0] == pytest.approx(1.0)
     with coco.installed():
         pass
     assert importlib.import_module("pycocoevalcap.eval").Cider is coco.Cider
