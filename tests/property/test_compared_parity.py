@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import manycaps
+from manycaps.comparison import parity
 from manycaps.comparison.paired_tests import joint_sign_flip_tests
 from manycaps.comparison.parity import FAULTS, beside_people, compare_parity
 from manycaps.comparison.read import ParityRows
@@ -109,10 +110,11 @@ def false_words(pair, truth):
 
 
 @pytest.fixture(autouse=True)
-def few_draws(monkeypatch):
-    """Draw hardly any splits for the p-value of each system beside people, which nothing here looks at."""
+def pairs_alone(monkeypatch):
+    """Leave out what takes time and is not of pairs: splits for p-values beside people, and lists of captions."""
     for name in ("LEAST_DRAWS", "MOST_DRAWS"):
         monkeypatch.setattr(parity_tails, name, 9)
+    monkeypatch.setattr(parity, "list_captions", lambda *_: dict.fromkeys(parity.LISTS, ()))
 
 
 def trials(n_trials, damages, seed):
@@ -165,10 +167,8 @@ def test_drawn_patterns_agree_with_all_of_them():
 def test_no_difference_is_detected_between_equal_systems():
     rows = as_rows(distances_of(np.random.default_rng(2), 30, (keep_texts,))[0])
     systems = dict.fromkeys(("first", "second", "third"), rows)
-    parity = compare_rows(systems, distance="made", margin=0.5, n_resamples=199, seed=0)
-    assert [(pair.kind, pair.adjusted_p_value, pair.within_margin) for pair in parity.pairs] == [
-        ("alike", 1.0, True)
-    ] * 3
+    pairs = compare_rows(systems, distance="made", margin=0.5, n_resamples=199, seed=0).pairs
+    assert [(pair.kind, pair.adjusted_p_value, pair.within_margin) for pair in pairs] == [("alike", 1.0, True)] * 3
 
 
 @pytest.mark.slow
@@ -180,12 +180,14 @@ def test_a_gap_that_is_detectable_is_found_four_times_of_five():
         rows = slice(i * N_ROWS, (i + 1) * N_ROWS)
         systems = {name: as_rows(each[rows]) for name, each in zip(("first", "second"), every, strict=True)}
         mine, other = systems["first"].columns, systems["second"].columns
-        pair = compare_rows(systems, distance="made", n_resamples=199, seed=i).pairs[0]
+        besides, options = beside_people(systems, None, i), {"distance": "made", "n_resamples": 199, "seed": i}
+        pair = compare_parity(besides, None, **options).pairs[0]
         differences = np.stack([other[gap] - mine[gap] for gap in ("fidelity_gap", "diversity_gap")])
         covariance = np.cov(differences)
         mine["fidelity_gap"] += pair.detectable_gap
         mine["diversity_gap"] += pair.detectable_gap * covariance[0, 1] / covariance[0, 0]
-        found += compare_rows(systems, distance="made", n_resamples=199, seed=i).pairs[0].p_value <= 0.05
+        # The shift is of the gaps alone: what shares say beside people is as before.
+        found += compare_parity(besides, None, **options).pairs[0].p_value <= 0.05
     assert found / n_trials == pytest.approx(0.8, abs=0.04 + 3 * np.sqrt(0.16 / n_trials))
 
 
