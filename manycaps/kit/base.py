@@ -954,12 +954,13 @@ def as_token_rows(rows: Iterable[Any], name: str) -> list[list[TokenList]]:
     """Return rows of one or more token lists as lists, also of Arrow columns; raise for the first that is not one."""
     listed = as_list(rows, name, "rows of lists of tokens")
     for i, row in enumerate(listed):
-        if isinstance(row, str) or not len(row):
+        listed[i] = [] if isinstance(row, str) else as_list(row, f"{name}[{i}]", "lists of tokens")
+        if not listed[i]:
             raise InputError(f"{name}[{i}]", "one or more lists of tokens", f"{row!r:.80}", "Leave this row out.")
-        listed[i] = as_list(row, f"{name}[{i}]", "lists of tokens")
         for j, text in enumerate(listed[i]):
-            if isinstance(text, str):
-                raise InputTypeError(f"{name}[{i}][{j}]", "a list of tokens", "str", "Call ptb_tokenize first.")
+            if isinstance(text, str) or not hasattr(text, "__len__"):
+                kind = type(text).__name__
+                raise InputTypeError(f"{name}[{i}][{j}]", "a list of tokens", kind, "Call ptb_tokenize first.")
     return listed
 
 

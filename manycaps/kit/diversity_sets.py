@@ -16,6 +16,7 @@ from .base import (
     InputError,
     InputTypeError,
     TokenRows,
+    as_list,
     as_numbers,
     as_rows,
     as_token_rows,
@@ -494,14 +495,15 @@ def compression_ratio(captions: Sequence[str]) -> float:
     >>> compression_ratio(["a dog"] * 50) > compression_ratio(["a dog"])
     True
     """
-    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):
+    listed = [] if isinstance(captions, str) else as_list(captions, "captions", "a list of strings")
+    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in listed):
         raise InputTypeError("captions", "a list of strings", "something else", "Give the texts of one set.")
-    return _compression_ratio(captions)
+    return _compression_ratio(listed)
 
 
 def _compression_ratio(captions: Sequence[str]) -> float:
     """The value of one set, whose texts are checked, as `compression_ratio`."""
-    text = "\n".join(sorted(captions)).encode("utf-8")
+    text = "\n".join(sorted(captions)).encode("utf-8", "surrogatepass")
     return len(text) / len(gzip.compress(text, compresslevel=LEVEL, mtime=0)) if text else float("nan")
 
 

@@ -874,4 +874,4 @@ def meteor15(
     lexicon = load_lexicon(meteor15_data, tqdm, language, function_words, paraphrases)
     statistics = best_statistics(texts, others, lexicon, lambda batches, **_: batches)
     per_candidate = scores(statistics, lexicon.data.language)
-    return np.array(row_means(per_candidate, [len(row) for row in candidates]))
+    return np.array(row_means(per_candidate, [len(row) for row in texts]))

@@ -1071,7 +1071,7 @@ BETA = 1.2
 # Words of a text that are bits of one number.
 N_BITS = 64
 
-# Cells of the tables of common subsequences that are filled at once, 4 bytes each in a few arrays.
+# Words of texts, each beside all of the other text, that are compared at once, 8 bytes each in a few arrays.
 MAX_CELLS = 2_000_000
 
 
@@ -1147,9 +1147,11 @@ def common_lengths(index: NgramIndex, first: Ints, second: Ints) -> Ints:
     while begin < len(order):
         end = _batch_end(lengths[second[order]], begin)
         these = order[begin:end]
-        fits = lengths[second[these]].max() <= N_BITS
-        counted = _common_lengths_by_bits if fits else _common_lengths
-        result[these] = counted(words, start, lengths, first[these], second[these])
+        if lengths[second[these]].max() <= N_BITS:
+            result[these] = _common_lengths(words, start, lengths, first[these], second[these])
+        else:
+            texts = ([words[start[i] :][: lengths[i]].tolist() for i in side[these]] for side in (first, second))
+            result[these] = list(map(_common_length, *texts))
         begin = end
     return result
 
@@ -1161,28 +1163,11 @@ def _batch_end(widths: Ints, begin: int) -> int:
 
 
 def _common_lengths(words: Ints, start: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
-    """Common subsequences of a batch of pairs, line by line of all tables at once.
+    """Common subsequences of a batch of pairs of short texts: a line of the table of a pair is the bits of a number.
 
-    Cell (i, j) is max(cell (i - 1, j), cell (i, j - 1), cell (i - 1, j - 1) + 1 if the words are equal), which is the
-    running maximum along the line of the first and the last.
-    """
-    width = int(lengths[second].max(initial=0))
-    position = np.arange(width)
-    inside = position < lengths[second][:, None]  # (n_pairs, width)
-    other = np.where(inside, _words_at(words, start[second][:, None] + position), -1)
-    line = np.zeros((len(first), width + 1), np.int32)
-    for i in range(int(lengths[first].max(initial=0))):
-        word = np.where(i < lengths[first], _words_at(words, start[first] + i), -2)  # equal to no word
-        extended = np.maximum(line[:, 1:], line[:, :-1] + (other == word[:, None]))
-        np.maximum.accumulate(extended, axis=1, out=line[:, 1:])
-    return line[:, -1].astype(np.int64)
-
-
-def _common_lengths_by_bits(words: Ints, start: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
-    """Common subsequences of a batch of pairs of short texts: a line of a table is the bits of a number.
-
-    Bit j is 0 where the line grows at word j of the second text (Hyyrö 2004, "Bit-parallel LCS-length computation
-    revisited", section 2).
+    Cell (i, j) is max(cell (i - 1, j), cell (i, j - 1), cell (i - 1, j - 1) + 1 if the words are equal). Bit j is 0
+    where the line grows at word j of the second text (Hyyrö 2004, "Bit-parallel LCS-length computation revisited",
+    section 2).
     """
     position = np.arange(int(lengths[second].max(initial=0)))[:, None]
     inside = position < lengths[second]  # (width, n_pairs)
@@ -1194,6 +1179,18 @@ def _common_lengths_by_bits(words: Ints, start: Ints, lengths: Ints, first: Ints
         matches = line & np.bitwise_or.reduce(np.where(other == word, bits, np.uint64(0)), axis=0)
         line = (line + matches) | (line - matches)
     return np.unpackbits((~line).view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1, dtype=np.int64)
+
+
+def _common_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """The same of two texts of any length, whose line is one of Python's whole numbers."""
+    places: dict[int, int] = {}
+    for j, word in enumerate(second):
+        places[word] = places.get(word, 0) | 1 << j
+    line = whole = (1 << len(second)) - 1
+    for word in first:
+        matches = line & places.get(word, 0)
+        line = (line + matches | line - matches) & whole
+    return len(second) - line.bit_count()
 
 
 def _words_at(words: Ints, position: Ints) -> Ints:
@@ -1222,8 +1219,8 @@ def candidate_scores(
 
 def bleu_rows(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Return the statistics of all candidates in one line, and the number of candidates of each row."""
-    index = NgramIndex.of_rows(*as_both_rows(candidates, references))
-    return bleu_statistics(index), list(map(len, candidates))
+    candidates, references = as_both_rows(candidates, references)
+    return bleu_statistics(NgramIndex.of_rows(candidates, references)), list(map(len, candidates))
 
 
 def cider_d(
@@ -1331,8 +1328,9 @@ def rouge_l(candidates: TokenRows, references: TokenRows) -> Floats:
     >>> rouge_l([[["a", "red", "dog"]]], [[["a", "dog"]]]).round(4).tolist()
     [0.8299]
     """
-    index = NgramIndex.of_rows(*as_both_rows(candidates, references))
-    return np.array(row_means(rouge_l_scores(index), list(map(len, candidates))))
+    candidates, references = as_both_rows(candidates, references)
+    scores = rouge_l_scores(NgramIndex.of_rows(candidates, references))
+    return np.array(row_means(scores, list(map(len, candidates))))
 
 
 def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any]) -> list[Floats]:

@@ -39,7 +39,15 @@ def test_columns_of_arrow_are_columns(name):
     score = getattr(functional, name)
     arrow = (pa.chunked_array([column]) for column in (candidates, references))
     np.testing.assert_array_equal(score(*arrow), score(candidates, references))
+    once = [(text for text in row) for row in candidates], references
+    np.testing.assert_array_equal(score(*once), score(candidates, references))
     assert functional.tokenize(pa.array(["a dog."])) == functional.ptb_tokenize(pa.array(["a dog."])) == [["a", "dog"]]
+
+
+def test_captions_of_one_set_may_be_read_once_and_hold_any_text():
+    captions = ["a dog", "half \ud83d a smile"] * 9
+    assert functional.compression_ratio(iter(captions)) == functional.compression_ratio(captions) > 2
+    assert functional.compression_ratio(pa.array(captions[::2])) == functional.compression_ratio(captions[::2])
 
 
 @pytest.mark.slow
@@ -127,6 +135,8 @@ TYPE_ERRORS = [
     ("captions: expected an iterable of strings, got one", lambda: functional.tokenize("a dog")),
     ("captions[1]: expected a string, got int", lambda: functional.tokenize(["a", 3], "char")),
     ("candidates[0][0]: expected a list of tokens,", lambda: functional.meteor([["a dog"]], [[["a"]]])),
+    ("candidates[0]: expected lists of tokens, got None.", lambda: functional.bleu([None], [[["a"]]])),
+    ("candidates[0][0]: expected a list of tokens, got NoneType", lambda: functional.bleu([[None]], [[["a"]]])),
     ("meteor15_data: expected the path of meteor-", lambda: functional.meteor15([[["a"]]], [[["a"]]], 3)),
     ("n_candidates: expected a whole number", lambda: functional.triangle_rank_statistic(LINE, 2.0)),
     ("equivalent[0]: expected bools, got float64. Compare", lambda: functional.distinct_k(LINE, 1)),

@@ -228,7 +228,7 @@ def test_texts_of_more_words_than_a_number_has_bits(monkeypatch):
     pairs = np.array([(i, j) for i in range(6) for j in range(6)])
     expected = [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
     index = NgramIndex.of_sets([texts])
-    # A call by itself for each pair, so that short ones meet no long one; then all by lines.
+    # A call by itself for each pair, so that short ones meet no long one; then all by Python's numbers.
     assert [common_lengths(index, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
     assert common_lengths(index, *pairs.T).tolist() == expected
     monkeypatch.setattr(ngram_scores, "N_BITS", 0)
