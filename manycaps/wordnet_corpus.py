@@ -4,11 +4,11 @@ import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
 
 import nltk
 
 from manycaps.kit.base import InputOSError
+from manycaps.saved_files import make_folder, write_folder_atomically
 
 # Where Debian's wordnet-base and wordnet-sense-index put the WordNet 3.0 database.
 DEBIAN_FOLDER = pathlib.Path("/usr/share/wordnet")
@@ -45,16 +45,15 @@ def build_corpus(source: pathlib.Path, nltk_data: pathlib.Path) -> pathlib.Path:
     if missing:
         got, fix = f"one without {', '.join(missing)}", f"Run `apt-get install {' '.join(DEBIAN_PACKAGES)}`."
         raise InputOSError(source, "the WordNet 3.0 database", got, fix)
-    corpora = nltk_data / "corpora"
-    corpora.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=corpora) as unfinished:
-        folder = pathlib.Path(unfinished) / "wordnet"
-        folder.mkdir()
+    corpus = make_folder(nltk_data / "corpora") / "wordnet"
+
+    def copy(folder: pathlib.Path) -> None:
         for name in WORDNET_FILES:
             shutil.copyfile(source / name, folder / name)
         shutil.copyfile(LEXNAMES, folder / "lexnames")
-        folder.rename(corpora / "wordnet")
-    return corpora / "wordnet"
+
+    write_folder_atomically(corpus, copy)
+    return corpus
 
 
 def install_debian_packages() -> None:
