@@ -45,7 +45,13 @@ def write_document_counts(
 
 
 def write_ngram_counts(
-    file: str, output: pathlib.Path, *, column: str = "references", tokenizer: str = "ptb", least: int = 1
+    file: str,
+    output: pathlib.Path,
+    *,
+    column: str = "references",
+    tokenizer: str = "ptb",
+    least: int = 1,
+    split: str | None = None,
 ) -> dict[str, Any]:
     """Count how often each trigram occurs, and write the table, which human_parity takes as `language_model`.
 
@@ -56,7 +62,7 @@ def write_ngram_counts(
     check_whole_number("--least", least, 1)
     check_can_be_written(output)
     counts, n_captions = collections.Counter[str](), 0
-    for row in tqdm(caption_lists(open_captions([file], CaptionColumn(column))), unit="row"):
+    for row in tqdm(caption_lists(open_captions([file], CaptionColumn(column), split)), unit="row"):
         for tokens in ngram_tokens([row], tokenizer)[0]:
             counts.update(caption_trigrams(tokens))
         n_captions += len(row)

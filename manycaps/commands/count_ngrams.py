@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
     parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument("--least", type=int, default=1, metavar="N", help="leave out n-grams that occur less often (1)")
+    parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("language_model.json"), metavar="FILE")
 
 
@@ -28,7 +29,12 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.frequency_tables import write_ngram_counts
 
     table = write_ngram_counts(
-        arguments.file, arguments.output, column=arguments.column, tokenizer=arguments.tokenizer, least=arguments.least
+        arguments.file,
+        arguments.output,
+        column=arguments.column,
+        tokenizer=arguments.tokenizer,
+        least=arguments.least,
+        split=arguments.split,
     )
     n_ngrams = len(table["trigrams"])
     print(f"{n_ngrams:,} n-grams in {table['n_captions']:,} captions: {arguments.output}", file=sys.stderr)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import manycaps
+from manycaps.command_line import main
 from manycaps.frequency_tables import write_ngram_counts
 from manycaps.kit import caption_wording
 from manycaps.kit.caption_wording import (
@@ -87,6 +88,12 @@ def test_counts_of_a_corpus_are_written_and_read(tmp_path):
     assert wording["wording_gap"] == parity["wording_gap"] < 0
     pruned = write_ngram_counts(str(tmp_path / "train.jsonl"), tmp_path / "model.json", column="captions", least=2)
     assert pruned["trigrams"] == {"  a": 2, " a dog": 2}
+    sentence = {"raw": "a dog", "tokens": [], "sentid": 0}
+    images = [{"filename": name, "split": name, "sentids": [0], "sentences": [sentence]} for name in "ab"]
+    (tmp_path / "karpathy.json").write_text(json.dumps({"images": images}))
+    of_split = ["--column", "captions", "--split", "b", "--output", str(tmp_path / "model.json")]
+    assert main(["count-ngrams", str(tmp_path / "karpathy.json"), *of_split]) == 0
+    assert json.loads((tmp_path / "model.json").read_text())["n_captions"] == 1
 
 
 def test_human_parity_of_single_references_is_that_of_wording():
