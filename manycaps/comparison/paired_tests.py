@@ -46,14 +46,18 @@ MOST_ENUMERATED = 14
 MOST_DEGREES = 1_000_000
 
 
-def attainable_level(n_clusters: int, level: float) -> float:
+def attainable_level(
+    n_clusters: int, level: float, n_resamples: float = math.inf, most_exact: int = MOST_EXACT_CLUSTERS
+) -> float:
     """Return the largest level up to `level` that a sign-flip test of so few clusters can have: p-values are discrete.
 
-    >>> attainable_level(5, 0.05), attainable_level(6, 0.05), attainable_level(100, 0.05)
-    (0.0, 0.03125, 0.05)
+    Of more than `most_exact` clusters `n_resamples` random patterns are drawn.
+
+    >>> [attainable_level(n, 0.05) for n in (5, 6, 100)], attainable_level(100, 0.05, n_resamples=9)
+    ([0.0, 0.03125, 0.05], 0.0)
     """
-    if n_clusters > MOST_EXACT_CLUSTERS:
-        return level
+    if n_clusters > most_exact:
+        return level if level >= 1 / (n_resamples + 1) else 0.0
     n_patterns = 2 ** (n_clusters - 1)
     return math.floor(level * n_patterns) / n_patterns
 
@@ -131,7 +135,7 @@ EQUAL_SHARE = 1e-9
 # times the rounding of one.
 TIE_SHARE = 2.0**-42
 
-# Signs held at once, 8 bytes each.
+# Signs, or counts of exchanges, that are drawn at once, 8 bytes each.
 MAX_SIGNS = 4_000_000
 
 
@@ -624,10 +628,6 @@ def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.
     yield from (1.0 - 2.0 * negative for negative in draw_patterns(n_clusters, n_resamples, seed))
 
 
-# Counts that are drawn at once, 8 bytes each.
-MAX_SWAPS = 4_000_000
-
-
 class CorpusBleuTest(NamedTuple):
     """Test of two systems by BLEU of the corpus; arrays of shape (4,), for BLEU-1 to BLEU-4."""
 
@@ -680,7 +680,7 @@ def paired_corpus_bleu_test(
     mine, theirs = (_cluster_statistics(candidates, references, groups) for candidates in (first, second))
     rng, totals = np.random.default_rng(seed), np.stack((mine.sum(axis=0), theirs.sum(axis=0)))
     differences = np.subtract(*bleu_scores(totals))
-    n_reached, step = np.ones(len(differences)), max(1, MAX_SWAPS // len(mine))
+    n_reached, step = np.ones(len(differences)), max(1, MAX_SIGNS // len(mine))
     for start in range(0, n_resamples, step):
         swaps = rng.integers(0, 2, size=(min(step, n_resamples - start), len(mine)))
         moved = swaps @ (theirs - mine)  # whole numbers

@@ -28,6 +28,7 @@ import scipy.special
 from manycaps.comparison.paired_tests import (
     MOST_ENUMERATED,
     MeanTest,
+    attainable_level,
     holm_p_values,
     joint_sign_flip_tests,
     mean_tests,
@@ -103,12 +104,6 @@ class PairTests(NamedTuple):
     # Random sign patterns.
     n_resamples: int
 
-    def attainable(self, n_clusters: int) -> float:
-        """Return the largest level that sign flips can have, at most the level of the gaps; 0 for none."""
-        if n_clusters <= MOST_ENUMERATED:
-            return math.floor(self.level_of_gaps * 2 ** (n_clusters - 1)) / 2 ** (n_clusters - 1)
-        return self.level_of_gaps if self.level_of_gaps >= 1 / (self.n_resamples + 1) else 0.0
-
 
 class Detectable(NamedTuple):
     """Differences of two systems that are detected with a power of 80%, after Holm's rule over all pairs as well."""
@@ -139,7 +134,7 @@ def detectable_differences(
     n, varies = int(numbers.max()) + 1, np.flatnonzero(differences.any(axis=0))
     k = max(1, len(varies))
     least_rows = max(k + 1, math.ceil(1 - math.log2(tests.level_of_gaps)))
-    level = tests.attainable(n)
+    level = attainable_level(n, tests.level_of_gaps, tests.n_resamples, MOST_ENUMERATED)
     if not level or n <= k:
         return Detectable(math.inf, least_rows)
     labels = numbers.tolist()

@@ -72,8 +72,9 @@ def read_scores(folders: Mapping[str, str], options: CompareOptions) -> ReadScor
     systems, rows = read_score_folders(folders, options.metrics)
     if options.with_captions:
         rows = folder_rows(folders, [row.id for row in rows])
-    given = folder_options(next(iter(folders.values())), list(systems[0].results))
-    return ReadScores(systems, rows, clusters_of(rows, options.clusters), given)
+    given = _summary(next(iter(folders.values()))).get("options", {})
+    module_options = {module: dict(given.get(module, {})) for module in systems[0].results}
+    return ReadScores(systems, rows, clusters_of(rows, options.clusters), module_options)
 
 
 def read_score_folders(
@@ -215,7 +216,10 @@ def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRo
     `ids` are the rows', in the order of the result. A ValueError names a file that is missing, has changed, or
     is not understood as it was.
     """
-    read = {name: _captions(path) for name, path in folders.items()}
+    read = {
+        name: {row.id: row for row in _open_source(path).rows() if isinstance(row, CaptionRow)}
+        for name, path in folders.items()
+    }
     for name, rows in read.items():
         lacking = next((row_id for row_id in ids if row_id not in rows), None)
         if lacking is not None:
@@ -227,17 +231,6 @@ def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRo
         )
         for row_id in ids
     ]
-
-
-def folder_options(folder: str, modules: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the options that modules were given in a finished run."""
-    options = _summary(folder).get("options", {})
-    return {module: dict(options.get(module, {})) for module in modules}
-
-
-def _captions(folder: str) -> dict[str, CaptionRow]:
-    """Rows that were scored, by their ids."""
-    return {row.id: row for row in _open_source(folder).rows() if isinstance(row, CaptionRow)}
 
 
 def _open_source(folder: str) -> CaptionSource:

@@ -161,7 +161,8 @@ def _single_values(result: Mapping[str, Any], module: Any, rows: Mapping[str, An
     The excess over random splits comes before other numbers: its zero is what people's captions have.
     """
     captions = rows["predictions"] if "predictions" in rows else rows["data"]
-    leads = sorted((key for value in module.VALUES if value.leads for key in value.keys.split(", ")), key=_is_no_excess)
+    leads = [key for value in module.VALUES if value.leads for key in value.keys.split(", ")]
+    leads.sort(key=lambda key: not key.endswith("_excess"))
     for key in leads:
         if len(captions) > 1 and f"{key}_per_row" in result:
             values, labels = result[f"{key}_per_row"], [row[0] for row in captions]
@@ -173,10 +174,6 @@ def _single_values(result: Mapping[str, Any], module: Any, rows: Mapping[str, An
             order = sorted(range(len(values)), key=lambda place: -values[place])
             return caption_bars([values[i] for i in order], [labels[i] for i in order], key, result.get(key))
     return None
-
-
-def _is_no_excess(key: str) -> bool:
-    return not key.endswith("_excess")
 
 
 def _page_options(module: Any) -> dict[str, tuple[str, tuple[str, ...]]]:

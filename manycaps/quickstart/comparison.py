@@ -47,11 +47,6 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 IMAGE_PACKAGES = ("torch", "open_clip", "av")
 
 
-def caption_lines(ids: Iterable[str], rows: Iterable[list[str]]) -> str:
-    """Write captions as JSON lines."""
-    return "".join(json.dumps({"id": i, "captions": row}) + "\n" for i, row in zip(ids, rows, strict=True))
-
-
 def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
     """Return systems and people as files of their names."""
     return caption_files(scenes, [*scenes[0]["systems"], "references"], [scene["scene"] for scene in scenes])
@@ -61,7 +56,10 @@ def caption_files(scenes: list[dict[str, Any]], names: Iterable[object], ids: Se
     """Return systems and people, in this order, as files that `manycaps compare` reads: names and texts."""
     columns = [[scene["systems"][system] for scene in scenes] for system in scenes[0]["systems"]]
     columns.append([scene["references"] for scene in scenes])
-    return {f"{name}.jsonl": caption_lines(ids, rows) for name, rows in zip(names, columns, strict=True)}
+    lines = [
+        [json.dumps({"id": i, "captions": row}) + "\n" for i, row in zip(ids, rows, strict=True)] for rows in columns
+    ]
+    return {f"{name}.jsonl": "".join(own) for name, own in zip(names, lines, strict=True)}
 
 
 def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> None:

@@ -117,15 +117,10 @@ def metric_corpus_result(folder: RunFolder, scorer: Scorer, n_parts: int) -> dic
     counts: collections.Counter[str] = collections.Counter()
     for report in reports.values():
         counts.update(report["counts"])
-    return result | _reduced_values(folder, scorer, reports) | counts | {"signature": first["signature"]}
-
-
-def _reduced_values(folder: RunFolder, scorer: Scorer, parts: Collection[int]) -> dict[str, Any]:
-    """Values of the corpus that are not means over rows."""
-    if scorer.is_parity:  # which has put all rows together
-        return {}
-    reduction = _merge_parts(folder, scorer, parts)
-    return {} if reduction is None else reduction.values()
+    # Values of the corpus that are not means over rows; human parity has put all rows together.
+    reduction = None if scorer.is_parity else _merge_parts(folder, scorer, reports)
+    reduced = {} if reduction is None else reduction.values()
+    return result | reduced | counts | {"signature": first["signature"]}
 
 
 def _merge_parts(folder: RunFolder, scorer: Scorer, parts: Collection[int]) -> Any:
