@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 
-def ngram_counts(tokens: Sequence[str], order: int) -> Counter[str]:
-    """Count the n-grams of one order."""
-    return Counter(" ".join(tokens[i : i + order]) for i in range(len(tokens) - order + 1))
+def tf_idf(tokens: Sequence[str], order: int, frequencies: Mapping[str, int], n_documents: int) -> dict[str, float]:
+    """Weight the n-grams of one order; `frequencies` says how many of `n_documents` documents have an n-gram."""
+    counts = Counter(" ".join(tokens[i : i + order]) for i in range(len(tokens) - order + 1))
+    return {w: n * (math.log(n_documents) - math.log(max(1, frequencies.get(w, 0)))) for w, n in counts.items()}
 
 
 def cider_d(
@@ -17,14 +18,10 @@ def cider_d(
     n_documents: int,
     sigma: float = 6.0,
 ) -> float:
-    """Score token lists by CIDEr-D, 0 to 10; `frequencies` says how many of `n_documents` documents have an n-gram."""
+    """Score token lists by CIDEr-D, 0 to 10; frequencies as in `tf_idf`."""
     total = 0.0
     for order in (1, 2, 3, 4):
-
-        def weigh(counts):
-            return {w: n * (math.log(n_documents) - math.log(max(1, frequencies.get(w, 0)))) for w, n in counts.items()}
-
-        c, r = weigh(ngram_counts(candidate, order)), weigh(ngram_counts(reference, order))
+        c, r = (tf_idf(tokens, order, frequencies, n_documents) for tokens in (candidate, reference))
         norm_c, norm_r = (math.sqrt(sum(v * v for v in vector.values())) for vector in (c, r))
         if norm_c and norm_r:
             total += sum(min(c[w], r[w]) * r[w] for w in c if w in r) / (norm_c * norm_r)

@@ -1,6 +1,6 @@
 """Time and memory of two programs side by side: alternate runs in one process, ratios of medians.
 
-The one limit in seconds and GiB is of programs that read a file of millions: `alone`.
+Beside them stand limits: of the time per unit (`within`), and of seconds and GiB of a program of its own (`alone`).
 """
 
 import statistics

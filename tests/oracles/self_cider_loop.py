@@ -1,9 +1,10 @@
 """Self-CIDEr as its definition: the CIDEr of every pair by dictionaries, and the eigenvalues of the matrix."""
 
 import math
-from collections import Counter
 
 import numpy as np
+
+from scripts.benchmarks.cider_d_loop import tf_idf
 
 
 def cider(first, second, frequencies, n_documents):
@@ -14,15 +15,6 @@ def cider(first, second, frequencies, n_documents):
         norms = math.sqrt(sum(v * v for v in a.values())) * math.sqrt(sum(v * v for v in b.values()))
         cosines.append(sum(value * b.get(ngram, 0.0) for ngram, value in a.items()) / norms if norms else 0.0)
     return sum(cosines) / 4
-
-
-def tf_idf(tokens, order, frequencies, n_documents):
-    """Weight of each n-gram of a token list."""
-    counts = Counter(tuple(tokens[i : i + order]) for i in range(len(tokens) - order + 1))
-    return {
-        ngram: count * (math.log(n_documents) - math.log(max(1, frequencies.get(" ".join(ngram), 0))))
-        for ngram, count in counts.items()
-    }
 
 
 def self_cider(captions, frequencies, n_documents):
