@@ -200,7 +200,7 @@ def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
 def _phrase(phrase: Phrase) -> str:
     """A phrase in quotes, with its place."""
     place = "begins with " * phrase.begins + "ends in " * phrase.ends
-    return f"{'is ' if phrase.begins and phrase.ends else place}'{_short(phrase.phrase, MOST_LETTERS)}'"
+    return f"{'is ' if phrase.begins and phrase.ends else place}'{shorten(phrase.phrase, MOST_LETTERS)}'"
 
 
 def screen_line(name: str, system: System) -> str:
@@ -424,26 +424,26 @@ def example_lines(system: System, unlike: Sequence[CaptionExample], alike: Seque
     """Return lines of a terminal: phrases, captions most unlike people's, and the most similar near-duplicates."""
     words = {word["name"] for word in system["words"]}
     lines = [
-        f"{_short(shown.row.id)}: {_quote(shown.captions[0])}; people: {_quote((shown.row.references or [''])[0])}"
+        f"{shorten(shown.row.id)}: {_quote(shown.captions[0])}; people: {_quote((shown.row.references or [''])[0])}"
         for shown in unlike[:MOST_LINES]
     ]
     for pair in alike[:1] if "near-duplicates" in words else ():
         first, second = map(_quote, pair.captions)
         both = f"{first} twice" if first == second else f"{first} and {second}"
         # The pair comes first, unless the captions themselves are a reason for what is said.
-        lines.insert(len(lines) if "unlike" in words else 0, f"{_short(pair.row.id)}: {both}")
+        lines.insert(len(lines) if "unlike" in words else 0, f"{shorten(pair.row.id)}: {both}")
     phrases = phrase_line([Phrase(**phrase) for phrase in system["phrases"]], WIDTH - 2)
     return [phrases, *lines] if phrases else lines
 
 
 def _quote(caption: str) -> str:
-    return f'"{_short(caption, MOST_LETTERS)}"'
+    return f'"{shorten(caption, MOST_LETTERS)}"'
 
 
-def _short(text: str, n: int = 12) -> str:
-    """The beginning of a text, on one line.
+def shorten(text: str, n: int = 12) -> str:
+    """Return the beginning of a text, at most n letters, on one line.
 
-    >>> _short("beach"), _short("a_very_long_name.jpg")
+    >>> shorten("beach"), shorten("a_very_long_name.jpg")
     ('beach', 'a_very_long…')
     """
     text = " ".join(text.split())

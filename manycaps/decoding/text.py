@@ -3,7 +3,7 @@
 import math
 import textwrap
 
-from manycaps.comparison.words import WIDTH, as_rows_needed
+from manycaps.comparison.words import WIDTH, as_rows_needed, shorten
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, SettingsBesidePeople, likeness
 from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, format_p_value, p_value_digits, share_text
 from manycaps.tables import align_columns
@@ -109,12 +109,7 @@ def screen_table(compared: SettingsBesidePeople) -> list[str]:
     widths = {name: max(len(row[name]) for row in rows) for name in columns}
     n_free = WIDTH - sum(widths[name] + 2 for name in columns[1:])
     widths["setting"] = max(len("setting"), min(widths["setting"], n_free))
-    return align_columns([[_shorten(row[name], widths[name]) for name in columns] for row in rows])
-
-
-def _shorten(text: str, n: int) -> str:
-    """A text of at most n letters."""
-    return text if len(text) <= n else f"{text[: n - 1]}…"
+    return align_columns([[shorten(row[name], widths[name]) for name in columns] for row in rows])
 
 
 def decoding_screen(compared: SettingsBesidePeople) -> str:
