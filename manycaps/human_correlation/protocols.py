@@ -140,6 +140,9 @@ def choice(rows: Any, benchmark: Benchmark, score: ProtocolScorer, seed: int, n_
     wins = np.where([bool(row.get("is_tie")) for row in rows], 0.5, wins)
     categories = np.array([str(row.get("category") or "") for row in rows])
     parts = {name: categories == name for name in sorted(set(categories)) if name}
+    if parts and "" in categories:
+        row = list(categories).index("")
+        raise InputError(f"category[{row}]", "a category as of the other rows", "none", "Write it, or leave all out.")
     accuracies = {name: 100 * float(wins[part].mean()) for name, part in parts.items()}
     moved = {name: np.where(part, 100 * wins - accuracies[name], 0) / part.sum() for name, part in parts.items()}
     # The mean of the tables is the mean over categories.

@@ -94,10 +94,13 @@ def test_rows_that_cannot_be_scored(run, change, message):
         status, out, error = run([row | change for row in rows], benchmark=benchmark)
         assert (status, out) == (1, "")
         assert error.startswith(message)
-    choices = [{"img": "a.jpg", "better": "a dog", "worse": "a cat", "refs": None}]
-    status, _, error = run(choices, benchmark="pascal-50s")
-    assert status == 1
-    assert error.startswith("refs[0]: expected at least one reference for this metric, got None.")
+    choice = {"img": "a.jpg", "better": "a dog", "worse": "a cat", "refs": ["dogs"], "category": "HC"}
+    for change, message in (
+        ({"refs": None}, "refs[1]: expected at least one reference for this metric, got None."),
+        ({"category": None}, "category[1]: expected a category as of the other rows, got none."),
+    ):
+        status, _, error = run([choice, choice | change], benchmark="pascal-50s")
+        assert (status, error[: len(message)]) == (1, message)
 
 
 WORDS = "dog cat man child red blue runs sleeps on the beach street".split()
