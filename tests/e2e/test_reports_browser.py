@@ -15,6 +15,7 @@ from manycaps.diversity import measured
 from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
 from tests.comparison_cases import comparison, write_page
 from tests.documents import write_sample
+from tests.tools import write_jsonl
 
 pytestmark = pytest.mark.slow
 
@@ -28,11 +29,6 @@ WORDS = "a the red small dog cat child man runs sleeps plays eats on in near gra
 
 def picture(grey, width=240):
     return PIL.Image.fromarray(np.full((width // 2, width, 3), grey, dtype=np.uint8))
-
-
-def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
 
 
 @functools.cache
@@ -59,7 +55,7 @@ def page_of_diversity(folder):
     for name, n_words in (("human", 18), ("model", 6)):
         rows = [[" ".join(rng.choice(WORDS[:n_words], 7)) for _ in range(5)] for _ in range(60)]
         rows = [{"captions": [*row, row[0]]} for row in rows] if name == "model" else rows
-        sources.append(write_rows(folder / f"{name}.jsonl", rows))
+        sources.append(str(write_jsonl(folder / f"{name}.jsonl", rows)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measured, "load_encoder", lambda **_: measured.LoadedEncoder(letter_counts, lambda captions: {}))
         assert main(["diversity", *sources, "--semantic", "--output", str(folder / "page.html")]) == 0
@@ -75,7 +71,7 @@ def page_of_rows(folder):
     rows = [{"id": f"photo {i}", "references": PEOPLE[i], "predictions": systems[i]} for i in range(2)]
     for i in range(2):
         picture(90 + 60 * i).save(folder / f"photo {i}.jpg")
-    line = ["rows", write_rows(folder / "rows.jsonl", rows), "--images", str(folder), "--choose", "first"]
+    line = ["rows", str(write_jsonl(folder / "rows.jsonl", rows)), "--images", str(folder), "--choose", "first"]
     assert main([*line, "-o", str(folder / "rows.html"), "--metric", "rouge_l"]) == 0
     return folder / "rows.html"
 
@@ -85,7 +81,7 @@ def page_of_decoding(folder, temperatures=()):
     rng, files = np.random.default_rng(0), []
     for name, role in (("people", "references"), ("a-long-name-of-samples", "captions"), ("others", "captions")):
         rows = [{"id": str(i), role: [" ".join(rng.choice(WORDS, 5)) for _ in range(4)]} for i in range(24)]
-        files.append(write_rows(folder / f"{name}.jsonl", rows))
+        files.append(str(write_jsonl(folder / f"{name}.jsonl", rows)))
     for file, temperature in zip(files[1:], temperatures, strict=False):
         with open(f"{file}.settings", "w") as settings:
             json.dump({"temperature": temperature, "n": 4, "seed": 0}, settings)

@@ -19,6 +19,7 @@ from manycaps.human_correlation.ratings import (
 )
 from manycaps.kit.base import quote_path
 from tests.large_packages import OnFirstUse
+from tests.tools import write_jsonl
 
 pytestmark = pytest.mark.usefixtures("undrawn_plots")
 
@@ -29,22 +30,18 @@ WORDS = "dog cat man child red blue runs sleeps on the beach street".split()
 N_SYSTEMS, N_ROWS = 6, 12
 
 
-def write(path, records):
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return str(path)
-
-
 @pytest.fixture(scope="module")
 def rated_files(tmp_path_factory):
     """Files of six systems, each with more wrong words than the one before, and of their references."""
     folder, rng = tmp_path_factory.mktemp("rated"), np.random.default_rng(1)
     people = [[" ".join(rng.choice(WORDS, 6)) for _ in range(3)] for _ in range(N_ROWS)]
-    references = write(folder / "people.jsonl", [{"id": f"r{i}", "references": own} for i, own in enumerate(people)])
+    rows = [{"id": f"r{i}", "references": own} for i, own in enumerate(people)]
+    references = str(write_jsonl(folder / "people.jsonl", rows))
     files = []
     for k in range(N_SYSTEMS):
         texts = [own[0].split()[: 6 - k] + list(rng.choice(WORDS, k)) for own in people]
         rows = [{"id": f"r{i}", "captions": [" ".join(words)]} for i, words in enumerate(texts)]
-        files.append(write(folder / f"s{k}.jsonl", rows))
+        files.append(str(write_jsonl(folder / f"s{k}.jsonl", rows)))
     return folder, files, ["-r", references]
 
 

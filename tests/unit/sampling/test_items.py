@@ -1,7 +1,6 @@
 """Images and prompts out of folders, tars and tables."""
 
 import io
-import json
 import pathlib
 import tarfile
 
@@ -13,6 +12,7 @@ from manycaps.sampling import SampleOptions
 from manycaps.sampling.items import read_items
 from tests.refusals import assert_refused
 from tests.tiny_models import save_pictures
+from tests.tools import write_jsonl
 
 OUTPUT = pathlib.Path("samples.jsonl")
 
@@ -24,11 +24,6 @@ def photos(tmp_path_factory):
 
 def read(*sources, **changed):
     return list(read_items(SampleOptions("model", [str(source) for source in sources], OUTPUT, **changed)))
-
-
-def write_lines(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def test_a_folder_of_images(photos, tmp_path):
@@ -54,20 +49,20 @@ def test_tables_of_images(photos, tmp_path):
     pyarrow.parquet.write_table(table, tmp_path / "images.parquet")
     (item,) = read(tmp_path / "images.parquet")
     assert (item.id, item.image, item.prompt) == ("7", content, "what?")
-    rows = write_lines(tmp_path / "rows.jsonl", {"image": "0.png"}, {"image": "1.png"})
+    rows = write_jsonl(tmp_path / "rows.jsonl", [{"image": "0.png"}, {"image": "1.png"}])
     assert [(i.id, i.image) for i in read(rows, images=str(photos))] == [
         ("0.png", str(photos / "0.png")),
         ("1.png", str(photos / "1.png")),
     ]
-    rows = write_lines(tmp_path / "named.jsonl", {"key": "0", "other": "1.png"})
+    rows = write_jsonl(tmp_path / "named.jsonl", [{"key": "0", "other": "1.png"}])
     (item,) = read(rows, columns={"id": "key", "image": "other"}, images=str(photos))
     assert (item.id, item.image) == ("0", str(photos / "1.png"))
-    (item,) = read(write_lines(tmp_path / "ids.jsonl", {"id": "2"}), images=str(photos))
+    (item,) = read(write_jsonl(tmp_path / "ids.jsonl", [{"id": "2"}]), images=str(photos))
     assert (item.id, item.image) == ("2", str(photos / "2.png"))
 
 
 def test_prompts(tmp_path):
-    rows = write_lines(tmp_path / "prompts.jsonl", {"prompt": "a dog"}, {"prompt": "a cat"})
+    rows = write_jsonl(tmp_path / "prompts.jsonl", [{"prompt": "a dog"}, {"prompt": "a cat"}])
     assert [(item.id, item.prompt, item.image) for item in read(rows)] == [("0", "a dog", None), ("1", "a cat", None)]
 
 
@@ -83,7 +78,7 @@ def test_prompts(tmp_path):
     ],
 )
 def test_messages(tmp_path, rows, changed, message):
-    path = write_lines(tmp_path / "rows.jsonl", *rows)
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
     assert_refused(ValueError, f".*{message}", read, path, **changed)
     assert_refused(ValueError, f".*{path}", read, path, **changed)
 
