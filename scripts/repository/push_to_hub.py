@@ -97,10 +97,12 @@ def page_files(app: str) -> dict[str, bytes]:
         stem = f"manycaps/{waiting.pop()}"
         if f"{stem}.py" not in files:
             # Beside its code a file may have a style, or captions.
-            beside = sync_kit.ROOT.glob(f"{stem}.*")
-            files |= {path.relative_to(sync_kit.ROOT).as_posix(): path.read_bytes() for path in beside}
+            paths = sync_kit.ROOT.glob(f"{stem}.*")
+            files |= {path.relative_to(sync_kit.ROOT).as_posix(): path.read_bytes() for path in paths}
             text = files[f"{stem}.py"].decode()
-            waiting += [f"pages/{name}" for name in re.findall(r"^from \.(\w+) import", text, re.MULTILINE)]
+            inside = stem.removeprefix("manycaps/").rpartition("/")[0]
+            beside = re.findall(r"^from \.(\w+) import", text, re.MULTILINE)
+            waiting += [f"{inside}/{name}".removeprefix("/") for name in beside]
             others = re.findall(r"^from manycaps\.(\w+|kit\.base) import", text, re.MULTILINE)
             names = [name.replace(".", "/") for name in others]
             waiting += [name for name in names if (sync_kit.ROOT / "manycaps" / f"{name}.py").exists()]

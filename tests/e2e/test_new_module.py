@@ -10,11 +10,10 @@ import sys
 
 import pytest
 
-from tests.tools import SEVERAL_COMMANDS
+from tests.tools import ROOT, SEVERAL_COMMANDS
 
 pytestmark = pytest.mark.slow
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = {"metric": "word_share", "measurement": "word_count"}
 FOLDERS = ("metrics/word_share/", "measurements/word_count/")
 

@@ -5,7 +5,6 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
-import pathlib
 import re
 import subprocess
 import sys
@@ -16,8 +15,7 @@ import pytest
 from scripts.repository import push_to_hub, sync_kit
 from tests.hub_stand_in import READER, WRITER, running_hub
 from tests.large_packages import evaluate
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.tools import ROOT
 
 pytestmark = pytest.mark.skipif(huggingface_hub.__version__ < "1", reason="gradio needs huggingface_hub 1 or newer")
 

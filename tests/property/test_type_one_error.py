@@ -13,22 +13,14 @@ import pytest
 import scipy.stats
 
 import manycaps
-from manycaps.kit.caption_sets import comparison_p_values, exact_splits, split_p_values
-from manycaps.kit.kernel_tests import ESTIMATORS, frechet_comparison, gaussian_kernel, mmd_comparison
-from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
+from manycaps.functional import frechet_p_values, mmd_p_values, triangle_rank_p_values
+from manycaps.kit.kernel_tests import ESTIMATORS
 from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 
 LEVEL = 0.05
 
 # 6 + 5 texts have 462 splits: an exact test without ties rejects 23/462 = 4.98% at the level of 5%.
 N_CANDIDATES, N_REFERENCES = 6, 5
-
-SPLITS = exact_splits(N_CANDIDATES, N_REFERENCES, 1000)
-
-
-def triangle_rank_p_values(distances, statistic="pooled", n_candidates=N_CANDIDATES, splits=SPLITS):
-    observed = rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
-    return split_p_values(observed, null_statistics(distances, splits, statistic))
 
 
 def assert_level_is_kept(p_values, level):
@@ -41,18 +33,24 @@ def euclidean(points):
     return np.sqrt(((points[:, :, None] - points[:, None]) ** 2).sum(axis=-1))
 
 
+def sides(points):
+    return points[:, :N_CANDIDATES], points[:, N_CANDIDATES:]
+
+
 OF_POINTS = {
     # METEOR and CIDEr-D distances differ from these in the distance alone, which the test leaves open.
-    "trm_meteor and trm_cider, pooled": lambda points: triangle_rank_p_values(euclidean(points)),
-    "trm_meteor and trm_cider, per_side": lambda points: triangle_rank_p_values(euclidean(points), "per_side"),
-    "trm_bert": lambda points: triangle_rank_p_values(distances_from_cosines(cosine_similarities(points))),
+    "trm_meteor and trm_cider, pooled": lambda points: triangle_rank_p_values(
+        euclidean(points), N_CANDIDATES, "pooled"
+    ),
+    "trm_meteor and trm_cider, per_side": lambda points: triangle_rank_p_values(euclidean(points), N_CANDIDATES),
+    "trm_bert": lambda points: triangle_rank_p_values(
+        distances_from_cosines(cosine_similarities(points)), N_CANDIDATES, "pooled"
+    ),
     **{
-        f"mmd_bert, {estimator}": lambda points, estimator=estimator: comparison_p_values(
-            mmd_comparison(gaussian_kernel(points, "median"), N_CANDIDATES, estimator), SPLITS
-        )
+        f"mmd_bert, {estimator}": lambda points, estimator=estimator: mmd_p_values(*sides(points), estimator=estimator)
         for estimator in ESTIMATORS
     },
-    "fid_bert": lambda points: comparison_p_values(frechet_comparison(points, N_CANDIDATES), SPLITS),
+    "fid_bert": lambda points: frechet_p_values(*sides(points)),
 }
 
 
