@@ -14,7 +14,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-from .base import InputError, InputTypeError, inline_bytes, open_regular_file, quote_path, reason_of, without_torch
+from .base import InputError, InputTypeError, as_numbers, inline_bytes, open_regular_file, quote_path, reason_of
 
 # Channels of an image: grey; red, green and blue; and these with alpha.
 CHANNELS = (1, 3, 4)
@@ -266,17 +266,9 @@ def is_array(value: object) -> bool:
     return hasattr(value, "__array__") and hasattr(value, "ndim")
 
 
-def as_numpy(value: Any, where: str) -> np.ndarray:
-    """Return an array or a tensor as a NumPy array: also one with gradients or on an accelerator; a mask stays."""
-    try:
-        return np.asanyarray(without_torch(value))
-    except Exception as error:  # each library raises its own
-        raise InputTypeError(
-            where,
-            "an array of numbers",
-            f"{type(value).__name__}, which is not a NumPy array ({reason_of(error)})",
-            "Convert it to a NumPy array.",
-        ) from error
+def as_numpy(value: object, where: str) -> np.ndarray:
+    """Return an array or a tensor as a NumPy array: also one with gradients or on an accelerator, none with a mask."""
+    return as_numbers(value, where, "an array of numbers", "Convert it to a NumPy array, without a mask.")
 
 
 def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
@@ -284,15 +276,13 @@ def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
 
     Floats are multiplied by 255 and rounded, so that k / 255 is level k, in any type of floats that NumPy has. `array`
     is uint8, or floats from 0 to 1; shape (height, width, c) or (c, height, width) with c of `CHANNELS`, or of uint8
-    also (height, width). Raises TypeError for a masked array; ValueError for another type or shape, no pixels, floats
+    also (height, width). Raises ValueError for another type or shape, no pixels, floats
     out of range, or a shape whose channels may be at either end.
 
     >>> as_pixels(np.array([[[0.0, 1.0]], [[0.2, 0.2]], [[0.0, 0.0]]]), "images[0]").tolist()
     [[[0, 51, 0], [255, 51, 0]]]
     """
     shape, is_float = array.shape, np.issubdtype(array.dtype, np.floating)
-    if isinstance(array, np.ma.MaskedArray):
-        raise InputTypeError(where, "an array without a mask", type(array).__name__, "Fill it: image.filled(0).")
     has_channels = array.ndim == 3 and (shape[0] in CHANNELS or shape[2] in CHANNELS)
     if not (has_channels and is_float) and not (array.dtype == np.uint8 and (has_channels or array.ndim == 2)):
         raise InputError(

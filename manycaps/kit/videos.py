@@ -184,8 +184,6 @@ def frame_at(source: FrameList, j: int, where: str) -> object:
 
 
 def _as_array_source(array: np.ndarray, where: str) -> VideoSource:
-    if isinstance(array, np.ma.MaskedArray):
-        raise InputTypeError(where, "an array without a mask", type(array).__name__, "Fill it, or leave frames out.")
     if array.ndim == 4:
         return _as_frames(list(array), where)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):

@@ -191,6 +191,7 @@ OF_FEATURES = {
     TypeError: [
         ({"reference_embeddings": None}, "reference_embeddings: expected a list of arrays of shape"),
         ({"images": ["a.png", "b.png"]}, IMAGE_FEATURES),
+        ({"images": [np.ma.masked_less(ONE[0], 2), ONE[0]]}, "images[0]: expected an array of numbers, got Masked"),
         ({"images": np.ones((2, 24), int)}, "images: expected a list of images, got one array of sh"),
     ],
     ValueError: [
