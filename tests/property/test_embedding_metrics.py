@@ -241,13 +241,14 @@ def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted
     vectors, *counts = corpus
     row = np.concatenate([np.repeat(vectors, side, axis=0) for side in counts])
     n = int(counts[0].sum())
-    with pytest.MonkeyPatch.context() as patch:
-        for name, bound in (("MAX_SORTED", max_sorted), ("BLOCK_SIZE", block_size), ("VECTORS_AT_ONCE", block_size)):
-            patch.setattr(pair_averages, name, bound)
+    kept, pair_averages.MAX_SORTED = pair_averages.MAX_SORTED, max_sorted
+    try:
         for estimator in mmd.ESTIMATORS:
-            pooled = pooled_mmd_squared(*corpus, sigma, estimator)
+            pooled = pooled_mmd_squared(*corpus, sigma, estimator, block_size=block_size)
             assert float(pooled) == pytest.approx(mmd_of(row, n, sigma, estimator), abs=1e-10)
-        pooled = frechet.pooled_frechet_squared(*corpus)
+    finally:
+        pair_averages.MAX_SORTED = kept
+    pooled = frechet.pooled_frechet_squared(*corpus, block_size=block_size)
     assert float(pooled) == pytest.approx(frechet_of(row, n), abs=1e-12)
 
 
@@ -262,9 +263,8 @@ def peak_megabytes(function):
 
 def test_pooled_values_need_no_table_of_all_pairs(monkeypatch):
     monkeypatch.setattr(pair_averages, "MAX_SORTED", 20_000)
-    monkeypatch.setattr(pair_averages, "VECTORS_AT_ONCE", 256)
     rng = np.random.default_rng(7)
     vectors, counts = rng.normal(size=(4000, 16)), rng.integers(0, 3, size=(2, 4000))
     # All pairs would take 128 MB, and all texts' centred copies 1 MB a set.
-    assert peak_megabytes(lambda: pooled_mmd_squared(vectors, *counts)) < 16
-    assert peak_megabytes(lambda: frechet.pooled_frechet_squared(vectors, *counts)) < 1
+    assert peak_megabytes(lambda: pooled_mmd_squared(vectors, *counts, block_size=256)) < 16
+    assert peak_megabytes(lambda: frechet.pooled_frechet_squared(vectors, *counts, block_size=256)) < 1

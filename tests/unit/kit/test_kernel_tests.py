@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import manycaps.kit.kernel_tests as pair_averages
 import manycaps.kit.kernel_tests as pooled
 from manycaps.kit.kernel_tests import (
     Moments,
@@ -46,8 +47,11 @@ def test_a_diagonal_is_taken_away_from_a_copy():
 # Blocks of pairs: nothing goes on after an error.
 
 
-def test_an_error_ends_the_work(monkeypatch):
-    monkeypatch.setattr(pooled, "BLOCK_SIZE", 1)
+def differences(first, second):
+    return first - (first if second is None else second).T
+
+
+def test_an_error_ends_the_work():
     done = []
 
     def work(*part):
@@ -55,7 +59,7 @@ def test_an_error_ends_the_work(monkeypatch):
         raise ValueError("of the user's")
 
     with pytest.raises(ValueError, match="of the user's"):
-        list(map_blocks(work, np.zeros((500, 1)), lambda steps, **_: steps, ""))
+        list(map_blocks(work, np.zeros((500, 1)), differences, lambda steps, **_: steps, "", 1))
     assert len(done) <= 4 * n_threads() + 2
 
 
@@ -65,10 +69,9 @@ N_VECTORS = 300
 
 
 @pytest.fixture(autouse=True)
-def small_bounds(monkeypatch):
-    """A few hundred vectors are enough to be sampled, and for several blocks."""
-    monkeypatch.setattr(pooled, "MAX_SORTED", 10_000)
-    monkeypatch.setattr(pooled, "BLOCK_SIZE", 64)
+def sample_early(monkeypatch):
+    """A few hundred vectors are enough to be sampled."""
+    monkeypatch.setattr(pair_averages, "MAX_SORTED", 10_000)
 
 
 def corpus(seed=0, most=1):
@@ -86,48 +89,53 @@ def as_one_row(vectors, candidates, references, sigma, estimator="unbiased"):
     return joint_mmd_squared(row[None], int(candidates.sum()), sigma, estimator)[0]
 
 
+def n_visits(monkeypatch):
+    """What the passes over all pairs are called, as they begin."""
+    visits, map_blocks = [], pooled.map_blocks
+
+    def count_visits(work, vectors, pair_values, progress, what, block_size):
+        visits.append(what)
+        return map_blocks(work, vectors, pair_values, progress, what, block_size)
+
+    for module in (pooled, pair_averages):
+        monkeypatch.setattr(module, "map_blocks", count_visits)
+    return visits
+
+
 @pytest.mark.parametrize("estimator", ["unbiased", "biased", "authors"])
 @pytest.mark.parametrize("rule", ["median", "mean"])
 @pytest.mark.parametrize("most", [1, 3])
-def test_blocks_give_the_value_of_one_row(most, rule, estimator):
-    vectors, *counts = corpus(most=most)
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, rule, estimator))
-    assert value == pytest.approx(as_one_row(vectors, *counts, rule, estimator), abs=1e-13)
+def test_one_visit_gives_the_value_of_one_row(monkeypatch, most, rule, estimator):
+    monkeypatch.setattr(pooled, "SERIES_TOLERANCE", 1e-4)  # a sample of 300 vectors is a poor one
+    monkeypatch.setattr(pooled, "N_TERMS", 14)
+    visits, (vectors, *counts) = n_visits(monkeypatch), corpus(most=most)
+    value = float(pooled.pooled_mmd_squared(vectors, *counts, rule, estimator, block_size=64))
+    assert value == pytest.approx(as_one_row(vectors, *counts, rule, estimator), abs=1e-12)
+    assert visits == [f"pooled {rule}"]
 
 
-@pytest.fixture
-def searches(monkeypatch):
-    """The brackets of the passes for a median."""
-    brackets, count_values = [], pooled._count_values
-    monkeypatch.setattr(pooled, "_count_values", lambda *given: brackets.append(given[1:]) or count_values(*given))
-    return brackets
-
-
-@pytest.mark.parametrize("n_points", [N_VECTORS, 2])
-def test_a_sample_finds_the_median_in_one_pass(searches, n_points):
-    """Also where there is one distance alone, between two points."""
-    vectors, *counts = corpus()
-    vectors = vectors[np.arange(N_VECTORS) % n_points]
-    value = float(pooled.pooled_mmd_squared(vectors, *counts))
+def test_a_poor_sample_costs_a_second_visit_and_no_accuracy(monkeypatch):
+    visits, (vectors, *counts) = n_visits(monkeypatch), corpus()
+    monkeypatch.setattr(pooled, "SERIES_TOLERANCE", 0.0)
+    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
-    assert len(searches) == 1
+    assert visits == ["pooled median", "pooled median", "pooled kernel"]
 
 
-@pytest.mark.parametrize("bracket", [(0.0, 1e-6), (1e6, 1e7), (1e-6, 1e6), (1.0, 1.0)])
-def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, searches, bracket):
+@pytest.mark.parametrize("bracket", [(0.0, 1e-6), (1e6, 1e7), (1e-6, 1e6)])
+def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, bracket):
     vectors, *counts = corpus()
-    monkeypatch.setattr(pooled, "_sample_bracket", lambda *_: bracket)
-    monkeypatch.setattr(pooled, "MAX_BRACKETED", 1000)
-    value = float(pooled.pooled_mmd_squared(vectors, *counts))
+    monkeypatch.setattr(pair_averages, "_sample_bracket", lambda *_: bracket)
+    monkeypatch.setattr(pair_averages, "MAX_BRACKETED", 1000)
+    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
-    assert len(searches) > 1
 
 
 def test_mostly_equal_texts_have_a_bandwidth_of_zero():
     vectors, *_ = corpus()
     counts = np.ones((2, N_VECTORS), dtype=int)
     counts[:, 0] = 800
-    value = float(pooled.pooled_mmd_squared(vectors, *counts))
+    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, 1e-9), abs=1e-13)
 
 
@@ -135,15 +143,15 @@ def test_the_number_of_cores_changes_no_bit(monkeypatch):
     values = set()
     for n_cores in (1, 2, 5):
         monkeypatch.setattr("manycaps.kit.kernel_tests.n_threads", lambda n=n_cores: n)
-        values.add(float(pooled.pooled_mmd_squared(*corpus())))
+        values.add(float(pooled.pooled_mmd_squared(*corpus(), block_size=32)))
     assert len(values) == 1
 
 
-def test_the_p_value_takes_its_bandwidth_from_all_texts(searches):
-    vectors, *counts = corpus()
+def test_the_p_value_takes_its_bandwidth_from_one_visit(monkeypatch):
+    visits, (vectors, *counts) = n_visits(monkeypatch), corpus()
     draws = np.random.default_rng(2).permuted(np.tile(counts[0], (20, 1)), axis=1).T.astype(float)
     p_value = pooled.pooled_mmd_p_value(vectors, *counts, [draws])
-    assert len(searches) == 1
+    assert visits == ["pooled median", "pooled kernel"]
     sigma = np.sqrt(np.sort(squared_distances(vectors[None])[0][np.triu_indices(N_VECTORS, 1)])[44_849 // 2]) / 2
     values = [as_one_row(vectors, draw.astype(int), 1 - draw.astype(int), sigma) for draw in draws.T]
     n_reached = sum(value >= as_one_row(vectors, *counts, sigma) - 1e-9 for value in values)
@@ -153,9 +161,9 @@ def test_the_p_value_takes_its_bandwidth_from_all_texts(searches):
 # Moments: equal to exact fractions, in blocks of any size; small directions keep their digits.
 
 
-def moments_of(vectors, counts=None):
+def moments_of(vectors, counts=None, **options):
     moments = Moments()
-    moments.add(vectors, np.ones(len(vectors), dtype=np.int64) if counts is None else counts)
+    moments.add(vectors, np.ones(len(vectors), dtype=np.int64) if counts is None else counts, **options)
     return moments
 
 
@@ -190,10 +198,9 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("block_size", [2, 100])
-def test_moments_are_those_of_fractions(case, block_size, monkeypatch):
-    monkeypatch.setattr(pooled, "VECTORS_AT_ONCE", block_size)
+def test_moments_are_those_of_fractions(case, block_size):
     vectors, counts = CASES[case], np.array([1, 0, 2, 1, 3, 1, 1, 0, 2])
-    moments = moments_of(vectors, counts)
+    moments = moments_of(vectors, counts, block_size=block_size)
     assert moments.n == 11
     mean = np.array([float(x) for x in exact_mean(vectors, counts)])
     np.testing.assert_allclose(moments.mean, mean, rtol=0, atol=1e-15 * np.abs(vectors).max())
@@ -205,19 +212,17 @@ def test_moments_are_those_of_fractions(case, block_size, monkeypatch):
 
 
 @pytest.mark.parametrize("rank", [1, 4, 12])
-def test_the_factor_of_a_singular_covariance_keeps_small_directions(rank, monkeypatch):
+def test_the_factor_of_a_singular_covariance_keeps_small_directions(rank):
     """A covariance in float64 would lose those below 1e-8 of the largest."""
-    monkeypatch.setattr(pooled, "VECTORS_AT_ONCE", 11)
     rng = np.random.default_rng(rank)
     directions = np.linalg.qr(rng.normal(size=(12, 12)))[0][:rank]
     lengths = 10.0 ** -np.linspace(0, 6, rank)
     vectors = (rng.normal(size=(60, rank)) * lengths) @ directions
-    values = np.linalg.svd(moments_of(vectors).factor(), compute_uv=False)
+    values = np.linalg.svd(moments_of(vectors, block_size=11).factor(), compute_uv=False)
     expected = np.linalg.svd((vectors - vectors.mean(axis=0)) / np.sqrt(59), compute_uv=False)
     np.testing.assert_allclose(values[:rank], expected[:rank], rtol=1e-8, atol=1e-15)
     np.testing.assert_allclose(values[rank:], 0, atol=3e-14)
 
 
-def test_equal_vectors_have_no_covariance(monkeypatch):
-    monkeypatch.setattr(pooled, "VECTORS_AT_ONCE", 2)
-    assert not moments_of(np.full((3, 2), 0.1)).factor().any()
+def test_equal_vectors_have_no_covariance():
+    assert not moments_of(np.full((3, 2), 0.1), block_size=2).factor().any()
