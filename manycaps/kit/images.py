@@ -276,8 +276,8 @@ def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
 
     Floats are multiplied by 255 and rounded, so that k / 255 is level k, in any type of floats that NumPy has. `array`
     is uint8, or floats from 0 to 1; shape (height, width, c) or (c, height, width) with c of `CHANNELS`, or of uint8
-    also (height, width). Raises ValueError for another type or shape, no pixels, floats
-    out of range, or a shape whose channels may be at either end.
+    also (height, width). Raises ValueError for another type or shape, no pixels, floats out of range, or a shape whose
+    channels may be at either end.
 
     >>> as_pixels(np.array([[[0.0, 1.0]], [[0.2, 0.2]], [[0.0, 0.0]]]), "images[0]").tolist()
     [[[0, 51, 0], [255, 51, 0]]]

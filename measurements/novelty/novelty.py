@@ -84,13 +84,17 @@ class Novelty(CollectionModule, evaluate.Measurement):
         rows = np.repeat(np.tile(np.arange(len(predictions)), 2), sizes)
         captions = [tokens for row in texts for tokens in row]
         is_candidate = np.arange(len(captions)) < sum(sizes[: len(predictions)])
-        training = TrainingCaptions(options["training"], options["tokenizer"])
-        people, of_people = list(itertools.compress(captions, ~is_candidate)), is_references(options["training"])
-        counts = caption_novelty(captions, rows, [(people, rows[~is_candidate])] if of_people else training)
+        if is_references(options["training"]):  # people's captions of the other rows
+            people, source = list(itertools.compress(captions, ~is_candidate)), "references"
+            counts = caption_novelty(captions, rows, [(people, rows[~is_candidate])])
+            n_training = len(people)
+        else:
+            training, source = TrainingCaptions(options["training"], options["tokenizer"]), "given"
+            counts = caption_novelty(captions, rows, training)
+            n_training = training.n_captions
         result = novelty_values(counts, is_candidate) | novelty_values(counts, ~is_candidate, "_of_people")
-        result |= {"n_training": len(people) if of_people else training.n_captions, "n_rows": len(predictions)}
+        result |= {"n_training": n_training, "n_rows": len(predictions)}
         if options["details"]:
-            source = "references" if of_people else "given"
             settings = {"tokenizer": tokenizer_name(options["tokenizer"]), "training": source}
             result |= novelty_details(counts, sizes[: len(predictions)])
             result["signature"] = signature("novelty", **settings)

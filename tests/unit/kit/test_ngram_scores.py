@@ -185,7 +185,6 @@ def test_a_row_has_the_same_bits_alone_and_among_others():
 
 TEXT = st.lists(st.sampled_from("abc"), max_size=7)
 ROWS = st.lists(st.lists(TEXT, min_size=1, max_size=3), min_size=1, max_size=4)
-SAME_OF_BLEU, OTHER = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
 
 
 def test_a_word_matches_as_often_as_one_reference_has_it():
