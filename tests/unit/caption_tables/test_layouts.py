@@ -427,7 +427,8 @@ def test_a_split_of_files_without_any_is_refused(line, folder, capsys):
 def test_commands_with_references_take_a_split_of_them(command, folder, capsys):
     (folder / "dataset_coco.json").write_text(karpathy(others=True))
     (folder / "other.jsonl").write_text((folder / "system.jsonl").read_text())
-    (folder / "ratings.csv").write_text("system,id,quality\n" + "".join(f"system,{n},{len(n)}\n" for n in NAMES))
+    ratings = "".join(f"system,{name},{i % 5}\n" for i, name in enumerate(NAMES))
+    (folder / "ratings.csv").write_text(f"system,id,quality\n{ratings}")
     option = "--reference-split" if command == "decoding" else "--split"
     line = [*command.split(), "system.jsonl", "other.jsonl", "-r", "dataset_coco.json", "--distance", "cider"]
     assert main(line) != 0
