@@ -103,7 +103,7 @@ def test_quickstart_shows_what_the_paper_argues(quickstart):
     for title in ("TRM-METEOR", "TRM-CIDEr"):
         # Each metric speaks for itself, and "cannot be distinguished" has the effect and its interval beside.
         said = f"{title}: the captions of 'diverse' cannot be distinguished from the human captions "
-        assert re.search(said + r"\(corpus p 0\.\d+, excess -?0\.0\d+, interval -0\.\d+ to 0\.\d+\)\.", printed)
+        assert re.search(said + r"\(corpus p 0\.\d+, excess -?0\.0\d+, interval \[-0\.\d+, 0\.\d+\]\)\.", printed)
         for system in ("repeating", "off_topic"):
             assert f"{title}: the captions of '{system}' differ from the human captions (corpus p 0.0001" in printed
     assert "Plain METEOR puts 'repeating' first." in printed
