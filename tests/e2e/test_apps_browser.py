@@ -15,6 +15,7 @@ import sys
 import time
 import urllib.request
 
+import nltk
 import numpy as np
 import PIL.Image
 import pytest
@@ -174,7 +175,9 @@ class Server:
             listener.bind(("127.0.0.1", 0))
             port = listener.getsockname()[1]
         self.url, self.log = f"http://127.0.0.1:{port}/", folder / "log"
-        own = {"HF_HOME": folder / "cache", "GRADIO_SERVER_PORT": port, "GRADIO_TEMP_DIR": folder / "uploads"}
+        # WordNet, which a Space fetches: an environment of its own has none.
+        own = {"NLTK_DATA": pathlib.Path(nltk.data.find("corpora/wordnet").path).parents[1]}
+        own |= {"HF_HOME": folder / "cache", "GRADIO_SERVER_PORT": port, "GRADIO_TEMP_DIR": folder / "uploads"}
         checkpoint = checkpoint or load_options(name).get("checkpoint")
         own |= {"MANYCAPS_CHECKPOINT": checkpoint} if checkpoint else {}
         environment = {**os.environ, "OMP_NUM_THREADS": "1"} | {key: str(value) for key, value in own.items()}
