@@ -201,8 +201,7 @@ def one_line(error: Exception, command: str) -> str:
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, OSError):
-        path = error.filename2 or error.filename  # of a copy the new file: it is the one that a full disk stops
-        where = quote_path(path) if isinstance(path, str | bytes) else command
+        where = quote_path(error.filename) if isinstance(error.filename, str | bytes) else command
         return f"{where}: expected files that can be read and written, got {reason_of(error)}. Check paths and disk."
     if lacks_memory(error):
         return f"{command}: expected enough memory, got too little. Give smaller files, or a smaller batch."

@@ -4,6 +4,7 @@ Installed packages are found by the modules' requirements, without importing the
 """
 
 import contextlib
+import errno
 import importlib
 import importlib.metadata
 import importlib.util
@@ -12,12 +13,12 @@ import pathlib
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .catalog import MODULES
-from .kit.base import InputError, InputImportError, InputOSError, quote_path, spelling_advice
-from .saved_files import make_folder, write_folder_atomically
+from .kit.base import InputError, InputImportError, InputOSError, quote_path, reason_of, spelling_advice
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -183,26 +184,25 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         ValueError: there is no such module.
         FileExistsError: the module's folder exists.
         ImportError: the package is a copy of the repository without symbolic links.
-        OSError: it cannot be written, because the disk is full, for example; then nothing is left of the module.
+        OSError: it cannot be written, because the disk is full, for example; then nothing is left of it.
     """
     files, target = module_files(name), folder / name
     if target.exists() and not replace:
         raise InputOSError(target, "a new folder", "one that exists", "Add --force to replace it.")
     if target.resolve() == module_folder(name).resolve():
         raise InputError("folder", "another folder than the module's own", target, "Choose another.")
-
-    def write(new: pathlib.Path) -> None:
+    with _make_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
+        written = pathlib.Path(beside) / name
+        written.mkdir()
         for path in files:  # through links
-            shutil.copyfile(path, new / path.name)
+            shutil.copy2(path, written)
         card = (module_folder(name) / "README.md").read_text(encoding="utf-8")
         for inside, text in card_with_documents(card, data_folder("docs")).items():
-            (new / inside).parent.mkdir(exist_ok=True)
-            (new / inside).write_text(text, encoding="utf-8", newline="\n")
+            (written / inside).parent.mkdir(exist_ok=True)
+            (written / inside).write_text(text, encoding="utf-8", newline="\n")
         if target.exists():
             shutil.rmtree(target)
-
-    make_folder(folder)
-    write_folder_atomically(target, write)
+        written.rename(target)
     return target
 
 
@@ -221,6 +221,24 @@ def card_with_documents(card: str, documents: pathlib.Path, address: str = "") -
         text = re.sub(r"!\[[^\]]*\]\([^)]*\)\n*", "", (documents / name).read_text(encoding="utf-8"))
         files[f"docs/{name}"] = re.sub(r"\[([^\]]+)\]\((?!https?:|#)[^)]*\)", r"\1", text)
     return files
+
+
+@contextlib.contextmanager
+def _make_folder(folder: pathlib.Path) -> Iterator[None]:
+    """Make a folder with its parents, and remove again what was made where the work in it fails."""
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException as error:
+        for parent in missing:
+            with contextlib.suppress(OSError):  # somebody else has put something there
+                parent.rmdir()
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise InputOSError(
+                folder, "a folder that can hold the module", reason_of(error), "Make room; nothing of it is left there."
+            ) from error
+        raise
 
 
 def check_can_import_evaluate() -> None:

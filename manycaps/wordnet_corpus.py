@@ -4,11 +4,11 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 import nltk
 
 from manycaps.kit.base import InputOSError
-from manycaps.saved_files import make_folder, write_folder_atomically
 
 # Where Debian's wordnet-base and wordnet-sense-index put the WordNet 3.0 database.
 DEBIAN_FOLDER = pathlib.Path("/usr/share/wordnet")
@@ -45,15 +45,16 @@ def build_corpus(source: pathlib.Path, nltk_data: pathlib.Path) -> pathlib.Path:
     if missing:
         got, fix = f"one without {', '.join(missing)}", f"Run `apt-get install {' '.join(DEBIAN_PACKAGES)}`."
         raise InputOSError(source, "the WordNet 3.0 database", got, fix)
-    corpus = make_folder(nltk_data / "corpora") / "wordnet"
-
-    def copy(folder: pathlib.Path) -> None:
+    corpora = nltk_data / "corpora"
+    corpora.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=corpora) as unfinished:
+        folder = pathlib.Path(unfinished) / "wordnet"
+        folder.mkdir()
         for name in WORDNET_FILES:
             shutil.copyfile(source / name, folder / name)
         shutil.copyfile(LEXNAMES, folder / "lexnames")
-
-    write_folder_atomically(corpus, copy)
-    return corpus
+        folder.rename(corpora / "wordnet")
+    return corpora / "wordnet"
 
 
 def install_debian_packages() -> None:

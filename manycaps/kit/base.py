@@ -591,7 +591,7 @@ def write_folder(folder: pathlib.Path, temporary: pathlib.Path, write: Callable[
     temporary.mkdir()
     try:
         write(temporary)
-        for path in filter(pathlib.Path.is_file, temporary.rglob("*")):
+        for path in temporary.iterdir():
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
         os.replace(temporary, folder)

@@ -84,17 +84,20 @@ def test_export_and_doctor_without_links_say_what_to_do(without_links, tmp_path,
 
 def test_a_full_disk_under_an_exported_module_is_one_line_and_nothing_is_left(tmp_path, monkeypatch, capsys):
     def copy(source, target):
-        target.write_text("a part", encoding="utf-8")
         if source.name.startswith("tokenization"):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+        (target / source.name).write_text("a part", encoding="utf-8")
 
-    monkeypatch.setattr(installed_modules.shutil, "copyfile", copy)
-    folder = tmp_path / "new" / "exported"
-    assert command_line.main(["export", "trm_meteor", str(folder)]) == 1
-    place = quote_path(folder / ".trm_meteor.incomplete" / "tokenization.py")
-    message = f"{place}: expected files that can be read and written, got No space left on device."
-    assert capsys.readouterr().err.startswith(message)
-    assert list(folder.iterdir()) == []
+    monkeypatch.setattr(installed_modules.shutil, "copy2", copy)
+    assert command_line.main(["export", "trm_meteor", str(tmp_path / "new" / "exported")]) == 1
+    assert capsys.readouterr().err == (
+        f"{tmp_path / 'new' / 'exported'}: expected a folder that can hold the module, got No space left on device. "
+        "Make room; nothing of it is left there.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "mine").mkdir()
+    assert command_line.main(["export", "trm_meteor", str(tmp_path / "mine")]) == 1
+    assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
 
 
 @pytest.mark.parametrize("name", MODULES)
