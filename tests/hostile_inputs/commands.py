@@ -59,7 +59,7 @@ def _complaint(case: Command, folder: pathlib.Path, status: int, printed: str) -
         return f"status {status}: {printed[-200:]}"
     if any((folder / output).read_text(encoding="utf-8") != OLD for output in case.outputs):
         return "lost: an output is not what it was"
-    return against_one_line(printed)
+    return against_one_line(printed, may_be_usage=True)
 
 
 def run_command(arguments: Sequence[str], folder: pathlib.Path) -> tuple[int, str]:

@@ -211,14 +211,15 @@ def against_the_form(error: BaseException, where: str | None) -> str | None:
     return f"long message: {len(text)} letters" if len(text) > LONGEST_MESSAGE else None
 
 
-def against_one_line(printed: str) -> str | None:
-    """Say what is wrong with what a command that failed has printed, or return None."""
+def against_one_line(printed: str, *, may_be_usage: bool) -> str | None:
+    """Say what is wrong with what a command that failed has printed, which may be argparse's usage, or return None."""
     line = (printed.strip().splitlines() or [""])[-1]
     if "Traceback (most recent call last)" in printed:
         return f"traceback: {printed[-300:]}"
     if "Internal error" in line:
         return f"foreign: {line[:300]}"
-    return None if line.startswith("manycaps") or HOUSE_FORM.fullmatch(line) else f"message: {line[:300]}"
+    is_usage = may_be_usage and line.startswith("manycaps")
+    return None if is_usage or HOUSE_FORM.fullmatch(line) else f"message: {line[:300]}"
 
 
 def load_and_compute(name: str, options: Columns) -> Columns:

@@ -58,11 +58,11 @@ def complaint(name: str) -> str | None:
     """Run a command line in bad surroundings; say what is against the rule, or return None."""
     place, command = name.split("/")
     done, written = outcome(SURROUNDINGS[place], command)
-    if done.returncode == 0 and "Traceback" not in done.stderr:
+    if done.returncode == 0 and "Traceback" not in done.stderr and "Internal error" not in done.stderr:
         return None if written == usual_output(command) else "wrong value: another output than as ever"
     if done.returncode not in (0, 1):
         return f"status {done.returncode}: {done.stderr[-300:]}"
-    return against_one_line(done.stderr)
+    return against_one_line(done.stderr, may_be_usage=False)
 
 
 @functools.cache

@@ -133,6 +133,20 @@ def test_batches_and_searches_of_any_size(small, monkeypatch, module, name, size
     assert pair_statistics(texts, *pairs, small[0]).tolist() == whole.tolist()
 
 
+def test_the_first_of_equally_good_references_counts(small):
+    fast, slow = small
+    references = [["a dog", "a cat"], ["the dog", "a dog runs", "a dog runs"], ["x y", "z"]]
+    candidates = [["a dog", "cats"], ["a puppy runs"], ["of x"]]
+    found = best_statistics(candidates, references, fast, no_bar)
+    expected = [
+        meteor15_loop.best_statistics(text.split(), [reference.split() for reference in row], slow)
+        for texts, row in zip(candidates, references, strict=True)
+        for text in texts
+    ]
+    assert found.tolist() == expected
+    assert corpus_score(found) == meteor15_loop.corpus_score(expected)
+
+
 def test_no_pairs(small):
     assert pair_statistics([], [], [], small[0]).shape == (0, 23)
 

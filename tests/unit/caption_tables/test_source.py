@@ -31,7 +31,7 @@ from manycaps.caption_tables import (
     text_records,
 )
 from manycaps.caption_tables.columns import find_layout, parse_columns
-from manycaps.caption_tables.files import expand_braces, table_files, table_kind
+from manycaps.caption_tables.files import expand_braces, table_files, table_kind, whole
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import SCHEMA
 from manycaps.caption_tables.source import file_pieces
@@ -534,6 +534,16 @@ def test_folders_that_datasets_saved(tmp_path):
     write(saved, "train/state.json", '{"_data_files": [{"filename": "../a.arrow"}]}')
     with pytest.raises(ValueError, match=r"state\.json: expected the names of files, got \['\.\./a\.arrow'\]\. Save"):
         open_source([str(saved / "train")])
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_paragraphs_in_utf_16(name, encoding, tmp_path):
+    path = write(tmp_path, name, "\ufeffein Hünd\nzwei, \u2028 Katzen\n".encode(encoding))
+    captions = [row.predictions for row in good_rows(open_source([path]).rows())]
+    assert [text for row in captions for text in row] == ["ein Hünd", "zwei, \u2028 Katzen"]
+    [file] = table_files([path])
+    assert list(file_pieces(file, 1)) == [whole(file)]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.csv", "a.txt"])
