@@ -38,7 +38,7 @@ from .caption_sets import (
     with_interval,
 )
 from .parity_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
-from .tokenization import RowTexts, number_keys, word_ids
+from .tokenization import RowTexts, WordNumbers, number_keys, word_ids
 
 # --------------------------------------------------------------------------------------------------------------------
 # Wording: are candidates put into words as people's captions are? An n-gram model of people's captions says so.
@@ -303,7 +303,7 @@ def number_texts(
 ) -> Texts:
     """Number the words and n-grams of all texts; arguments as for `wording_rows`."""
     rows = list(zip(candidates, references, strict=True))
-    vocabulary: dict[str, int] = {}
+    vocabulary = WordNumbers()
     words, lengths = word_ids((text for mine, people in rows for text in (*mine, *people)), vocabulary)
     sizes = np.array([(len(mine), len(people)) for mine, people in rows])
     return texts_of(sizes, words, lengths, vocabulary, clusters, model)
@@ -313,7 +313,7 @@ def texts_of(
     sizes: Ints,
     words: Ints,
     lengths: Ints,
-    vocabulary: dict[str, int],
+    vocabulary: WordNumbers,
     clusters: Sequence[Hashable] | None = None,
     model: LanguageModel | None = None,
 ) -> Texts:
@@ -345,11 +345,11 @@ def texts_of(
     return Texts(sizes, length, text, weight, word, before, two_before, orders, list(vocabulary))
 
 
-def _number_trigram(trigram: str, vocabulary: dict[str, int]) -> list[int]:
+def _number_trigram(trigram: str, vocabulary: WordNumbers) -> list[int]:
     """The numbers of three tokens; an empty one is a mark."""
     *history, word = trigram.split(" ")
-    codes = [N_MARKS + vocabulary.setdefault(token, len(vocabulary)) if token else BEGIN for token in history]
-    return [*codes, N_MARKS + vocabulary.setdefault(word, len(vocabulary)) if word else END]
+    codes = [N_MARKS + vocabulary[token] if token else BEGIN for token in history]
+    return [*codes, N_MARKS + vocabulary[word] if word else END]
 
 
 def _orders(word: Ints, before: Ints, two_before: Ints, unit: Ints, n_words: int) -> list[Order]:

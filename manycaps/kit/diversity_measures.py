@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .base import InputError, InputTypeError, check_share, check_whole_number
-from .tokenization import Tagger, Tokenizer, check_tokenizer, load_spacy_tokenizer, tokenize_rows
+from .tokenization import Tagger, Tokenizer, WordNumbers, check_tokenizer, load_spacy_tokenizer, tokenize_rows, word_ids
 
 # --------------------------------------------------------------------------------------------------------------------
 # Counting: hash tables, distributions of numbers, and running means.
@@ -220,14 +220,6 @@ class RunningMean:
 UNKNOWN_WORD = 2**32 - 2
 
 
-class WordNumbers(dict[str, int]):
-    """Numbers of words in the order of their arrival; looking up a new word by `[]` numbers it."""
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
-        return number
-
-
 class CodedCaptions(NamedTuple):
     """Some rows of captions, all words in one line."""
 
@@ -249,30 +241,22 @@ class CodedCaptions(NamedTuple):
         return np.repeat(np.arange(len(self.n_captions)), self.n_captions)
 
 
-def number_captions(rows: Iterable[Sequence[Sequence[str]]], number_of: Callable[[str], int]) -> CodedCaptions:
-    """Number the words of some rows of token lists.
+def number_captions(rows: Iterable[Sequence[Sequence[str]]], numbers: WordNumbers) -> CodedCaptions:
+    """Number the words of some rows of token lists, fewer than 2^32 - 2; new ones are added to `numbers`.
 
-    `number_of` gives the number of a word, below 2^32 - 2: `WordNumbers().__getitem__`, which numbers new words, or
-    `known_number`, which does not.
-
-    >>> coded = number_captions([[["a", "dog"], []], [["a"]]], WordNumbers().__getitem__)
+    >>> coded = number_captions([[["a", "dog"], []], [["a"]]], WordNumbers())
     >>> coded.words.tolist(), coded.n_tokens.tolist(), coded.n_captions.tolist()
     ([0, 1, 0], [2, 0, 1], [2, 1])
     """
     rows = list(rows)
-    captions = list(itertools.chain.from_iterable(rows))
-    n_tokens = np.fromiter(map(len, captions), dtype=np.int64, count=len(captions))
-    words = map(number_of, itertools.chain.from_iterable(captions))
-    return CodedCaptions(
-        np.fromiter(words, dtype=np.int64, count=int(n_tokens.sum())),
-        n_tokens,
-        np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)),
-    )
+    words, n_tokens = word_ids(itertools.chain.from_iterable(rows), numbers)
+    return CodedCaptions(words, n_tokens, np.array([len(row) for row in rows], dtype=np.int64))
 
 
-def known_number(numbers: WordNumbers) -> Callable[[str], int]:
-    """Return the function from a word to its number that gives `UNKNOWN_WORD` for a new word and numbers nothing."""
-    return lambda word: numbers.get(word, UNKNOWN_WORD)
+def with_known_numbers(rows: Iterable[Sequence[Sequence[str]]], numbers: Mapping[str, int]) -> CodedCaptions:
+    """Number words as `number_captions`, but add none: a new one is `UNKNOWN_WORD`."""
+    coded = number_captions(rows, WordNumbers(numbers))
+    return coded._replace(words=np.where(coded.words < len(numbers), coded.words, UNKNOWN_WORD))
 
 
 def row_chunks(rows: Iterable[Sequence[str]], n_captions: int) -> Iterator[list[Sequence[str]]]:
@@ -839,7 +823,7 @@ class PartOfSpeechCount:
         for part, tags in PARTS.items():
             words = {caption: [word for word, tag in pairs if tag in tags] for caption, pairs in tagged.items()}
             chosen = [[words[caption] for caption in row] for row in rows]
-            self.parts[part].update(number_captions(chosen, self._word_numbers[part].__getitem__))
+            self.parts[part].update(number_captions(chosen, self._word_numbers[part]))
 
 
 # Captions counted at once: about 50 MB of temporary arrays. The figures do not depend on it.
@@ -877,7 +861,7 @@ class CaptionDiversity:
 
     def update(self, rows: Sequence[Sequence[str]]) -> None:
         """Count some rows, each a list of at least one caption."""
-        self.update_coded(number_captions(tokenize_rows(rows, self._tokenizer), self.word_numbers.__getitem__))
+        self.update_coded(number_captions(tokenize_rows(rows, self._tokenizer), self.word_numbers))
         if self.parts_of_speech:
             self.parts_of_speech.update(rows)
         if self.redundancy:
@@ -926,7 +910,7 @@ class CaptionDiversity:
 
     def _likelihoods_per_row(self, rows: Sequence[Sequence[str]]) -> dict[str, list[float]]:
         """Mean over the captions of each row of their log-likelihoods."""
-        coded = number_captions(tokenize_rows(rows, self._tokenizer), known_number(self.word_numbers))
+        coded = with_known_numbers(tokenize_rows(rows, self._tokenizer), self.word_numbers)
         row = coded.row_of_caption
         return {
             f"log_likelihood_{order}_per_row": (

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base import InputError, Ints, check_installed
-from .tokenization import number_words
+from .tokenization import WordNumbers, number_words
 
 # --------------------------------------------------------------------------------------------------------------------
 # Stemmers of METEOR 1.5: Snowball's as they were in 2006, whatever release of a stemming library is installed.
@@ -536,7 +536,7 @@ def base_form(word: str, known: Container[str]) -> str:
 
 def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedTexts:
     """Turn the words of some texts into arrays; the largest grows with the square of the number of distinct words."""
-    numbers: dict[str, int] = {}
+    numbers = WordNumbers()
     flat = number_words(list(itertools.chain.from_iterable(texts)), numbers)
     first_word = np.cumsum([0, *map(len, texts)])
     forms = [lexicon.form(word) for word in numbers]

@@ -16,7 +16,7 @@ import numpy as np
 
 from .base import Floats, InputLookupError, TokenRows, as_both_rows, as_token_rows
 from .meteor15_scores import load_lexicon, meteor15_scores
-from .tokenization import number_keys, number_words, same_tokens
+from .tokenization import WordNumbers, number_keys, number_words, same_tokens
 
 if TYPE_CHECKING:
     import nltk
@@ -218,9 +218,7 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     # Words are stored from the end of each text, the order of alignment: position p counts from the end.
     position = np.arange(len(text)) - first_word[text]
     bits = np.left_shift(np.ones(len(text), dtype), position.astype(dtype))
-    spellings: dict[str, int] = {}
-    forms: dict[str, int] = {}
-    stems: dict[str, int] = {}
+    spellings, forms, stems = WordNumbers(), WordNumbers(), WordNumbers()
     tokens = number_words([token for row in rows for caption in row for token in reversed(caption)], spellings)
     words = number_words([spelling.lower() for spelling in spellings], forms)[tokens]
     stem_of_form = number_words([lexicon.stem(form) for form in forms], stems)

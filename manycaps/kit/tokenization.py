@@ -865,14 +865,27 @@ class RowTexts:
         return position, self.first[rows[position]] + offset
 
 
-def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
+class WordNumbers(dict[str, int]):
+    """Numbers of words in the order of their arrival; looking up a new word by `[]` numbers it.
+
+    >>> numbers = WordNumbers()
+    >>> [numbers[word] for word in ("a", "dog", "a")]
+    [0, 1, 0]
+    """
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+def word_ids(captions: Iterable[Sequence[str]], vocabulary: WordNumbers) -> tuple[np.ndarray, np.ndarray]:
     """Number the tokens of all captions; new words are added to `vocabulary`.
 
     Returns:
         int64 array, shape (n_tokens,), the word numbers of all captions in one line; and int64 array, shape
         (n_captions,), the number of tokens of each caption.
 
-    >>> words, lengths = word_ids([["a", "dog"], [], ["a"]], {})
+    >>> words, lengths = word_ids([["a", "dog"], [], ["a"]], WordNumbers())
     >>> words.tolist(), lengths.tolist()
     ([0, 1, 0], [2, 0, 1])
     """
@@ -881,14 +894,12 @@ def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> t
     return number_words(words, vocabulary), np.array([len(tokens) for tokens in captions], dtype=np.int64)
 
 
-def number_words(words: Sequence[str], vocabulary: dict[str, int]) -> np.ndarray:
+def number_words(words: Sequence[str], vocabulary: WordNumbers) -> np.ndarray:
     """Number words; new ones are added to `vocabulary`.
 
-    >>> number_words(["a", "dog", "a"], {}).tolist()
+    >>> number_words(["a", "dog", "a"], WordNumbers()).tolist()
     [0, 1, 0]
     """
-    for word in dict.fromkeys(words):
-        vocabulary.setdefault(word, len(vocabulary))
     return np.fromiter(map(vocabulary.__getitem__, words), dtype=np.int64, count=len(words))
 
 

@@ -238,10 +238,11 @@ class CodedData:
     def __init__(self, options: Mapping[str, Any]) -> None:
         from manycaps.kit import diversity_measures
         from manycaps.kit.diversity_measures import CaptionDiversity
+        from manycaps.kit.tokenization import WordNumbers
 
         self._options = options
         self._codes = diversity_measures
-        self._words = self._codes.WordNumbers()
+        self._words = WordNumbers()
         self._kept: list[Any] = []
         self._diversity = CaptionDiversity()
         self._tokenizer = options["tokenizer"]
@@ -255,7 +256,7 @@ class CodedData:
         from manycaps.kit.tokenization import tokenize_rows
 
         rows = tokenize_rows(list(part), self._tokenizer)
-        self._kept.append(self._codes.number_captions(rows, self._words.__getitem__))
+        self._kept.append(self._codes.number_captions(rows, self._words))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the words, and the rows as their numbers."""
@@ -271,8 +272,9 @@ class CodedData:
 
     def merge(self, arrays: Arrays) -> None:
         """Count the rows of a part."""
-        known = self._diversity.word_numbers
-        numbers = np.array([known[word] for word in json.loads(arrays["names"].tobytes())], dtype=np.int64)
+        from manycaps.kit.tokenization import number_words
+
+        numbers = number_words(json.loads(arrays["names"].tobytes()), self._diversity.word_numbers)
         words, n_tokens, n_captions = (arrays[name].astype(np.int64) for name in ("words", "n_tokens", "n_captions"))
         if len(n_captions):
             self._diversity.update_coded(self._codes.CodedCaptions(numbers[words], n_tokens, n_captions))
@@ -291,10 +293,11 @@ class GatheredWording:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         from manycaps.kit import caption_wording
+        from manycaps.kit.tokenization import WordNumbers
 
         self._wording, self._tokenizer = caption_wording, options["tokenizer"]
         self._model = caption_wording.load_language_model(options["language_model"])
-        self._vocabulary: dict[str, int] = {}
+        self._vocabulary = WordNumbers()
         self._kept: dict[str, list[np.ndarray]] = {}
 
     def add(self, part: Mapping[str, Sequence[Sequence[str]]]) -> None:

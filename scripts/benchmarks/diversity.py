@@ -22,13 +22,12 @@ from manycaps.kit.diversity_measures import (
     CHUNK_CAPTIONS,
     NgramModel,
     VocabularyCount,
-    WordNumbers,
     ngram_figures,
     number_captions,
     row_chunks,
     vocabulary_figures,
 )
-from manycaps.kit.tokenization import tokenize_rows
+from manycaps.kit.tokenization import WordNumbers, tokenize_rows
 from scripts.benchmarks.timing import Comparison, Work
 
 FOLDER = pathlib.Path(os.environ.get("MANYCAPS_DATA", pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -105,7 +104,7 @@ def ngram_level(chunks: Iterable[TokenRows]) -> dict[str, float]:
     """Number the words, count the n-grams of each chunk, and read the figures off."""
     numbers, model = WordNumbers(), NgramModel()
     for chunk in chunks:
-        model.update(number_captions(chunk, numbers.__getitem__))
+        model.update(number_captions(chunk, numbers))
     return ngram_figures(model, LENGTHS)
 
 
@@ -114,7 +113,7 @@ def token_level(rows: Rows) -> dict[str, float]:
     tokenization._remembered.clear()
     numbers, count = WordNumbers(), VocabularyCount()
     for chunk in row_chunks(rows, CHUNK_CAPTIONS):
-        count.update(number_captions(tokenize_rows(chunk, "ptb"), numbers.__getitem__))
+        count.update(number_captions(tokenize_rows(chunk, "ptb"), numbers))
     return vocabulary_figures(count, (0.9,))
 
 

@@ -15,15 +15,14 @@ from manycaps.kit.diversity_measures import (
     ORDERS,
     CaptionDiversity,
     NgramModel,
-    WordNumbers,
     expected_decisions,
     expected_decisions_as_printed,
-    known_number,
     number_captions,
     row_chunks,
     vocabulary_head,
+    with_known_numbers,
 )
-from manycaps.kit.tokenization import load_spacy_tokenizer, tokenize_rows
+from manycaps.kit.tokenization import WordNumbers, load_spacy_tokenizer, tokenize_rows
 
 EXACT = {"rel": 0, "abs": 1e-9}
 
@@ -106,7 +105,7 @@ def test_likelihood_of_single_captions(golden, caption_samples, tokenizer):
         rows = tokenize_rows(
             [sample[kind] for sample in caption_samples], load_spacy_tokenizer() if tokenizer == "spacy" else "ptb"
         )
-        coded = number_captions(rows, WordNumbers().__getitem__)
+        coded = number_captions(rows, WordNumbers())
         model = NgramModel()
         model.update(coded)
         name = {"ptb": "ptb", "spacy": "spacy_blank"}[tokenizer]
@@ -139,9 +138,9 @@ def test_edge_cases(golden):
     edge = golden["edge"]
     numbers = WordNumbers()
     model = NgramModel()
-    model.update(number_captions([[["a", "b"], ["a", "c"], []]], numbers.__getitem__))
-    seen = number_captions([[["a", "b"]]], known_number(numbers))
-    unseen = number_captions([[["z", "b"]]], known_number(numbers))
+    model.update(number_captions([[["a", "b"], ["a", "c"], []]], numbers))
+    seen = with_known_numbers([[["a", "b"]]], numbers)
+    unseen = with_known_numbers([[["z", "b"]]], numbers)
     for order in ORDERS:
         expected = edge[f"lm{order}"]
         assert model.effective_vocabulary(order) == pytest.approx(expected["evs"], **EXACT)

@@ -19,11 +19,10 @@ from manycaps.kit.diversity_measures import (
     PartOfSpeechCount,
     RunningMean,
     SemanticRedundancy,
-    WordNumbers,
     number_captions,
     row_chunks,
 )
-from manycaps.kit.tokenization import as_tagger, load_spacy_tokenizer, ptb_tokens
+from manycaps.kit.tokenization import WordNumbers, as_tagger, load_spacy_tokenizer, ptb_tokens
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.oracles import concept_overlap_loop
 from tests.refusals import assert_refused
@@ -48,8 +47,8 @@ def test_without_captions_there_are_no_figures():
 
 def test_an_empty_caption_is_unseen_where_none_was():
     numbers, model = WordNumbers(), NgramModel()
-    model.update(number_captions([[["a"]]], numbers.__getitem__))
-    empty = number_captions([[[]]], numbers.__getitem__)
+    model.update(number_captions([[["a"]]], numbers))
+    empty = number_captions([[[]]], numbers)
     assert [model.log_likelihoods(empty, order).tolist() for order in (2, 3, 4)] == [[-12.0]] * 3
     model.update(empty)
     assert model.log_likelihoods(empty, 2).tolist() == [math.log(0.5)]
@@ -58,8 +57,8 @@ def test_an_empty_caption_is_unseen_where_none_was():
 def test_the_least_log_probability_is_minus_twelve():
     # "a" follows the mark in one of 200,001 captions: log(1 / 200,001) = -12.2.
     model = NgramModel()
-    model.update(number_captions([[["b"]] * 200_000 + [["a"]]], WordNumbers().__getitem__))
-    rare = model.log_likelihoods(number_captions([[["a"]]], {"b": 0, "a": 1}.get), 2)
+    model.update(number_captions([[["b"]] * 200_000 + [["a"]]], WordNumbers()))
+    rare = model.log_likelihoods(number_captions([[["a"]]], WordNumbers(b=0, a=1)), 2)
     assert rare.tolist() == [-6.0]  # (-12 + 0) / 2
     assert model.log_likelihood(2) == pytest.approx((2e5 * math.log(2e5 / 200_001) / 2 - 6) / 200_001)
 
@@ -101,7 +100,7 @@ def test_memory_grows_with_new_ngrams_and_not_with_captions():
 def test_bins_of_novelty():
     # Row 0 has 2 distinct captions of 3, row 1 has 2 of 2: 2/3 lies in 0.65 to 0.7, 1 in the last bin.
     novelty = CaptionNovelty(keep_rows=True)
-    novelty.update(number_captions([[["x"], ["x"], ["y"]], [["y"], ["z"]]], WordNumbers().__getitem__))
+    novelty.update(number_captions([[["x"], ["x"], ["y"]], [["y"], ["z"]]], WordNumbers()))
     counts, edges = novelty.histogram
     assert (counts[13], counts[19], sum(counts), edges[0], edges[-1]) == (1, 1, 2, 0, 1)
 
