@@ -9,6 +9,7 @@ import transformers
 
 from ..installed_modules import load
 from ..kit.base import InputTypeError, check_whole_number, quote_value
+from ..sampling.generation import drop_own_settings, n_prompt_tokens
 from .caption_reward import as_references, drop_undefined, process_group
 
 # Values of `human_parity` that are logged, where they are defined.
@@ -126,7 +127,7 @@ class HumanParityCallback(transformers.TrainerCallback):
     @torch.no_grad()
     def _sample(self, model: Any, processor: Any, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
         """Sample the captions of some rows."""
-        was_training = model.training
+        was_training, settings = model.training, drop_own_settings(model)
         model.eval()
         try:
             with torch.random.fork_rng():
@@ -135,12 +136,15 @@ class HumanParityCallback(transformers.TrainerCallback):
                     yield from self._sample_batch(model, processor, list(rows[start : start + self._batch_size]))
         finally:
             model.train(was_training)
+            for part, own in settings:
+                part.generation_config = own
 
     def _sample_batch(self, model: Any, processor: Any, rows: list[Mapping[str, Any]]) -> Iterator[list[str]]:
         tokenizer, device = getattr(processor, "tokenizer", processor), next(model.parameters()).device
-        inputs = prompt_tokens(tokenizer, rows) if self._inputs is None else self._inputs(rows)
+        given = prompt_tokens(tokenizer, rows) if self._inputs is None else self._inputs(rows)
+        inputs = {name: value.to(device) if hasattr(value, "to") else value for name, value in given.items()}
         tokens = model.generate(
-            **{name: value.to(device) if hasattr(value, "to") else value for name, value in inputs.items()},
+            **inputs,
             do_sample=True,
             temperature=1.0,
             top_k=0,
@@ -148,8 +152,7 @@ class HumanParityCallback(transformers.TrainerCallback):
             num_return_sequences=self._n,
             max_new_tokens=self._max_new_tokens,
         )
-        if not model.config.is_encoder_decoder:
-            tokens = tokens[:, inputs["input_ids"].shape[1] :]
+        tokens = tokens[:, n_prompt_tokens(model, tokens, inputs.get("input_ids")) :]
         texts = [text.strip() or NOTHING for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
         for start in range(0, len(texts), self._n):
             yield texts[start : start + self._n]

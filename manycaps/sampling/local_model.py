@@ -26,19 +26,13 @@ from manycaps.kit.base import (
 from manycaps.kit.embeddings import as_device
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
+from manycaps.sampling.generation import drop_own_settings, n_prompt_tokens
 from manycaps.sampling.items import Item, RowError, SampledRow
 from manycaps.sampling.sample_options import DTYPE_NAMES, SampleOptions
 from manycaps.sampling.token_choice import SampledTokens, choose_tokens, token_choice
 
 # Floating-point numbers of a model, by the names of --dtype.
 DTYPES = {name: getattr(torch, name) for name in DTYPE_NAMES}
-
-# What is kept of a model's own settings of `generate`: special tokens, and what its cache needs; not its temperature,
-# top-k, penalties and lengths.
-KEPT_SETTINGS = (
-    *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "forced_bos_token_id"),
-    *("forced_eos_token_id", "suppress_tokens", "begin_suppress_tokens", "bad_words_ids", "cache_implementation"),
-)
 
 # Endings of files that make a model what it is.
 MODEL_FILES = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
@@ -103,12 +97,7 @@ class LocalModel:
             self._tokenizer.padding_side = "left"
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
-        for module in self.model.modules():
-            own = getattr(module, "generation_config", None)
-            if own is not None:
-                kept = {name: value for name in KEPT_SETTINGS if (value := getattr(own, name, None)) is not None}
-                make: Any = transformers.GenerationConfig
-                module.generation_config = make(**kept)
+        drop_own_settings(self.model)
         settings = self.model.generation_config
         if settings.eos_token_id is None:
             settings.eos_token_id = self._tokenizer.eos_token_id
@@ -239,7 +228,7 @@ class LocalModel:
             raise InputError(
                 "--dtype", "finite probabilities", f"others in {self.options.dtype}", "Try bfloat16 or float32."
             )
-        tokens = tokens[:, self._n_prompt_tokens(tokens, inputs) :]
+        tokens = tokens[:, n_prompt_tokens(self.model, tokens, inputs.get("input_ids")) :]
         texts = [text.strip() for text in self._tokenizer.batch_decode(tokens, skip_special_tokens=True)]
         n_each = len(texts) // len(items)
         return [texts[k * n_each : (k + 1) * n_each] * (n // n_each) for k in range(len(items))]
@@ -273,20 +262,6 @@ class LocalModel:
             expected = f"fewer tokens than the {positions} positions of the model"
             raise RowError(item.where, expected, n_given, "Shorten it.")
         return min(wanted, positions - (1 if is_encoded else n_given))
-
-    def _n_prompt_tokens(self, tokens: torch.Tensor, inputs: dict[str, torch.Tensor]) -> int:
-        """Tokens of the prompt that `generate` repeats before the text."""
-        given = inputs.get("input_ids")
-        if given is None or self.model.config.is_encoder_decoder:
-            return 0
-        if self._kind is transformers.AutoModelForCausalLM:
-            return given.shape[1]
-        given = given.repeat_interleave(len(tokens) // len(given), dim=0)
-        # BLIP leaves out the last token of the prompt, and changes the first.
-        for length in (given.shape[1], given.shape[1] - 1):
-            if tokens.shape[1] >= length and torch.equal(tokens[:, 1:length], given[:, 1:length]):
-                return length
-        return 0
 
 
 def _auto(kind: str, name: str, **source: Any) -> Any:

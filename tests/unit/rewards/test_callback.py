@@ -19,6 +19,7 @@ from scripts.toy.pictures import draw_picture
 from scripts.toy.scenes import draw_scene
 from scripts.toy.small_captioner import MAX_TOKENS, as_pixel_values, as_text, as_tokens, new_captioner
 from scripts.toy.speakers import Speaker, draw_captions
+from tests import tiny_models
 from tests.refusals import assert_refused
 from tests.simulated_people import distances_of, drawn_distances
 
@@ -39,8 +40,8 @@ def rows():
 ROWS = rows()
 
 
-def pixels(picture_rows):
-    return {"pixel_values": as_pixel_values((row["picture"] for row in picture_rows), 32)}
+def pixels(picture_rows, size=32):
+    return {"pixel_values": as_pixel_values((row["picture"] for row in picture_rows), size)}
 
 
 class Words:
@@ -52,9 +53,8 @@ class Words:
 
 
 def callback(**options):
-    return HumanParityCallback(
-        ROWS, every=2, n_candidates=3, inputs=pixels, max_new_tokens=MAX_TOKENS - 1, distance="cider", **options
-    )
+    own = {"every": 2, "n_candidates": 3, "inputs": pixels, "max_new_tokens": MAX_TOKENS - 1, "distance": "cider"}
+    return HumanParityCallback(ROWS, **own | options)
 
 
 def collate(batch):
@@ -177,6 +177,19 @@ def test_the_log_of_a_trainer_gets_the_values():
     watch.on_step_end(None, transformers.TrainerState(global_step=3), control, model=model, processing_class=Words())
     assert len(seen) == 1
     assert not model.training
+
+
+def test_a_captioner_without_prompts_is_sampled_from_its_own_probabilities(tmp_path):
+    model = transformers.GitForCausalLM.from_pretrained(tiny_models.save_git(tmp_path))
+    watch, sampled, settings = callback(inputs=functools.partial(pixels, size=16)), [], model.generation_config
+    for own in ({}, {"num_beams": 2, "repetition_penalty": 9.0, "min_p": 0.9}):
+        settings.update(**own)
+        watch.on_train_begin(
+            None, transformers.TrainerState(), None, model=model, processing_class=tiny_models.new_tokenizer()
+        )
+        sampled.append(watch.last)
+    assert sampled[0] == sampled[1]
+    assert model.generation_config is settings
 
 
 def test_messages():
