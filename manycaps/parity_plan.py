@@ -11,7 +11,7 @@ from .caption_tables.columns import as_columns
 from .catalog import MODULES
 from .command_options import encoder_options
 from .installed_modules import load
-from .kit.base import InputError, check_number
+from .kit.base import InputError, check_number, warn_of_unread
 from .kit.parity_tails import LEVEL, ParityPlan, parity_plan
 from .kit.parity_tests import check_plan, plan_wrong_captions
 from .plan_options import PlanOptions
@@ -61,7 +61,7 @@ def plan(options: PlanOptions) -> PlannedTest:
     given: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in MODULES[NAME].columns}
     captions = module.prepare_columns(module.load_options, **given)
     values = module.row_values(**captions)
-    values.n_unread()  # for its warning
+    warn_of_unread(values.n_unread(), module.load_options)
     planned = parity_plan(
         covariances_of(values.columns).mean(axis=0), options.rows or len(rows), options.find, options.power
     )

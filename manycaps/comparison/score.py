@@ -39,7 +39,7 @@ from manycaps.comparison.read import (
     clusters_of,
 )
 from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
-from manycaps.kit.base import Floats, InputError, Ints, signature
+from manycaps.kit.base import Floats, InputError, Ints, signature, words_of_unread
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, N_RESAMPLES, cluster_numbers, mean_of_rows, text_counts
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
@@ -48,7 +48,7 @@ from manycaps.kit.caption_wording import (
     telling_phrases,
     wording_of,
 )
-from manycaps.kit.embeddings import ENCODER_DEFAULTS, OF_SENTENCES, warn_of_unread, without_warning_of_unread
+from manycaps.kit.embeddings import ENCODER_DEFAULTS
 from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
 from manycaps.kit.parity_tails import (
     CONFIDENCE_LEVEL,
@@ -245,11 +245,10 @@ class CaptionScores:
         options: dict[str, Any] = {"details": True}
         if module in SET_MODULES:
             options |= self._test_options(text_counts(columns["predictions"], columns["references"]))
-        # The comparison says once what each module would warn of.
-        with warnings.catch_warnings(), without_warning_of_unread():
-            warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
-            warnings.filterwarnings("ignore", r"\w+: .* captions (is|are) empty")
-            result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
+        loaded = self._modules[module]
+        called = loaded.call_options({**options, **given})
+        # `compute` would warn for each module of what the comparison says once.
+        result: dict[str, Any] = loaded.result(**loaded.prepare_columns(called, **columns), options=called)
         return result
 
     def _test_options(self, sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:
@@ -621,9 +620,8 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
         note = note or note_of_language(rows, distance, options.encoder)
         if distance == "cider" and len(rows) < 2:
             raise InputError("--distance cider", "2 rows to count words in", "1", "Add rows, or take another.")
-        with without_warning_of_unread():
-            given = {"distance": distance, "clusters": clusters} | parity_options(options, distance)
-            parity_scores = parity_of_captions(rows, given)
+        given = {"distance": distance, "clusters": clusters} | parity_options(options, distance)
+        parity_scores = parity_of_captions(rows, given)
         parity, wrong = parity_scores.rows, parity_scores.wrong
         if options.full and len(names) > 1:
             shared = shared_answers(rows, parity_scores.distances_of, clusters)
@@ -656,7 +654,7 @@ def warn_of_truncated(systems: Sequence[ScoredSystem], options: CompareOptions) 
         if module in MODULES and result.get("n_truncated")
     }
     if networks - {CLIP}:
-        warn_of_unread({**ENCODER_DEFAULTS, **encoder_options(options)}[OF_SENTENCES])
+        warnings.warn(words_of_unread({**ENCODER_DEFAULTS, **encoder_options(options)}), stacklevel=2)
     if CLIP in networks:
         warnings.warn(
             "checkpoint: expected captions that the CLIP reads to their end, got longer ones; n_truncated in the JSON "

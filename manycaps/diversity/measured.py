@@ -15,7 +15,7 @@ from manycaps.command_options import encoder_options
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
-from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.base import EmptyCaptions, warn_of_unread
 from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
 from manycaps.kit.tokenization import as_tagger, token_finder
 from manycaps.saved_files import write_text_atomically
@@ -113,7 +113,7 @@ def measure_source(
 
 
 class LoadedEncoder(NamedTuple):
-    """What embeds captions, and what counts those that it does not read as a whole."""
+    """What embeds captions, and what counts those that it does not read as a whole, and warns of them."""
 
     embed: Callable[[list[str]], np.ndarray]
     count_unread: Callable[[list[str]], dict[str, int]]
@@ -133,10 +133,13 @@ def load_encoder(**options: str) -> LoadedEncoder:
 
     given = {**ENCODER_DEFAULTS, **options}
     encoder, progress = SentenceEncoder(), functools.partial(tqdm.tqdm, leave=False)
-    return LoadedEncoder(
-        lambda captions: encoder.embed(captions, given, progress),
-        lambda captions: encoder.count_unread(captions, given),
-    )
+
+    def count_unread(captions: list[str]) -> dict[str, int]:
+        counts = encoder.count_unread(captions, given)
+        warn_of_unread(counts, given)
+        return counts
+
+    return LoadedEncoder(lambda captions: encoder.embed(captions, given, progress), count_unread)
 
 
 def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:

@@ -1135,6 +1135,19 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
         )
 
 
+def warn_of_unread(result: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Warn where a result with these options counts texts that were not read to their end."""
+    if result.get("n_truncated"):
+        warnings.warn(words_of_unread(options), stacklevel=3)
+
+
+def words_of_unread(options: Mapping[str, Any]) -> str:
+    """Say that texts were not read to their end with these options of a sentence encoder or of a CLIP."""
+    is_sentence_encoder = "long_texts" in options and options["encoder"] != "clip"
+    option = "long_texts" if is_sentence_encoder else "long_captions"
+    return f"{option}: {UNREAD[options[option]].format(option=option)}"
+
+
 def n_sharing_rows(columns: Sequence[Sequence[Sequence[str]]]) -> int:
     """Count the rows that have the captions of an earlier row in all columns; one alone may be a frequent sentence.
 
@@ -1525,14 +1538,20 @@ class CollectionModule:
                 return gathered
             batches = self.added + checked
             rows = {name: [row for batch in batches for row in batch[name]] for name in names}
-            for name, column in rows.items():
-                warn_of_empty_captions(column, name, self.has_token(options))
             result = self._compute(**rows, options=options)
             self.added = []
             return result
 
     def _compute(self, *, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
-        return self.result(**columns, options=options)
+        """Return the result of checked columns, with all warnings of rows; `result` alone has none of these."""
+        for name, column in columns.items():
+            warn_of_empty_captions(column, name, self.has_token(options))
+        inference = self.EFFECTS.get("clusters")
+        if inference is not None and inference.holds(options) and options["clusters"] is None:
+            warn_of_shared_captions(list(columns.values()))
+        result = self.result(**columns, options=options)
+        warn_of_unread(result, options)
+        return result
 
     def result(self, *columns: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of checked columns."""
@@ -1727,8 +1746,20 @@ def as_plain(value: Any, name: str = "") -> Any:
     return f"cuda:{value}" if is_number and value >= 0 else value
 
 
+# What a warning says of texts that were not read to their end, by the treatment.
+UNREAD = {
+    "truncate": (
+        "expected texts that the encoder reads to their end, got longer ones; n_truncated in the result says how many. "
+        "Give {option}='window' to read them in windows of whole sentences."
+    ),
+    "window": (
+        "expected sentences that the encoder reads to their end, got longer ones; n_truncated in the result says in "
+        "how many texts. Put full stops or line breaks into them."
+    ),
+}
+
 # What an encoder does with a text that has more tokens than it reads.
-LONG_TEXTS = ("truncate", "window")
+LONG_TEXTS = tuple(UNREAD)
 
 
 def one_of(choices: Collection[str]) -> Check:

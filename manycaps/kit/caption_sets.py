@@ -33,7 +33,6 @@ from .base import (
     plain_arguments,
     signature,
     value_table,
-    warn_of_shared_captions,
     whole_number,
 )
 
@@ -898,14 +897,8 @@ class SetMetric(CollectionModule):
 
     def result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
         """Check the sizes of all rows, compare them, and return the result."""
-        self.check_captions(predictions, references, options)
-        return self.summary(self.rows_of(predictions, references, options), options)
-
-    def check_captions(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> None:
-        """Check the sizes of all rows, and warn where a test or an interval takes dependent ones for independent."""
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
-        if IS_INFERRED.holds(options) and options["clusters"] is None:
-            warn_of_shared_captions((predictions, references))
+        return self.summary(self.rows_of(predictions, references, options), options)
 
     def check_sizes(
         self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]

@@ -70,7 +70,6 @@ from .embeddings import (
     as_features,
     mean_direction,
     sentence_windows,
-    warn_of_unread,
 )
 from .images import (
     as_image_source,
@@ -241,8 +240,7 @@ class TextFeatures(NamedTuple):
     n_windowed: int = 0
 
     def counts(self, long_captions: str) -> dict[str, int]:
-        """Return the keys that a result has of long texts, and warn of words not read."""
-        warn_of_unread(long_captions, self.n_truncated > 0, "long_captions")
+        """Return the keys that a result has of long texts."""
         windowed = {"n_windowed": self.n_windowed} if long_captions == "window" else {}
         return {"n_truncated": self.n_truncated} | windowed
 
@@ -450,13 +448,12 @@ class ClipEncoder:
 
 
 def count_unread(texts: Sequence[ReadText], long_captions: str) -> dict[str, int]:
-    """Return the keys that a result has of long texts, and warn of words not read.
+    """Return the keys that a result has of long texts.
 
     >>> count_unread([ReadText(["a", "b"], [ClipTokens((8, 9), False), ClipTokens((8, 9), True)])], "window")
     {'n_truncated': 1, 'n_windowed': 1}
     """
     n_truncated = sum(any(tokens.truncated for tokens in text.tokens) for text in texts)
-    warn_of_unread(long_captions, n_truncated > 0, "long_captions")
     windowed = {"n_windowed": sum(len(text.parts) > 1 for text in texts)} if long_captions == "window" else {}
     return {"n_truncated": n_truncated} | windowed
 

@@ -42,6 +42,7 @@ from .base import (
     quote_value,
     read_count_table,
     signature,
+    warn_of_unread,
 )
 from .caption_sets import CAPTION_COLUMNS, TIE_TOLERANCE, ComparableRows
 from .clip_checkpoints import VARIANTS, variant_name
@@ -825,6 +826,7 @@ def sets_result(
     settings = {**dict(zip(CAPTION_COLUMNS, kinds, strict=True)), **module.encoder.clip_settings(options)}
     rows = rows_of_vectors(module, as_embedding_rows(*encoded), columns, options, settings)
     result: dict[str, Any] = module.summary(rows._replace(n_unread=lambda: counts), options)
+    warn_of_unread(result, {**options, "encoder": "clip"})
     return result
 
 

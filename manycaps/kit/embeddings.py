@@ -12,7 +12,6 @@ import os
 import pathlib
 import re
 import threading
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -312,18 +311,6 @@ FULL_PRECISION = FullPrecision()
 # --------------------------------------------------------------------------------------------------------------------
 # Texts that are longer than an encoder reads: truncated, or read in windows of whole sentences.
 
-# What a warning says of texts that were not read to their end, by the treatment, behind the option's name.
-UNREAD = {
-    "truncate": (
-        ": expected texts that the encoder reads to their end, got longer ones; n_truncated in the result says how "
-        "many. Give {option}='window' to read them in windows of whole sentences."
-    ),
-    "window": (
-        ": expected sentences that the encoder reads to their end, got longer ones; n_truncated in the result says in "
-        "how many texts. Put full stops or line breaks into them."
-    ),
-}
-
 # Where a sentence ends: behind its mark, with a quote or bracket where there is one, and a blank; behind a mark of
 # Chinese or Japanese, which no blank follows; at the end of a line. A run of blanks matches only from its first one:
 # otherwise many blanks take quadratic time.
@@ -400,20 +387,6 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(vectors.astype(np.float64), axis=1).mean()
     scaled: np.ndarray = (mean * (length / np.linalg.norm(mean))).astype(vectors.dtype)
     return scaled
-
-
-def warn_of_unread(treatment: str, is_any: bool = True, option: str = "long_texts") -> None:
-    """Warn of texts that are not read to their end with this treatment, the value of an option."""
-    if is_any:
-        warnings.warn(option + UNREAD[treatment].format(option=option), stacklevel=3)
-
-
-@contextlib.contextmanager
-def without_warning_of_unread() -> Iterator[None]:
-    """Silence warnings of texts not read to their end in a part of a run, which counts them; the run warns once."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "long_(texts|captions): expected ")
-        yield
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -924,7 +897,7 @@ class SentenceEncoder:
         )
 
     def count_unread(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
-        """Count the texts, repeated ones too, that the model does not read as a whole; warn of words not read.
+        """Count the texts, repeated ones too, that the model does not read as a whole.
 
         n_truncated: texts with words that are not read; with windows, texts with too long a sentence, and n_windowed:
         texts that are read in several windows. Empty for a function, and for a model that does not say how much it
@@ -947,7 +920,6 @@ class SentenceEncoder:
             windowed = {"n_windowed": sum(n_times[text] for text, parts in windows.items() if len(parts) > 1)}
         else:
             unread, windowed = list(long), {}
-        warn_of_unread(options["long_texts"], bool(unread))
         return {"n_truncated": sum(n_times[text] for text in unread)} | windowed
 
     def _load(self, options: Mapping[str, Any]) -> SharedModel[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
-from manycaps.kit.base import EmptyCaptions, InputError
+from manycaps.kit.base import EmptyCaptions, InputError, words_of_unread
 from manycaps.kit.caption_wording import WORDING_ALONE
 from manycaps.kit.kernel_tests import n_threads
 from manycaps.scoring.corpus_values import metric_corpus_result
@@ -264,16 +264,9 @@ def _warn_of_empty(reports: Sequence[Mapping[str, Any]]) -> None:
 
 def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str, Any]]) -> None:
     """Warn once where a sentence encoder, and once where a CLIP, did not read texts to their end."""
-    from manycaps.kit.embeddings import OF_SENTENCES, warn_of_unread
-
-    unread: dict[str, str] = {}
-    for scorer in scorers:
-        if results[scorer.name].get("n_truncated"):
-            is_sentence_encoder = OF_SENTENCES in scorer.options and scorer.options["encoder"] != "clip"
-            option = OF_SENTENCES if is_sentence_encoder else "long_captions"
-            unread.setdefault(option, scorer.options[option])
-    for option, treatment in unread.items():
-        warn_of_unread(treatment, option=option)
+    unread = (scorer.options for scorer in scorers if results[scorer.name].get("n_truncated"))
+    for words in dict.fromkeys(map(words_of_unread, unread)):
+        warnings.warn(words, stacklevel=2)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,6 @@ from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS
 from manycaps.installed_modules import load
 from manycaps.kit.base import Floats, InputError, InputMemoryError
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, compare_rows, text_counts
-from manycaps.kit.embeddings import without_warning_of_unread
 from manycaps.scoring.reductions import (
     DISTANCE_COLUMN,
     MODEL_OPTIONS,
@@ -211,8 +210,7 @@ class Scorer:
         if self.record.reduction in (BLEU_SUMS, COCO_SUMS, CHAIR_SUMS):
             result, reduced = self.module.score_with_sums(**columns, options=options)
         else:
-            with without_warning_of_unread():
-                result = self.module._compute(**columns, options=options)
+            result = self.module.result(**columns, options=options)
             reduced = result["meteor15_statistics"] if self.record.reduction == METEOR_SUMS else None
         row_columns = {
             name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")
@@ -249,10 +247,7 @@ class Scorer:
         if is_pooled(options):
             reduced = (columns, rows.embedded) if self.gathers else rows.embedded
         # How many texts a network does not read as a whole.
-        counts: dict[str, int] = {}
-        if self.has_model:
-            with without_warning_of_unread():
-                counts = rows.n_unread()
+        counts: dict[str, int] = rows.n_unread() if self.has_model else {}
         # Frequencies that were counted in all rows are no table's.
         settings = {**rows.settings, **(documents.settings if documents else {})}
         signature = self.module._signature(self.options, settings)

@@ -342,7 +342,7 @@ class HumanParity(SetMetric, evaluate.Metric):
         """Check the sizes of all rows, compare the captions and their wording, and return the result."""
         if max(map(len, references)) < 2:
             return self.wording_result(predictions, references, options)
-        self.check_captions(predictions, references, options)
+        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         rows = self.rows_of(predictions, references, options)
         return self.summary(rows, options, self.number_texts(predictions, references, options))
 
