@@ -19,6 +19,7 @@ from manycaps.kit.base import (
     InputTypeError,
     TokenRows,
     as_finite,
+    as_token_rows,
     check_confidence_level,
     check_whole_number,
     plain_arguments,
@@ -674,6 +675,7 @@ def paired_corpus_bleu_test(
     """
     check_whole_number("n_resamples", n_resamples, 1)
     check_whole_number("seed", seed, 0)
+    references = as_token_rows(references, "references")
     if clusters is not None:
         check_clusters(clusters, len(references))
     groups = cluster_numbers(range(len(references)) if clusters is None else clusters)

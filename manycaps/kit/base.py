@@ -21,7 +21,7 @@ import textwrap
 import threading
 import unicodedata
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
@@ -879,12 +879,12 @@ def as_numbers(
 
 
 def plain_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function take scalars of NumPy for numbers of Python, and tensors of torch for arrays."""
+    """Let a function take scalars of NumPy for numbers of Python."""
 
     @functools.wraps(function)
     def with_plain_ones(*values: P.args, **named: P.kwargs) -> R:
-        plain: Any = [without_torch(_plain_number(value)) for value in values]
-        return function(*plain, **{name: without_torch(_plain_number(value)) for name, value in named.items()})
+        plain: Any = [_plain_number(value) for value in values]
+        return function(*plain, **{name: _plain_number(value) for name, value in named.items()})
 
     return with_plain_ones
 
@@ -895,7 +895,7 @@ def _plain_number(value: Any) -> Any:
 
 def as_finite(values: npt.ArrayLike, name: str) -> Floats:
     """Convert values to float64, all finite."""
-    array = np.asarray(values, dtype=np.float64)
+    array = as_numbers(values, name, "an array of numbers", "Convert it.", "biuf", np.float64)
     if not np.isfinite(array).all():
         index = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
         raise InputError(f"{name}{index}", "a finite number", "NaN or infinity", "Leave this row out.")
@@ -958,22 +958,24 @@ def as_token_rows(rows: Iterable[Any], name: str) -> list[list[TokenList]]:
         if not listed[i]:
             raise InputError(f"{name}[{i}]", "one or more lists of tokens", f"{row!r:.80}", "Leave this row out.")
         for j, text in enumerate(listed[i]):
-            if isinstance(text, str) or not hasattr(text, "__len__"):
-                kind = type(text).__name__
-                raise InputTypeError(f"{name}[{i}][{j}]", "a list of tokens", kind, "Call ptb_tokenize first.")
+            is_list = hasattr(text, "__len__") and not isinstance(text, str | Set | Mapping)
+            if not is_list or (not {*map(type, text)} <= {str} and not all(isinstance(token, str) for token in text)):
+                got = quote_value(text) if is_list else type(text).__name__
+                raise InputTypeError(f"{name}[{i}][{j}]", "a list of tokens", got, "Call ptb_tokenize first.")
     return listed
 
 
 def as_both_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[TokenList]], list[list[TokenList]]]:
     """Return the rows of both columns as lists, also of Arrow columns; raise for the first that is wrong."""
-    if len(candidates) != len(references):
+    both = as_token_rows(candidates, "candidates"), as_token_rows(references, "references")
+    if len(both[0]) != len(both[1]):
         raise InputError(
             "references",
-            f"{len(candidates)} rows, as many as candidates",
-            len(references),
+            f"{len(both[0])} rows, as many as candidates",
+            len(both[1]),
             "Give one list of references per list of candidates.",
         )
-    return as_token_rows(candidates, "candidates"), as_token_rows(references, "references")
+    return both
 
 
 def check_row_counts(n_predictions: int, n_references: int) -> None:

@@ -348,10 +348,12 @@ def utility_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
 def _as_class_sizes(equivalent: Sequence[npt.ArrayLike], k: int) -> list[list[int]]:
     """Sizes of the classes of each set, whose arrays are checked."""
     check_whole_number("k", k, 1)
-    arrays = [np.asarray(row) for row in equivalent]
+    advice = "Compare distances: distances <= 0.2."
+    rows = as_list(equivalent, "equivalent", "an array of bools for each set of texts")
+    arrays = [as_numbers(row, f"equivalent[{i}]", "an array of bools", advice) for i, row in enumerate(rows)]
     for i, array in enumerate(arrays):
         if array.dtype != bool:
-            raise InputTypeError(f"equivalent[{i}]", "bools", array.dtype, "Compare distances: distances <= 0.2.")
+            raise InputTypeError(f"equivalent[{i}]", "bools", array.dtype, advice)
         if array.ndim != 2 or array.shape != array.T.shape or len(array) < k or (array != array.T).any():
             raise InputError(
                 f"equivalent[{i}]",

@@ -220,6 +220,8 @@ def polynomial_kernel(
     [[[1.0, 2.0], [2.0, 4.0]]]
     """
     check_whole_number("degree", degree, 1)
+    for name, value in (("gamma", 1.0 if gamma is None else gamma), ("coef0", coef0)):
+        check_is_number(name, value, "Give a float.")
     if gamma is not None and not 0 < gamma < np.inf:
         raise InputError("gamma", "a positive finite number", gamma, "Or give None for 1 / d.")
     if not 0 <= coef0 < np.inf:

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, InputError, as_finite, as_pairs, check_candidates, plain_arguments
+from .base import Floats, InputError, as_finite, as_pairs, check_candidates, check_is_number, plain_arguments
 
 # Weight of the distances from the references at which the energy score is proper.
 PROPER_QUALITY = 0.5
@@ -44,6 +44,7 @@ def energy_rewards(distances: npt.ArrayLike, n_candidates: int, quality: float =
     [[0.5, -1.0, 0.5]]
     """
     rows = _as_pairs(distances, "distances", n_candidates)
+    check_is_number("quality", quality, "Give 0.5 for the proper score.")
     if not 0 <= quality <= 1:
         raise InputError("quality", "a number from 0 to 1", quality, "Give 0.5 for the proper score.")
     m = n_candidates

@@ -1,5 +1,6 @@
 """The plain functions: examples, messages, the numbers of the modules; and the expected gradients of rewards."""
 
+import functools
 import itertools
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 
 from manycaps import functional, load
 from tests.meteor15_data import write_data
@@ -91,6 +93,7 @@ def test_meteor15_of_another_language_is_that_of_the_module():
 
 
 EQUAL = np.ones((2, 2), dtype=bool)
+META = torch.zeros((1, 4, 4), device="meta")
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
 
 VALUE_ERRORS = [
@@ -142,6 +145,21 @@ TYPE_ERRORS = [
     ("equivalent[0]: expected bools, got float64. Compare", lambda: functional.distinct_k(LINE, 1)),
     ("texts[0][0]: expected a list of tokens, got str", lambda: functional.novelty([["a dog"]], [[["a"]]])),
     ("captions: expected a list of strings, got", lambda: functional.compression_ratio("a dog")),
+    ("candidates: expected rows of lists of tokens, got No", lambda: functional.rouge_l(None, [[["a"]]])),
+    ("candidates[0][0]: expected a list of tokens, got [b'a']", lambda: functional.meteor([[[b"a"]]], [[["a"]]])),
+    ("texts[0][1]: expected a list of tokens, got [None]", lambda: functional.self_cider([[["a"], [None]]])),
+    ("references[0][0]: expected a list of tokens, got set", lambda: functional.bleu([[["a"]]], [[{"a"}]])),
+    ("equivalent: expected an array of bools for each set", lambda: functional.distinct_k(1.0, 1)),
+    ("equivalent[0]: expected an array of bools, got list", lambda: functional.utility_k([[[True], []]], 1)),
+    *[
+        ("distances: expected an array of numbers, got ", functools.partial(functional.triangle_rank_statistic, bad, 2))
+        for bad in (None, "abc", [[1.0], []], LINE + 0j, LINE.astype(object), np.ma.masked_array(LINE, LINE > 0), META)
+    ],
+    ("gamma: expected a number, got str. Give a float", lambda: functional.polynomial_kernel(LINE, 3, "1")),
+    ("coef0: expected a number, got NoneType. Give", lambda: functional.polynomial_kernel(LINE, 3, None, None)),
+    ("quality: expected a number, got str. Give 0.5", lambda: functional.energy_rewards(LINE, 2, "0.5")),
+    ("references: expected rows of lists", lambda: functional.paired_corpus_bleu_test([[["a"]]], [[["a"]]], None)),
+    ("p_values: expected an array of numbers, got list (val", lambda: functional.holm_p_values(["0.5"])),
 ]
 
 test_messages = refusals({ValueError: VALUE_ERRORS, TypeError: TYPE_ERRORS})
