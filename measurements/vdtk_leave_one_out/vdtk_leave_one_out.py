@@ -293,6 +293,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
             n_iterations=options["n_iterations"],
             n_references="all" if options["n_references"] is None else options["n_references"],
             n_hypotheses=options["n_hypotheses"],
+            confidence_level=options["confidence_level"],
             tokenizer=tokenizer_name(options["tokenizer"]),
             pos=None if options["pos"] is None else tokenizer_name(options["pos"]),
             head_share=options["head_share"],

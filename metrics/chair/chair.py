@@ -152,6 +152,7 @@ class Chair(CollectionModule, evaluate.Metric):
             "tokenizer": "singular" if tokenizer is None else tokenizer_name(tokenizer),
             "objects": "given" if options["objects"] is not None else None,
             "confidence_level": options["confidence_level"],
+            "clusters": None if options["clusters"] is None else len(set(options["clusters"])),
         }
 
 
