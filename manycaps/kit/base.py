@@ -998,7 +998,7 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
         check_no_written_list(row, where)
         raise InputTypeError(where, "a list of captions as in row 0", "a string", f"Wrap it in a list: [{row[:40]!r}].")
     if are_strings:
-        if not isinstance(row, str):
+        if isinstance(row, Iterable) and not isinstance(row, NOT_ROWS):
             raise InputTypeError(
                 where,
                 "a caption (a string) as in row 0",
@@ -1007,16 +1007,19 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
             )
         row = [row]
     if isinstance(row, NOT_ROWS) or not isinstance(row, Iterable):
-        raise InputTypeError(where, "a list of captions", _kind(row), "Give this row as a list of strings.")
+        raise InputTypeError(
+            where, "a list of captions", _kind(row), "Give a list of strings, or leave the row out of every column."
+        )
     if not isinstance(row, list | tuple):
         check_no_table(row, where, "a list of captions")
     captions = as_list(row, where, "a list of captions")
     if not captions:
         raise InputError(where, "at least one caption", "an empty list", "Leave the row out of both columns.")
     for j, caption in enumerate(captions):
-        check_caption(caption, f"{where}[{j}]")
+        place = where if are_strings else f"{where}[{j}]"
+        check_caption(caption, place)
         if not sampled:
-            check_no_written_list(caption, where if are_strings else f"{where}[{j}]")
+            check_no_written_list(caption, place)
         captions[j] = str.__str__(caption)  # of a subclass, as NumPy's strings are, its text
     return captions
 
@@ -1038,7 +1041,9 @@ def is_plain_row(row: object) -> TypeGuard[list[str]]:
 def check_caption(caption: object, where: str) -> None:
     """Raise unless a caption is a string of a sensible length in valid Unicode."""
     if not isinstance(caption, str):
-        raise InputTypeError(where, "a caption (a string)", _kind(caption), "Decode or drop this caption.")
+        has_parts = isinstance(caption, Iterable) and not isinstance(caption, bytes | bytearray | memoryview)
+        fix = "Give the text of a record, join tokens, or take one level of lists away." if has_parts else ""
+        raise InputTypeError(where, "a caption (a string)", _kind(caption), fix or "Decode or drop this caption.")
     if len(caption) > LONGEST_CAPTION:
         raise InputError(
             where, f"at most {LONGEST_CAPTION:,} characters", f"{len(caption):,}", "Drop it or truncate it."
@@ -1433,6 +1438,10 @@ class CollectionModule:
         return f"\n{arguments}{results}Examples:\n    {cls.ABOUT.examples.strip()}\n"
 
     @classmethod
+    def _ready_names(cls) -> set[str]:
+        return {name for names in cls.READY for name in names.split(", ")}
+
+    @classmethod
     def meaning(cls, key: str) -> str:
         """Return what a result has under a key, or nothing where that is not said."""
         return next((value.sentence for value in cls.VALUES if value.has_key(key)), "")
@@ -1440,7 +1449,7 @@ class CollectionModule:
     # "/": an option called "self" is one that nobody knows, and not Python's error.
     def __init__(self, /, *args: Any, **keywords: Any) -> None:
         given = [name for name in keywords if name in self.DEFAULTS]
-        self.load_options = take_load_options(keywords, self.DEFAULTS)
+        self.load_options = take_load_options(keywords, self.DEFAULTS, self._ready_names())
         self.check_options(self.load_options)
         self._check_effects(given, self.load_options)
         self._check_config_name(keywords.get("config_name"))
@@ -1591,7 +1600,7 @@ class CollectionModule:
         """Return the options of a call, completed by load-time options and checked; no other column is given."""
         self._check_other_columns({name: given[name] for name in COLUMNS if name in given})
         loaded = {name: value for name, value in self.load_options.items() if name not in self.LOAD_OPTIONS}
-        options = self.load_options | take_compute_options(given, loaded)
+        options = self.load_options | take_compute_options(given, loaded, self.LOAD_OPTIONS)
         self.check_options(options)
         self._check_effects([name for name in given if given[name] is not None], options)
         return options
@@ -1633,9 +1642,10 @@ class CollectionModule:
         """Return the module's own columns, or raise if a row is wrong or another column is given."""
         unknown, names = sorted(set(columns) - set(COLUMNS)), self._feature_names()
         if unknown:
-            raise InputTypeError(
-                "add_batch", f"columns among {sorted(COLUMNS)}", unknown, spelling_advice(unknown[0], COLUMNS)
-            )
+            takers = dict.fromkeys(self._ready_names(), "compute") | dict.fromkeys(self.DEFAULTS, "load or compute")
+            taker = (takers | dict.fromkeys(self.LOAD_OPTIONS, "load")).get(unknown[0])
+            advice = f"Give it to {taker}." if taker else spelling_advice(unknown[0], COLUMNS)
+            raise InputTypeError("add_batch", f"columns among {sorted(COLUMNS)}", unknown, advice)
         self._check_other_columns({name: column for name, column in columns.items() if name not in names})
         return self.prepare_columns(options, **{name: columns.get(name) for name in names})
 
@@ -1691,30 +1701,36 @@ def is_default(value: object, default: object) -> bool:
     return value is default or (kinds[0] is kinds[1] and kinds[0] in (str, float, bool) and value == default)
 
 
-def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def take_load_options(
+    keywords: dict[str, Any], defaults: Mapping[str, Any], elsewhere: Collection[str] = ()
+) -> dict[str, Any]:
     """Move this module's options out of the constructor's keywords, and complete them with the defaults.
 
-    Raises TypeError for a keyword that belongs neither to the module nor to evaluate.
+    Raises TypeError for a keyword that belongs neither to the module nor to evaluate; columns, and what is taken
+    `elsewhere`, go to `compute`.
 
     >>> take_load_options({"seed": 1}, {"seed": 0, "details": False})
     {'seed': 1, 'details': False}
     """
-    _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load")
+    _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load", {*COLUMNS, *elsewhere})
     return dict(defaults) | {
         name: _plain_option(keywords.pop(name), name) for name in list(keywords) if name in defaults
     }
 
 
-def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
+def take_compute_options(
+    given: Mapping[str, Any], loaded: Mapping[str, Any], elsewhere: Collection[str] = ()
+) -> dict[str, Any]:
     """Complete the options given at compute time with those given at load time; None means "as at load time".
 
-    Columns are no options, and none is given. Raises TypeError for an unknown option.
+    Columns are no options, and none is given. Raises TypeError for an unknown option, or one that is taken `elsewhere`:
+    by `load`.
 
     >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
     {'seed': 1, 'details': True}
     """
     options = {name: value for name, value in given.items() if name not in COLUMNS}
-    _check_names(set(options), loaded, "compute")
+    _check_names(set(options), loaded, "compute", elsewhere)
     return dict(loaded) | {name: _plain_option(value, name) for name, value in options.items() if value is not None}
 
 
@@ -1870,10 +1886,14 @@ INTERVALS: dict[str, Option] = {
 }
 
 
-def _check_names(names: Collection[str], known: Mapping[str, Any], when: str) -> None:
+def _check_names(names: Collection[str], known: Mapping[str, Any], when: str, elsewhere: Collection[str] = ()) -> None:
     unknown = sorted(set(names) - set(known))
     if unknown:
         advice = spelling_advice(unknown[0], [*known, *(COLUMNS if when == "compute" else ())])
+        if unknown[0] in elsewhere:
+            advice = f"Give it to {'compute' if when == 'load' else 'load'}."
+        elif when == "compute" and not advice.startswith("Did"):
+            advice += " With evaluate.combine, give each module its options at load."
         raise InputTypeError(when, f"options among {sorted(known)}", unknown, advice)
 
 

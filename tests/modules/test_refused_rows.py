@@ -28,6 +28,14 @@ OF_CAPTIONS = {
         (last("predictions", None), "predictions[3]: expected a list of captions, got None"),
         (last("references", ["a", "b", math.nan]), "references[3][2]: expected a caption (a string), got float (nan)"),
         (
+            last("references", ["a", {"raw": "b"}]),
+            "references[3][1]: expected a caption (a string), got dict ({'raw': 'b'}). Give the text of a record, ",
+        ),
+        (
+            {"references": ["a", "b", "c", math.nan]},
+            "references[3]: expected a caption (a string), got float (nan). Decode or drop this caption.",
+        ),
+        (
             last("references", BAD_TABLE),
             "references[3]: expected a list of captions, got a table (DataFrame) with the columns ['captions', 'id']. "
             "Give one column of it, for example table['captions'].",

@@ -57,7 +57,7 @@ def test_an_option_called_self_is_one_that_nobody_knows(name):
     unknown = "expected options among [.*], got ['self']. Check the spelling"
     assert_refused(TypeError, f"load: {unknown}", manycaps.load, name, self=1)
     module = manycaps.load(name)
-    assert_refused(TypeError, f"compute: {unknown}", module.compute, self=1)
+    assert_refused(TypeError, f"compute: {unknown}. With evaluate.combine, give", module.compute, self=1)
     for add in (module.add, module.add_batch):
         assert_refused(TypeError, "add_batch: expected columns among [.*], got ['self']. Check the sp", add, self=1)
 
