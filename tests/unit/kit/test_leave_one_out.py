@@ -288,7 +288,7 @@ def test_ready_vectors_are_those_of_an_encoder(module):
     encoded = module.compute(data=DATA, encoder=letters, **options)
     assert encoded.pop("signature").endswith("|encoder:letters|seed:0")
     assert ready.pop("signature").endswith(
-        "n_hypotheses:2|tokenizer:ptb|head_share:1.0|estimator:unbiased|encoder:ready arrays|seed:0"
+        "|confidence_level:0.95|tokenizer:ptb|head_share:1.0|estimator:unbiased|encoder:ready arrays|seed:0"
     )
     assert ready.pop("rouge_l_per_row") == pytest.approx(encoded.pop("rouge_l_per_row"), nan_ok=True)
     for key, value in ready.items():
