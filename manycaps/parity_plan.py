@@ -62,9 +62,15 @@ def plan(options: PlanOptions) -> PlannedTest:
     captions = module.prepare_columns(module.load_options, **given)
     values = module.row_values(**captions)
     warn_of_unread(values.n_unread(), module.load_options)
-    planned = parity_plan(
-        covariances_of(values.columns).mean(axis=0), options.rows or len(rows), options.find, options.power
-    )
+    covariance = covariances_of(values.columns).mean(axis=0)
+    if not covariance[0, 0] > 0:
+        raise InputError(
+            options.pilot[0],
+            "rows with captions at different distances from each other",
+            "none, so that no gap can be found",
+            "Give other rows.",
+        )
+    planned = parity_plan(covariance, options.rows or len(rows), options.find, options.power)
     wrong_rows = None if options.wrong is None else _wrong_rows(module, captions, options.wrong, options.power)
     return PlannedTest(planned, options.distance, len(rows), wrong_rows)
 
@@ -91,17 +97,22 @@ def plan_sentences(planned: PlannedTest, gap: float | None, wrong: float | None 
     """Say the plan in sentences, a line each."""
     plan, power = planned.plan, f"{planned.plan.power:.0%}"
     often = f"{power} of the time at a level of {100 * LEVEL:.0f}%"
-    lines = [f"Pilot: {planned.n_pilot_rows:,} rows, distance {planned.distance}."]
+    lines = [f"Pilot: {_rows(planned.n_pilot_rows)}, distance {planned.distance}."]
     gaps = {"fidelity": plan.fidelity_gap, "diversity": plan.diversity_gap}
     needed = {"fidelity": plan.fidelity_rows, "diversity": plan.diversity_rows}
     known = {name: value for name, value in gaps.items() if value == value}
     either = " or ".join(f"a {name} gap of {value:.3g}" for name, value in known.items())
-    lines.append(f"{plan.n_rows:,} rows find {either} {often}, if all rows share the gap.")
+    verb = "find" if plan.n_rows > 1 else "finds"
+    lines.append(f"{_rows(plan.n_rows)} {verb} {either} at least {often}, if all rows share the gap.")
     if gap is not None:
-        rows = " and ".join(f"{needed[name]:,.0f} rows for a {name} gap" for name in known)
+        rows = " and ".join(f"{_rows(needed[name])} for a {name} gap" for name in known)
         lines.append(f"To find {gap:g} as often takes {rows}, if all rows share it.")
     if wrong is not None and planned.wrong_rows is not None:
         is_found = planned.wrong_rows < math.inf
-        rows = f"{planned.wrong_rows:,.0f} rows" if is_found else "more rows than can be planned"
+        rows = _rows(planned.wrong_rows) if is_found else "more rows than can be planned"
         lines.append(f"To find {100 * wrong:g}% wrong captions, taken from other rows, as often takes {rows}.")
     return lines
+
+
+def _rows(number: float) -> str:
+    return f"{number:,.0f} {'row' if number == 1 else 'rows'}"

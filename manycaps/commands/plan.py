@@ -11,7 +11,8 @@ module human_parity, in the unit of the distance: fidelity, how much farther the
 are from each other, and diversity, how much more varied they are. The level is 5%.
 
 --find assumes that all rows share the gap. Wrong captions occur only in some of the rows: --wrong plans for them, with
-captions of the pilot's other rows in place of a row's own.
+captions of the pilot's other rows in place of a row's own. It takes the pilot's captions for people's: with those of a
+system that is far from people it says too few rows.
 """
 
 import argparse

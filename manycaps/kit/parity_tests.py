@@ -1068,6 +1068,8 @@ def plan_wrong_captions(distances: npt.ArrayLike, n_candidates: int, share: floa
     check_number("power", power, LEVEL, 1)
     rows = _as_symmetric(distances, 2 * n_candidates)
     mixture = _wrong_mixture(rows, n_candidates, share)
+    if np.linalg.matrix_rank(mixture.under_splits, hermitian=True) < len(mixture.under_splits):
+        raise InputError("distances", "rows whose gaps differ from split to split", "none", "Give other rows.")
     low, high = LEAST_ROWS_OF_TAILS, LEAST_ROWS_OF_TAILS
     while mixture.power(high) < power:
         low, high = high, 2 * high

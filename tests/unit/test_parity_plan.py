@@ -69,6 +69,8 @@ def test_messages():
         ({"power": "high"}, TypeError, "power: expected a number, got str"),
     ):
         assert_refused(error, message, plan_human_parity, pilot, 2, **options)
+    equal, message = np.ones((12, 7, 7)) - np.eye(7), "distances: expected rows whose gaps differ from split to split"
+    assert_refused(ValueError, message, plan_wrong_captions, equal, 2, 0.1)
 
 
 def test_command(tmp_path, capsys):
@@ -84,7 +86,7 @@ def test_command(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Pilot: 12 rows, distance meteor."
     assert lines[1].startswith("200 rows find a fidelity gap of 0.0")
-    assert lines[1].endswith("80% of the time at a level of 5%, if all rows share the gap.")
+    assert lines[1].endswith(" at least 80% of the time at a level of 5%, if all rows share the gap.")
     assert lines[2].startswith("To find 0.05 as often takes ")
     assert main([*arguments, "--wrong", "0.2"]) == 0
     line = capsys.readouterr().out.splitlines()[2]
@@ -96,6 +98,15 @@ def test_command(tmp_path, capsys):
     numbers = json.loads(capsys.readouterr().out)
     assert (numbers["n_rows"], numbers["fidelity_rows"], numbers["distance"]) == (12, None, "meteor")
     assert numbers["wrong_rows"] is None
+    assert main([*arguments, "--limit", "1", "--find", "9"]) == 0
+    assert [line[:12] for line in capsys.readouterr().out.splitlines()] == [
+        "Pilot: 1 row",
+        "1 row finds ",
+        "To find 9 as",
+    ]
+    equal = write_captions(tmp_path, {"equal": [["a dog"] * 3] * 12})["equal"]
+    assert main(["plan", equal, "-r", equal, "--distance", "meteor", "--wrong", "0.1"]) == 1
+    assert "equal.jsonl: expected rows with captions at different distances from each other" in capsys.readouterr().err
     single = write_captions(tmp_path, {"references": [row[:1] for row in rows["references"]]})
     assert main(["plan", files["base"], "-r", single["references"], "--distance", "meteor"]) == 1
     assert "references[0]: expected at least two references" in capsys.readouterr().err
