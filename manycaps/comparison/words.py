@@ -267,19 +267,25 @@ def pair_line(pair: ParityPair) -> str:
 
 
 def _gaps_text(pair: ParityPair) -> str:
-    """The direction in which two systems differ: by the gaps whose intervals exclude 0, else by all together."""
+    """How two systems differ: by the gaps whose intervals exclude 0, else by shares, or by both gaps together."""
     words = {
         "fidelity_gap": "{} is nearer to the references",
         "diversity_gap": "{} is less varied",
         "wording_gap": "{} is less predictable in wording",
     }
     clear = [gap for gap in pair.gaps if not gap.low <= 0 <= gap.high]
+    undecided = [
+        f"{NOUNS[share.key]} ({_values(share, pair.first, pair)})" for share in pair.shares if share.p_value <= LEVEL
+    ]
+    if undecided and not clear:
+        return f"in {' and '.join(undecided)}, but which of them is more like people is undecided"
+    named = clear or [gap for gap in pair.gaps if gap.key != "wording_gap"] or pair.gaps
     parts = [
         f"{words[gap.key].format(pair.first if gap.difference < 0 else pair.second)} ({gap.key.replace('_', ' ')} "
         f"{gap.first:.2g} and {gap.second:.2g}, difference {gap.difference:.2g} [{gap.low:.2g}, {gap.high:.2g}])"
-        for gap in clear or pair.gaps
+        for gap in named
     ]
-    return ("" if clear else "neither gap by itself, but together ") + " and ".join(parts)
+    return "neither gap by itself, but together " * (not clear and len(named) > 1) + " and ".join(parts)
 
 
 def _detectable(pair: ParityPair) -> str:
@@ -292,7 +298,9 @@ def _detectable(pair: ParityPair) -> str:
     shares = {"wrong captions": wrong_captions, "rows of wrong captions": wrong_rows}
     if wrong_rows == wrong_captions:  # rows have one caption
         del shares["rows of wrong captions"]
-    known = [f"{100 * share:.2g}% more {noun}, " for noun, share in shares.items() if math.isfinite(share)]
+    known = [
+        f"{float(f'{100 * share:.2g}'):g}% more {noun}, " for noun, share in shares.items() if math.isfinite(share)
+    ]
     effects = f"{''.join(known)}{'or ' * bool(known)}fidelity gaps that differ by {gap:.2g} in every row"
     return f"; {effects} would be detected with a power of {100 * POWER:.0f}%"
 
@@ -306,7 +314,10 @@ def _margin(pair: ParityPair) -> str:
 def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
     """Both values of a share, the better system's first."""
     values = (share.first, share.second) if better == pair.first else (share.second, share.first)
-    return " and ".join(f"{100 * value:.0f}%" for value in values)
+    texts = list(map(as_percent, values))
+    if share.better and texts[0] == texts[1]:  # what differs is not shown as equal
+        texts = [f"{100 * value:.2g}%" for value in values]
+    return " and ".join(texts)
 
 
 def as_rows_needed(result: Mapping[str, Any]) -> str:

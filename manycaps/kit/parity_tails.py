@@ -970,7 +970,9 @@ def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: f
 # copies are called bland. And captions that lie farther apart than people's are no praise: wrong ones do.
 #
 # Where p finds a difference and no share does, the gaps give the direction: those that are significant by themselves,
-# else all of them together. A significant fidelity gap is said unless a share says so.
+# else both together. The p-value of a gap supposes that people wrote all captions: wrong captions that are as varied as
+# people's have a diversity gap that is significant in a quarter of the cases, with either sign. So of significant gaps
+# those are named whose intervals leave 0 out, as far as any does. A clear fidelity gap is said unless a share says so.
 
 # Rows below which no p-value under FEW_ROWS_P is printed: the closed form is right at 5% from five rows on, but its
 # far tail only with more.
@@ -1036,7 +1038,7 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
         return [ParityWord("alike", f"Cannot be distinguished from human captions{_bound(result)}.")]
     words = _share_words(result)
     names = {word.name for word in words}
-    is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL
+    is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL and _has_sign(result, "fidelity_gap")
     if names <= {"copies"} or (is_nearer_or_farther and names.isdisjoint({"unlike", "copies", "ordinary"})):
         p_text = format_p_value(p_value, int(result["n_rows"]))
         chosen = DIRECTIONS if names <= {"copies"} else ("fidelity_gap",)
@@ -1046,7 +1048,7 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
 
 
 def _gaps_text(result: Mapping[str, float], chosen: Collection[str]) -> str:
-    """In which direction a result differs: by the gaps that are significant, else by the largest share, or all gaps."""
+    """In which direction a result differs: by significant gaps, else by the largest share, or by both gaps together."""
     gaps = {gap: result[gap] for gap in chosen if not math.isnan(result.get(gap, math.nan))}
     p_keys = {gap: "wording_p_value" if gap == "wording_gap" else f"{gap}_p_value" for gap in gaps}
     significant = [gap for gap, key in p_keys.items() if result.get(key, math.nan) <= LEVEL]
@@ -1054,11 +1056,18 @@ def _gaps_text(result: Mapping[str, float], chosen: Collection[str]) -> str:
         shares = [name for name in SHARE_NOUNS if result[f"{name}_ci_low"] < result[name]]
         largest = max(shares, key=lambda name: (result[name] - TAIL) / (result[name] - result[f"{name}_ci_low"]))
         return f"most by {SHARE_NOUNS[largest]} ({share_text(result, largest)}, people {100 * TAIL:.0f}%)"
+    named = [gap for gap in significant if _has_sign(result, gap)] or significant
+    named = named or [gap for gap in gaps if gap != "wording_gap"]  # the test of both gaps knows no wording
     directions = [
-        f"{DIRECTIONS[gap][gaps[gap] > 0]} ({gap.replace('_', ' ')} {gap_text(result, gap)})"
-        for gap in significant or gaps
+        f"{DIRECTIONS[gap][gaps[gap] > 0]} ({gap.replace('_', ' ')} {gap_text(result, gap)})" for gap in named
     ]
-    return ("" if significant else "neither gap by itself, but together ") + " and ".join(directions)
+    return "neither gap by itself, but together " * (not significant and len(named) > 1) + " and ".join(directions)
+
+
+def _has_sign(result: Mapping[str, float], gap: str) -> bool:
+    """Whether the interval of a gap leaves 0 out, or there is none."""
+    low, high = (result.get(f"{gap}_ci_{end}", math.nan) for end in ("low", "high"))
+    return not low <= 0 <= high
 
 
 def gap_text(result: Mapping[str, float], gap: str) -> str:
@@ -1156,12 +1165,18 @@ def share_text(result: Mapping[str, float], name: str) -> str:
 def p_value_digits(p_value: float, n_rows: int = MANY_ROWS) -> str:
     """Write a p-value as in tables: two significant digits, and none below what this number of rows is right for.
 
+    One above 0.05 does not read as 0.05.
+
     >>> p_value_digits(0.0312), p_value_digits(1e-9), p_value_digits(1e-9, n_rows=20), p_value_digits(math.nan)
     ('0.031', '< 0.0001', '< 0.001', 'not defined')
+    >>> p_value_digits(0.0496), p_value_digits(0.0504)
+    ('0.05', '0.0504')
     """
     least = LEAST_P if n_rows >= MANY_ROWS else FEW_ROWS_P
     if math.isnan(p_value):
         return "not defined"
+    if p_value > LEVEL and float(f"{p_value:.2g}") <= LEVEL:  # what is no finding does not read as one
+        return f"{math.ceil(10_000 * p_value) / 10_000:g}"
     return f"< {least:g}" if p_value < least else f"{p_value:.2g}"
 
 

@@ -78,7 +78,24 @@ UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
             "(diversity gap 0.3 and 0.1, difference 0.2 [0.1, 0.3]); faults: no difference detected",
         ),
         ([], [FIDELITY, UNCLEAR], "a and b differ (p = 0.01): a is nearer .* [-0.04, -0.02]).$"),
-        ([], [UNCLEAR], ".*: neither gap by itself, but together b is less varied .* difference 0 [-0.1, 0.1]).$"),
+        ([], [UNCLEAR], ".* (p = 0.01): b is less varied .* difference 0 [-0.1, 0.1]).$"),
+        (
+            [],
+            [UNCLEAR._replace(key=gap) for gap in ("fidelity_gap", "diversity_gap", "wording_gap")],
+            ".*: neither gap by itself, but together b is nearer .* 0.1]) and b is less varied .* [-0.1, 0.1]).$",
+        ),
+        # 1% and 9% are as far from people's 5%.
+        (
+            [share("unlike_people_share", 0.01, 0.03)._replace(p_value=0.4), share("ordinary_share", 0.01, 0.09)],
+            [UNCLEAR],
+            "a and b differ (p = 0.01): in ordinary captions (1% and 9%), but which of them is more like people is "
+            "undecided; faults: no difference detected (1% and 3%).$",
+        ),
+        (
+            [share("unlike_people_share", 0.051, 0.054, "a")],
+            [],
+            "a has fewer faults than b (5.1% and 5.4%, p = 0.001).$",
+        ),
     ],
 )
 def test_a_pair_is_told_by_faults_and_by_likeness_and_always_with_a_direction(shares, gaps, line):
@@ -98,6 +115,10 @@ IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
             (0.031, 6, 0.013, 0.042),
             f"; 1.3% more wrong captions, 4.2% more rows of wrong captions, or {IN_EVERY_ROW} would be detected with "
             "a power of 80%",
+        ),
+        (
+            (0.031, 6, 0.998, np.inf),
+            f"; 100% more wrong captions, or {IN_EVERY_ROW} would be detected with a power of 80%",
         ),
         ((0.031, 6, np.inf, np.inf), f"; {IN_EVERY_ROW} would be detected with a power of 80%"),
         ((np.nan, 6), ""),

@@ -295,7 +295,11 @@ SENTENCES = [
         ".*: farther .* (fidelity gap 0.031) and less varied .* (diversity gap -0.2)",
     ),
     ({"gaps": (0.031, 0.2, 0.1, 0.02)}, "Distinguished .*: more varied than people (diversity gap 0.1).$"),
-    ({"gaps": UNCLEAR}, "Distinguished .*: neither gap by itself, but together nearer .* (fidelity gap -0.03).$"),
+    ({"gaps": UNCLEAR}, "Distinguished .* (p = 0.01): nearer .* (fidelity gap -0.03).$"),
+    (
+        {"gaps": (-0.03, 0.2, 0.01, 0.3)},
+        "Distinguished .*: neither gap by itself, but together nearer .* and more varied .* (diversity gap 0.01).$",
+    ),
     (
         {"gaps": (-0.03, 0.2, 0.01, 0.3), "gaps_p_value": 0.2, "near_duplicate": 0.078},
         "Distinguished .*: most by near-duplicates (8% [4, 11], people 5%).$",
@@ -310,6 +314,36 @@ SENTENCES = [
 def test_a_result_has_this_sentence_alone(given, expected):
     [sentence] = sentences(result_with(**given))
     assert reads(sentence, expected), sentence
+
+
+def gap_interval(name, low, high):
+    return {f"{name}_ci_low": low, f"{name}_ci_high": high}
+
+
+def test_a_gap_is_named_whose_interval_leaves_0_out_as_far_as_any_does():
+    """Under splits of wrong captions a diversity gap is often significant, although they are as varied as people's."""
+    result = result_with(gaps=(0.2, 0.001, -0.07, 0.01))
+    for fidelity, diversity, named in (
+        ((0.1, 0.3), (-0.2, 0.06), ["fidelity gap 0.2 [0.1, 0.3]"]),
+        ((0.1, 0.3), (-0.1, -0.01), ["fidelity gap", "diversity gap"]),
+        ((-0.1, 0.5), (-0.2, 0.06), ["fidelity gap", "diversity gap"]),
+    ):
+        ends = gap_interval("fidelity_gap", *fidelity) | gap_interval("diversity_gap", *diversity)
+        [sentence] = sentences(result | ends)
+        assert sentence.count(" gap ") == len(named), sentence
+        assert all(name in sentence for name in named)
+        assert "neither" not in sentence
+    duplicates = result_with(gaps=(0.2, 0.001, -0.07, 0.01), near_duplicate=0.5)
+    for low, names in ((-0.1, ["near-duplicates"]), (0.1, ["near-duplicates", "different"])):
+        words = words_of(duplicates | gap_interval("fidelity_gap", low, 0.5))
+        assert [word.name for word in words] == names
+
+
+def test_both_gaps_together_do_not_name_the_wording_which_has_a_test_of_its_own():
+    wording = {"wording_gap": 0.3, "wording_p_value": 0.4, **gap_interval("wording_gap", -0.1, 0.7)}
+    [sentence] = sentences(result_with(gaps=(-0.03, 0.2, 0.01, 0.3)) | wording)
+    assert "neither gap by itself" in sentence
+    assert "wording" not in sentence
 
 
 def test_copies_are_said_with_the_direction():
