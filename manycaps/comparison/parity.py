@@ -469,10 +469,15 @@ class _PairShare(NamedTuple):
         return first, second
 
     def result(self, p_value: float, better_p_value: float) -> ShareTest:
-        """Return the test of the share with p-values that are adjusted."""
+        """Return the test of the share with p-values that are adjusted.
+
+        Of faults the one test says which is better, too, so that the larger p-value counts.
+        """
         first, second = (share.value for share in self.shares)
         mine, other = first, second
-        if self.key not in FAULTS:
+        if self.key in FAULTS:
+            p_value = better_p_value
+        else:
             mine, other = (abs(float(np.nanmean(share.rows - share.people_rows))) for share in self.shares)
         better = self.names[0 if mine < other else 1] if max(p_value, better_p_value) <= LEVEL else None
         return ShareTest(self.key, first, second, p_value, better_p_value, better)

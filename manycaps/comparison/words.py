@@ -275,7 +275,9 @@ def _gaps_text(pair: ParityPair) -> str:
     }
     clear = [gap for gap in pair.gaps if not gap.low <= 0 <= gap.high]
     undecided = [
-        f"{NOUNS[share.key]} ({_values(share, pair.first, pair)})" for share in pair.shares if share.p_value <= LEVEL
+        f"{NOUNS[share.key]} ({_values(share, pair.first, pair)})"
+        for share in pair.shares
+        if share.key not in FAULTS and share.p_value <= LEVEL
     ]
     if undecided and not clear:
         return f"in {' and '.join(undecided)}, but which of them is more like people is undecided"

@@ -4,6 +4,7 @@ import dataclasses
 import gzip
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from manycaps.comparison.parity import (
     ShareTest,
     UntestedPair,
     _gap_differences,
+    _PairShare,
     beside_people,
     compare_parity,
 )
@@ -101,6 +103,14 @@ UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
 def test_a_pair_is_told_by_faults_and_by_likeness_and_always_with_a_direction(shares, gaps, line):
     said = pair_line(pair(shares, gaps))
     assert reads(said, line), said
+
+
+def test_a_difference_of_faults_that_is_not_detected_has_no_p_value_of_a_difference():
+    """The one test of faults is adjusted beside those that say which is better: more of these are large."""
+    shares = [SimpleNamespace(value=value) for value in (0.27, 0.07)]
+    for better_p_value, better in ((0.06, None), (0.04, "b")):
+        tested = _PairShare("faulty_share", ("a", "b"), shares, None, None).result(0.03, better_p_value)
+        assert (tested.p_value, tested.better) == (better_p_value, better)
 
 
 IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
