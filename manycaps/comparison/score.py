@@ -17,6 +17,7 @@ import math
 import re
 import types
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -64,9 +65,9 @@ from manycaps.kit.parity_tests import row_gaps, symmetric
 from manycaps.kit.tokenization import tokenize_rows
 from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 
-# z below which two systems are nearer to each other than random splits of both are: they share captions, and a test for
-# large values says nothing.
-MOST_ALIKE = -3.0
+# z below which two systems are nearer to each other than random splits of both are, and the share of captions that both
+# have of a row: they share captions, which random splits do not, so that p may be anything.
+MOST_ALIKE, MOST_SHARED = -3.0, 0.5
 
 # Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
 MOST_SPLITS = 20_000
@@ -227,10 +228,12 @@ class CaptionScores:
                 references=[row.captions[earlier] for row in self._rows],
             )
             statistic, *numbers = (result[f"{module}{key}"] for key in ("", "_excess", "_z", "_corpus_p_value"))
-            if all(sorted(row.captions[later]) == sorted(row.captions[earlier]) for row in self._rows):
+            sides = [(Counter(row.captions[later]), Counter(row.captions[earlier])) for row in self._rows]
+            shared = np.mean([(one & other).total() / max(one.total(), other.total()) for one, other in sides])
+            if shared == 1:
                 # A copy is not an independent draw: random splits never look like it, although nothing differs.
                 numbers = [0.0, 0.0, 1.0]
-            elif numbers[1] < MOST_ALIKE:  # the two share captions
+            elif numbers[1] < MOST_ALIKE or shared > MOST_SHARED:
                 numbers[2] = math.nan
             progress()
             yield Exchange(module, later, earlier, statistic, *numbers)

@@ -109,6 +109,11 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
     # A copy is nearer than a draw, so that the modules' own test would call the two different.
     exchanges = [(each["excess"], each["z"], each["p_value"]) for each in numbers["exchangeable"]]
     assert exchanges == [(0.0, 0.0, 1.0)] * 2
+    # Nor are two systems that differ in a single row.
+    rows["base"][0] = rows["other"][0]
+    paths |= write_captions(tmp_path, {"mine": rows["base"]}, ids)
+    numbers = compare_in(tmp_path, paths, "--full", names=("mine", "shuffled"))
+    assert [each["p_value"] for each in numbers["exchangeable"]] == [None] * 2
 
 
 @pytest.mark.parametrize(
