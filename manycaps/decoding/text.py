@@ -54,8 +54,10 @@ def decoding_sentences(compared: SettingsBesidePeople) -> list[str]:
     best = f"Most like people: {nearest.best} (distinguished after: {as_rows_needed(nearest.results[nearest.best])})."
     if nearest.alike:
         best += f" Cannot be distinguished from it: {', '.join(nearest.alike)}."
-    if len(nearest.alike) < len(nearest.systems) - 1:
-        best += " All others differ from it (test of pairs, Holm), or from people where it does not."
+    tested = [name for name in nearest.p_values if name != nearest.best and not nearest.systems[name].copies]
+    if len(nearest.alike) < len(tested):
+        which = "All others" if len(tested) == len(nearest.systems) - 1 else "All others that were compared with it"
+        best += f" {which} differ from it (test of pairs, Holm), or from people where it does not."
     sentences.append(best)
     sentences += [
         f"{share_text(system.result, 'copied_share')} of the captions of {name} also occur among the references of "

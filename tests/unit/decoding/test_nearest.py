@@ -133,6 +133,7 @@ def test_a_setting_that_copies_references_is_never_the_best():
     assert nearest.to_dict()["copying"] == ["copying"]
     screen = decoding_screen(settings_of(nearest))
     assert "of the captions of copying also occur among the references" in " ".join(screen.split())
+    assert "All others" not in screen  # copies are not compared
 
 
 @pytest.mark.parametrize("name", ["t=1", "temperature=1.25, top_p=0.95, top_k=40"])
