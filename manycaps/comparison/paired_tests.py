@@ -169,7 +169,7 @@ def paired_tests(
     second: np.ndarray,
     clusters: Sequence[Hashable] | None = None,
     *,
-    confidence_level: float | None = CONFIDENCE_LEVEL,
+    confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     level: float = LEVEL,
@@ -179,9 +179,8 @@ def paired_tests(
 
     `first` and `second`, float64 of shape (n_rows, n_tests) and finite, hold the values of the two systems of each
     pair. `clusters` and `rounding` are as for `clustered_differences`. Where not all sign patterns are enumerated,
-    `n_resamples` random ones are drawn with `seed`, at least 0. `confidence_level` is between 0 and 1; None gives
-    infinite intervals in half the time. `level` is where a p-value counts as a difference, LEVEL / n_tests after Holm's
-    rule. One result for each test.
+    `n_resamples` random ones are drawn with `seed`, at least 0. `confidence_level` is between 0 and 1. `level` is
+    where a p-value counts as a difference, LEVEL / n_tests after Holm's rule. One result for each test.
 
     >>> result = paired_tests(np.array([[2.0], [3.0], [5.0]]), np.array([[1.0], [3.0], [2.0]]))[0]
     >>> result.difference, result.p_value, (result.n_larger, result.n_equal, result.n_smaller)
