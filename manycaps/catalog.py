@@ -5,7 +5,6 @@ declared.json, which `make format` writes. A new module is a folder and a record
 """
 
 import json
-import math
 import pathlib
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
@@ -54,8 +53,6 @@ class RowValue(NamedTuple):
     title: str
     # What it measures, for axes.
     measures: str
-    # Least and largest value, with the module's default options.
-    limits: tuple[float, float]
     # Which value is best, declared by the class: "highest", "lowest", or "zero" for what is 0 for human captions.
     best: str = ""
     # Mean over values of single candidates, or else a value of the row's candidates as a set.
@@ -131,16 +128,16 @@ class ModuleRecord(NamedTuple):
         return bool(self.network) and not self.network_is_optional
 
 
-def _values_of_sets(slug: str, title: str, measures: str, least: float, largest: float) -> tuple[RowValue, RowValue]:
+def _values_of_sets(slug: str, title: str, measures: str) -> tuple[RowValue, RowValue]:
     """Values of a metric of two sets: the statistic, and in its place the excess where that is known.
 
     The statistic of human captions is not 0 and depends on their number, the excess is around 0 for any number. Away
     from 0 both depend on it.
     """
-    excess, widest = f"{slug}_excess", largest - least
+    excess = f"{slug}_excess"
     return (
-        RowValue(excess, title, f"{measures}, above chance", (-widest, widest), is_per_candidate=False),
-        RowValue(slug, title, measures, (least, largest), is_per_candidate=False, replaced_by=excess),
+        RowValue(excess, title, f"{measures}, above chance", is_per_candidate=False),
+        RowValue(slug, title, measures, is_per_candidate=False, replaced_by=excess),
     )
 
 
@@ -198,8 +195,8 @@ _BY_HAND = (
         compares="sets of captions per image",
         computes="METEOR distances (NLTK's or 1.5), triangle ranks, exact p-values",
         values=(
-            *_values_of_sets("trm_meteor", "TRM-METEOR", "triangle-rank statistic of METEOR", 0, 8 / 3),
-            RowValue("meteor", "METEOR", "METEOR, as NLTK computes it", (0, 1)),
+            *_values_of_sets("trm_meteor", "TRM-METEOR", "triangle-rank statistic of METEOR"),
+            RowValue("meteor", "METEOR", "METEOR, as NLTK computes it"),
         ),
         runs_by_default=True,
         compare_options=("tokenizer",),
@@ -208,7 +205,7 @@ _BY_HAND = (
         slug="meteor15",
         compares="captions with the references of an image",
         computes="METEOR 1.5, the METEOR of captioning papers, without Java",
-        values=(RowValue("meteor15", "METEOR 1.5", "METEOR 1.5", (0, 1), mean_key="meteor15_mean"),),
+        values=(RowValue("meteor15", "METEOR 1.5", "METEOR 1.5", mean_key="meteor15_mean"),),
         extras=("meteor",),
         compare_options=("tokenizer", "language", "meteor15_data"),
         reduction=METEOR_SUMS,
@@ -218,8 +215,8 @@ _BY_HAND = (
         compares="sets of captions per image",
         computes="CIDEr-D distances, triangle ranks, exact p-values",
         values=(
-            *_values_of_sets("trm_cider", "TRM-CIDEr", "triangle-rank statistic of CIDEr-D", 0, 8 / 3),
-            RowValue("cider_d", "CIDEr-D", "CIDEr-D", (0, 10)),
+            *_values_of_sets("trm_cider", "TRM-CIDEr", "triangle-rank statistic of CIDEr-D"),
+            RowValue("cider_d", "CIDEr-D", "CIDEr-D"),
         ),
         runs_by_default=True,
         compare_options=("tokenizer",),
@@ -229,8 +226,8 @@ _BY_HAND = (
         compares="sets of captions per image",
         computes="cosine distances of sentence embeddings, triangle ranks, exact p-values",
         values=(
-            *_values_of_sets("trm_bert", "TRM-BERT", "triangle-rank statistic of sentence embeddings", 0, 8 / 3),
-            RowValue("cosine", "cosine", "cosine with the nearest reference", (-1, 1)),
+            *_values_of_sets("trm_bert", "TRM-BERT", "triangle-rank statistic of sentence embeddings"),
+            RowValue("cosine", "cosine", "cosine with the nearest reference"),
         ),
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
@@ -259,7 +256,7 @@ _BY_HAND = (
         slug="mmd_bert",
         compares="sets of captions per image, or whole corpora",
         computes="maximum mean discrepancy of sentence embeddings, exact p-values",
-        values=_values_of_sets("mmd_bert", "MMD-BERT", "maximum mean discrepancy", -2, 2),
+        values=_values_of_sets("mmd_bert", "MMD-BERT", "maximum mean discrepancy"),
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
         compare_options=ENCODER_OPTIONS,
@@ -269,7 +266,7 @@ _BY_HAND = (
         slug="fid_bert",
         compares="sets of captions per image, or whole corpora",
         computes="Fréchet distance of sentence embeddings, exact p-values",
-        values=_values_of_sets("fid_bert", "FID-BERT", "Fréchet distance", 0, math.inf),
+        values=_values_of_sets("fid_bert", "FID-BERT", "Fréchet distance"),
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
         compare_options=ENCODER_OPTIONS,
@@ -279,10 +276,7 @@ _BY_HAND = (
         slug="bleu_rouge",
         compares="captions with the references of an image",
         computes="BLEU-1 to 4 and ROUGE-L, the numbers of the COCO caption code",
-        values=(
-            RowValue("bleu_4", "BLEU-4", "BLEU-4 of single captions", (0, 1)),
-            RowValue("rouge_l", "ROUGE-L", "ROUGE-L", (0, 1)),
-        ),
+        values=(RowValue("bleu_4", "BLEU-4", "BLEU-4 of single captions"), RowValue("rouge_l", "ROUGE-L", "ROUGE-L")),
         reduction=BLEU_SUMS,
         compare_options=("tokenizer",),
     ),
@@ -297,10 +291,10 @@ _BY_HAND = (
         compares="captions with the references of an image",
         computes="BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr: the evaluation of pycocoevalcap, without Java",
         values=_with_best_of_row(
-            RowValue("CIDEr", "CIDEr (COCO)", "CIDEr-D", (0, 10)),
-            RowValue("METEOR", "METEOR (COCO)", "METEOR 1.5", (0, 1), mean_key="METEOR_mean"),
-            RowValue("Bleu_4", "BLEU-4 (COCO)", "BLEU-4 of single captions", (0, 1), mean_key="Bleu_4_mean"),
-            RowValue("ROUGE_L", "ROUGE-L (COCO)", "ROUGE-L", (0, 1)),
+            RowValue("CIDEr", "CIDEr (COCO)", "CIDEr-D"),
+            RowValue("METEOR", "METEOR (COCO)", "METEOR 1.5", mean_key="METEOR_mean"),
+            RowValue("Bleu_4", "BLEU-4 (COCO)", "BLEU-4 of single captions", mean_key="Bleu_4_mean"),
+            RowValue("ROUGE_L", "ROUGE-L (COCO)", "ROUGE-L"),
         ),
         extras=("meteor",),
         compare_options=("tokenizer", "language", "meteor15_data", "best_of"),
@@ -310,14 +304,14 @@ _BY_HAND = (
         slug="chair",
         compares="captions with the objects of an image: labels, what human captions name, or both",
         computes="hallucinated objects, beside people's own value; rule-based",
-        values=(RowValue("chair_s", "CHAIR-s", "share of captions with a hallucinated object", (0, 1)),),
+        values=(RowValue("chair_s", "CHAIR-s", "share of captions with a hallucinated object"),),
         reduction=CHAIR_SUMS,
     ),
     ModuleRecord(
         slug="pac_score",
         compares="captions and their image, no references",
         computes="CLIP cosines, with the PAC or plain CLIP weights",
-        values=(RowValue("pac_score", "PAC-S", "PAC-S", (0, 2)),),
+        values=(RowValue("pac_score", "PAC-S", "PAC-S"),),
         runs_by_default=True,
         network=CLIP,
         extras=("clip",),
@@ -327,7 +321,7 @@ _BY_HAND = (
         slug="ref_pac_score",
         compares="captions, their image and references",
         computes="harmonic mean with the nearest reference",
-        values=(RowValue("ref_pac_score", "RefPAC-S", "RefPAC-S", (0, 4 / 3)),),
+        values=(RowValue("ref_pac_score", "RefPAC-S", "RefPAC-S"),),
         runs_by_default=True,
         network=CLIP,
         extras=("clip",),
@@ -337,7 +331,7 @@ _BY_HAND = (
         slug="emscore_pac",
         compares="captions and their video, with or without references",
         computes="CLIP cosines of the whole clip, and of words with frames",
-        values=(RowValue("emscore_pac", "EMScore", "EMScore", (-math.inf, math.inf)),),
+        values=(RowValue("emscore_pac", "EMScore", "EMScore"),),
         runs_by_default=True,
         network=CLIP,
         extras=("video",),

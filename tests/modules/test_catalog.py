@@ -1,6 +1,8 @@
 """Every module folder has a record in the catalog, every record has a folder, and each says of a module what is so."""
 
 import ast
+import re
+from fractions import Fraction
 
 import evaluate
 import pytest
@@ -41,15 +43,31 @@ def test_the_values_of_the_record_are_in_the_result(folder):
     options |= {"best_of": True} if "best_of" in record.compare_options else {}
     result = load_module(folder).compute(**SAMPLE_INPUTS[folder.name], details=True, **options)
     for value in record.values:
-        least, largest = value.limits
         per_row = result[f"{value.key}_per_row"]
-        assert all(least <= one <= largest for one in per_row), value.key
         assert result[value.mean_key or value.key] == pytest.approx(sum(per_row) / len(per_row))
         per_candidate = result.get(f"{value.key}_per_candidate")
         if per_candidate is not None:
             assert value.is_per_candidate
             assert [sum(row) / len(row) for row in per_candidate] == pytest.approx(per_row)
     assert ("meteor15_statistics" in result) == (record.reduction == METEOR_SUMS)
+
+
+# The beginning of a declared range that has two ends.
+RANGE = re.compile(r"(-?\d+) to (?:below )?(\d+(?:/\d+)?)(?= |;|$)")
+
+
+def test_values_are_within_the_ranges_that_the_module_declares(folder):
+    module = load_module(folder)
+    result = module.compute(**SAMPLE_INPUTS[folder.name], details=True)
+    for key, numbers in result.items():
+        of = (value.range for value in module.VALUES if value.has_key(key.removesuffix("_per_row")))
+        if ends := RANGE.match(next(of, "")):
+            least, largest = (float(Fraction(end)) for end in ends.groups())
+            assert all(least <= number <= largest or number != number for number in flat(numbers)), key
+
+
+def flat(numbers):
+    return [one for part in numbers for one in flat(part)] if isinstance(numbers, list) else [numbers]
 
 
 def test_score_takes_a_module_or_says_why_not(folder):
