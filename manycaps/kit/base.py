@@ -1411,8 +1411,6 @@ class CollectionModule:
         config_name: str
         num_process: int
 
-        def _feature_names(self) -> list[str]: ...
-
     def __init_subclass__(cls) -> None:
         if "ABOUT" not in vars(cls):
             return
@@ -1533,7 +1531,7 @@ class CollectionModule:
                 arrays = {name: given.pop(name, None) for name in ready_names.split(", ")}
                 if any(values is not None for values in arrays.values()):
                     return ready.compute(self, arrays, given)
-            names = self._feature_names()
+            names = self.own_columns()
             columns = {name: given.pop(name) for name in names if name in given}
             options = self.call_options(given)
             has_rows = any(columns.get(name) is not None for name in names)
@@ -1640,7 +1638,7 @@ class CollectionModule:
 
     def _prepare(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the module's own columns, or raise if a row is wrong or another column is given."""
-        unknown, names = sorted(set(columns) - set(COLUMNS)), self._feature_names()
+        unknown, names = sorted(set(columns) - set(COLUMNS)), self.own_columns()
         if unknown:
             takers = dict.fromkeys(self._ready_names(), "compute") | dict.fromkeys(self.DEFAULTS, "load or compute")
             taker = (takers | dict.fromkeys(self.LOAD_OPTIONS, "load")).get(unknown[0])

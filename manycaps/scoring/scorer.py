@@ -69,7 +69,7 @@ class Scorer:
         self.record = MODULES[name]
         self.options: dict[str, Any] = self.module.call_options({})
         # Names of the columns that the module needs.
-        self.columns: list[str] = list(self.module._feature_names())
+        self.columns: list[str] = list(self.module.own_columns())
         # Whether the corpus is tested in closed form, by sums of what rows have; and whether the module compares two
         # sets of captions, with rows that draw from their splits for the test of the corpus.
         self.is_parity = self.record.reduction == PARITY
