@@ -31,7 +31,7 @@ PROGRAMS = {
     "scripts.studies.damage_study": "--data {data} --output {output} --modules trm_bert --rows 60 --trials 4",
     "scripts.studies.embedding_metric_sizes": "{data}/msvd_val_references.txt --clips 2",
     "scripts.studies.general_damage": "--trials 1",
-    "scripts.studies.leave_one_out": "--data {data} --sets COCO --iterations 2",
+    "scripts.studies.leave_one_out": "--data {data} --sets COCO --iterations 2 --images 50 --distinct",
     "scripts.studies.level_study": """
         --data {data} --output {output} --modules mmd_bert --rows 5 --corpora 2 --size 3 3
     """,
