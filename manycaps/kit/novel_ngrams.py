@@ -26,6 +26,8 @@ from .base import (
     TokenRows,
     as_token_rows,
     check_caption,
+    check_no_table,
+    check_no_written_list,
     cut_runs,
     exact_mean,
     is_regular_file,
@@ -253,6 +255,7 @@ def check_training(training: Any) -> None:
     """
     if isinstance(training, str | os.PathLike) and os.fspath(training):
         return
+    check_no_table(training, "training", "a list or column of captions")
     is_text = isinstance(training, str | bytes | Mapping)
     if is_text or not (hasattr(training, "__iter__") and hasattr(training, "__len__")):
         raise InputTypeError(
@@ -284,14 +287,13 @@ class TrainingCaptions:
         if isinstance(self._source, str | os.PathLike):
             yield from _lines(self._source)
             return
-        for i, item in enumerate(self._source):
-            captions = [item] if isinstance(item, str) else item
-            if captions is None or isinstance(captions, bytes | Mapping) or not isinstance(captions, Iterable):
-                raise InputTypeError(
-                    f"training[{i}]", "a caption or a list of captions", quote_value(item), "Leave it out."
-                )
-            for j, caption in enumerate(captions):
-                check_caption(caption, f"training[{i}][{j}]")
+        items = self._source.to_pylist() if hasattr(self._source, "to_pylist") else self._source
+        for i, item in enumerate(items):
+            is_list = isinstance(item, Iterable) and not isinstance(item, str | bytes | Mapping)
+            for j, caption in enumerate(item if is_list else [item]):
+                place = f"training[{i}][{j}]" if is_list else f"training[{i}]"
+                check_caption(caption, place)
+                check_no_written_list(caption, place)
                 yield caption
 
 

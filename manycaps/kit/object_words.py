@@ -26,6 +26,7 @@ from .base import (
     Ints,
     as_caption_rows,
     check_installed,
+    check_no_table,
     check_row_counts,
     quote_value,
 )
@@ -252,6 +253,7 @@ def own_vocabulary(
     for name, given in synonyms.items():
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise InputTypeError(f"vocabulary[{name!r}]", "a list of words", quote_value(given), "Give a list.")
+        check_no_table(given, f"vocabulary[{name!r}]", "a list of words")
         for text in (name, *given):
             split = (words or singular_words)(text) if isinstance(text, str) else ()
             if not split:
@@ -500,6 +502,7 @@ def _ratio(part: float, whole: float) -> float:
 
 def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozenset[str]]:
     """Return the labels of every row by the names of the vocabulary, or name the first that it does not know."""
+    check_no_table(objects, "objects", "a list of names for each row")
     if isinstance(objects, str | Mapping) or not isinstance(objects, Collection):
         raise InputTypeError("objects", "a list of names for each row", quote_value(objects), "Give lists.")
     if len(objects) != n_rows:

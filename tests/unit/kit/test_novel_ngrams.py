@@ -3,6 +3,7 @@
 import gzip
 
 import numpy as np
+import pandas
 import pytest
 
 import manycaps
@@ -95,7 +96,10 @@ def test_people_have_the_value_of_a_leave_one_out_loop():
         ([], "training: expected at least one caption, got none"),
         (3, "training: expected a list or column of captions"),
         (iter(["a"]), "training: expected a list or column of captions"),
-        (["a", None], r"training\[1\]: expected a caption or a list of captions, got None"),
+        (["a", None], r"training\[1\]: expected a caption \(a string\), got None"),
+        ([{"caption": "a"}], r"training\[0\]: expected a caption .*Give the text of a record"),
+        (["a", "['a dog', 'a cat']"], r"training\[1\]: expected a caption, got a list that became text"),
+        (pandas.DataFrame({"captions": ["a"]}), r"training: .* got a table \(DataFrame\) with the columns"),
         ([["a"], ["b", 3]], r"training\[1\]\[1\]: expected a caption \(a string\), got int \(3\)"),
         ("/no/such/file.txt", "training: expected a text file with one caption per line, got '/no/such/file.txt'"),
     ],

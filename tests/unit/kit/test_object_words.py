@@ -4,6 +4,7 @@ import math
 
 import nltk
 import numpy as np
+import pandas
 import pytest
 from textblob.inflect import singularize
 
@@ -118,6 +119,7 @@ def test_own_vocabulary_and_another_language():
         ({"dog": "puppy"}, "vocabulary['dog']: expected a list of words"),
         ({"dog": [""]}, "vocabulary['dog']: expected words, got ''"),
         ({"dog": [3]}, "vocabulary['dog']: expected words, got 3"),
+        ({"dog": pandas.DataFrame({"pup": [1]})}, "vocabulary['dog']: expected a list of words, got a table (DataFr"),
         ({"dog": ["pet"], "cat": ["pets"]}, "vocabulary['cat']: expected words of one object, got 'pets', which also"),
     ],
 )
@@ -130,6 +132,7 @@ def test_refuses_a_vocabulary(vocabulary, message):
     [
         ("dog", "objects: expected a list of names for each row, got 'dog'"),
         ([["dog"]], "objects: expected a list for each of the 2 rows of predictions, got 1"),
+        (pandas.DataFrame({"dog": [1, 2]}), "objects: expected a list of names for each row, got a table (DataFrame)"),
         ([["dog"], "cat"], "objects[1]: expected a list of names, got 'cat'"),
         ([["dog"], ["zebras"]], "objects[1][0]: expected one of 80 objects, got 'zebras'. Did you mean 'zebra'?"),
         ([["dog"], [None]], "objects[1][0]: expected one of 80 objects, got None"),
