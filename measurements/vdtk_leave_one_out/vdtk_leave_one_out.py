@@ -202,8 +202,8 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         meteor | 0 to 1 | higher | NLTK's METEOR, mean over rows and iterations
         trm_meteor, trm_cider, trm_bert | 0 to 4/3; to 8/3 with several hypotheses | lower | triangle-rank statistic,
             mean over rows and iterations
-        mmd_bert | at most 2 | lower | squared MMD, mean over rows and iterations; around 0 for the unbiased one: people
-            are alike
+        mmd_bert | at most 2; `"authors"`: 4.00002 | lower | squared MMD, mean over rows and iterations; around 0 for
+            the unbiased one: people are alike
         fid_bert | 0 or more | lower | squared Fréchet distance, mean over rows and iterations
         ..._low, ..._high | | | of each: interval that holds the middle 95% of the iterations: where a single draw may
             fall

@@ -39,6 +39,9 @@ _EXAMPLES = """
 {'mmd_bert': 0.42, 'mmd_bert_excess': 0.42, 'mmd_bert_corpus_p_value': 0.1}
 """
 
+# The smallest and largest mean squared discrepancy; the authors' sums hold the diagonal, 1 / (n - 1) too much.
+VALUE_RANGES = {"unbiased": (-2.0, 2.0), "biased": (0.0, 2.0), "authors": (0.0, 4.00002)}
+
 
 def compare_by_kernel(vectors, n_candidates, options):
     """Compare rows of vectors by the mean of a kernel within and across the sets."""
@@ -85,15 +88,15 @@ class MmdBert(SetMetric, evaluate.Metric):
     )
     VALUES = (
         value_table("""
-        * mmd_bert | unbiased: about -1 to 2; biased: 0 to 2 | lower | mean squared discrepancy over rows; unbiased: 0
-            on average for two samples of one distribution
+        * mmd_bert | unbiased: about -1 to 2; biased: 0 to 2; authors: 0 to 4.00002 | lower | mean squared discrepancy
+            over rows; unbiased: 0 on average for two samples of one distribution
     """)
         + LONG_TEXT_VALUES
         + set_values("mmd_bert", pooled=True)
     )
     PARTS = SENTENCES
     SETS = Sets(
-        value_range=lambda options: ((0.0 if options["estimator"] == "biased" else -2.0), 2.0),
+        value_range=lambda options: VALUE_RANGES[options["estimator"]],
         size_checks=(check_estimator_sizes,),
         settings=lambda options: {"estimator": options["estimator"], "sigma": options["sigma"]},
         corpus_values=whole_corpus,

@@ -179,8 +179,8 @@ class Trm(SetMetric, evaluate.Metric):
     VALUES = (
         value_table("""
         * trm | 0 to 8/3 (`pooled`: 4/3) | lower | mean of Q over rows
-        * nearest_distance | as the distance | lower | mean over rows of the mean over candidates of the distance of the
-            nearest reference of the row (the paper's equation 1)
+        * nearest_distance | as the distance | lower | mean over rows of the mean over candidates of the distance
+            d(reference, candidate) of the nearest reference of the row (the paper's equation 1)
     """)
         + LONG_TEXT_VALUES
         + set_values("trm", "nearest_distance", untested=True)

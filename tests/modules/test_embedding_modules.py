@@ -67,3 +67,16 @@ def test_options_of_mmd_reach_rows_pool_and_signature(option, values):
         assert f"{option}:{value}|" in result["signature"]
         seen.add(round(result["mmd_bert"], 9))
     assert len(seen) == len(values)
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "biased", "authors"])
+def test_an_interval_of_mmd_holds_its_value_at_either_end_of_the_range(estimator):
+    module = evaluate.load("mmd_bert", estimator=estimator, sigma=0.1, confidence_level=0.95)
+    apart = np.repeat([[1.0, 0.0], [0.0, 1.0]], 2, axis=0)
+    rows = [
+        np.stack([apart, apart[[0, 2, 1, 3]], apart + np.array([[0], [0], [0], [0.05]])])[kept]
+        for kept in ([0, 0, 2], [1, 1, 2])
+    ]
+    for vectors in rows:
+        result = module.compute(prediction_embeddings=vectors[:, :2], reference_embeddings=vectors[:, 2:])
+        assert result["mmd_bert_ci_low"] < result["mmd_bert"] < result["mmd_bert_ci_high"]
