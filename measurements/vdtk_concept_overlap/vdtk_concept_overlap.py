@@ -84,8 +84,8 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         <name>_n_labels | | | number of different labels
         <name>_transfer_bleu_4 | 0 to 1 | | with `transfer`: BLEU-4 of the best caption of `training` that shares a
             label with a row and is not one of its own, mean over the rows that have one; NaN if none has
-        <name>_transfer_mean_bleu_4 | 0 to 1 | | with `transfer`: BLEU-4 of all these captions: what a caption drawn at
-            random would score
+        <name>_transfer_mean_bleu_4 | 0 to 1 | | with `transfer`: BLEU-4 of all these captions, equal ones once: what
+            one drawn at random would score
         <name>_transfer_n_rows | | | with `transfer`: rows behind both
         n_rows | | | number of rows
         ..._per_row | | | with `details`

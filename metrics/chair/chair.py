@@ -100,8 +100,8 @@ class Chair(CollectionModule, evaluate.Metric):
             ground truth without it; NaN where no row has two references, or one beside objects
         chair_s_beside_people | 0 to 1 | lower | `chair_s` by the same ground truths, so that it is comparable
         * chair_s_gap | -1 to 1 | lower | `chair_s_beside_people` less `chair_s_of_people`; 0 for people
-        chair_p_value | 0 to 1 | | of the gap, two-sided: Student's over rows, or clusters; NaN below 50, as is the
-            interval of the gap
+        chair_p_value | 0 to 1 | | of the gap, two-sided: Student's over rows, or clusters, without skewness;
+            NaN below 50, as is the interval of the gap
         n_rows | | | number of rows
         ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of `chair_s` and `chair_s_gap`
         chair_s_per_row, chair_s_beside_people_per_row, chair_s_of_people_per_row | | | with `details`

@@ -72,10 +72,10 @@ class PacScore(CollectionModule, evaluate.Metric):
         value_table("""
         * pac_score | 0 to weight | higher | mean over rows of the mean over a row's candidates
         n_rows | | | number of rows
-        retrieval_rank | | lower | with `retrieval`: mean rank of a caption's own image, from 1 (best), the mean one of
-            images that are equally similar; equal images count once
-        recall_at_1, recall_at_5, recall_at_10 | 0 to 1 | higher | with `retrieval`: share of captions whose image is
-            among the first 1, 5 or 10
+        retrieval_rank | | lower | with `retrieval`: rank of a caption's own image, from 1 (best), the mean one of
+            images that are equally similar; equal images count once. Mean over rows of the mean over a row's candidates
+        recall_at_1, recall_at_5, recall_at_10 | 0 to 1 | higher | with `retrieval`: share of a row's candidates whose
+            image is among the first 1, 5 or 10, mean over rows
         median_rank, n_images | | | with `retrieval`: median over captions, and number of different images
         ..._per_row, ..._per_candidate | | | with `details`
         signature | | | with `details`: among others the variant, the file's name and its sha256; `variant:custom` means
