@@ -16,6 +16,7 @@ from ..kit.base import Floats, InputError, InputTypeError, as_caption_rows, as_l
 from ..kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     LanguageModel,
+    check_language_model,
     load_language_model,
     number_texts,
     wording_of,
@@ -87,6 +88,7 @@ class CaptionReward:
         Raises:
             TypeError, ValueError: the counts cannot be used.
         """
+        check_language_model(language_model)
         self._model = load_language_model(language_model)
         return self
 

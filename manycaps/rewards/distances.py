@@ -19,6 +19,7 @@ from ..kit.base import (
     InputTypeError,
     as_caption_rows,
     check_choice,
+    check_is_number,
     check_options,
     quote_value,
 )
@@ -52,6 +53,12 @@ def row_distances(
 ) -> RowDistances:
     """Return the distance of rows of texts that the options name."""
     check_tokenizer(tokenizer)
+    given = {"document_frequency": documents is not None, "encoder_options": bool(encoder)}
+    for name, needed in (("document_frequency", "cider"), ("encoder_options", "bert")):
+        if given[name] and distance != needed:
+            raise InputError(
+                name, f"none, unless distance is {needed!r}", "some", "They would be ignored: leave them out."
+            )
     if callable(distance):
         return lambda rows: [_symmetric(matrix) for matrix in text_distances(rows, distance)]
     check_choice("distance", distance, REWARD_DISTANCES)
@@ -165,6 +172,7 @@ def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
     >>> kernel_of_distances(np.array([0.0, 1.0]), "laplace", 1.0).round(4).tolist()
     [1.0, 0.3679]
     """
+    check_is_number("sigma", sigma, "Give 0.5, for example.")
     if not 0 < sigma < np.inf:
         raise InputError("sigma", "a positive number", quote_value(sigma), "Give 0.5, for example.")
     return np.exp(-(distances**2) / (2 * sigma**2)) if kernel == "gaussian" else np.exp(-distances / sigma)

@@ -102,7 +102,8 @@ def write_samples(
                 bar.update(len(rows))
         file.finish()
     if n_empty:
-        print(f"{path}: {n_empty:,} samples without a visible character are written as a full stop", file=sys.stderr)
+        samples = "1 sample" if n_empty == 1 else f"{n_empty:,} samples"
+        print(f"{path}: {samples} without a visible character written as a full stop", file=sys.stderr)
     if n_failed:
         again = f"this tries them again: {options.again}" if options.again else "the same command tries them again"
         what = f"{n_failed:,} of {len(items):,} rows have no samples"

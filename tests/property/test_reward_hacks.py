@@ -41,7 +41,8 @@ HACKS = {
 
 def named_reward(distance, **options):
     # One document for each row; a small model's time goes to the texts that differ.
-    return EnergyReward(distance, document_frequency=REFERENCES, encoder_options={"device": "cpu"}, **options)
+    own = {"cider": {"document_frequency": REFERENCES}, "bert": {"encoder_options": {"device": "cpu"}}}
+    return EnergyReward(distance, **own.get(distance, {}), **options)
 
 
 def check(reward):

@@ -289,7 +289,8 @@ def test_a_text_without_a_vector_is_far_from_all_others_and_equal_texts_are_not(
     def encode(captions):
         return np.array([[len(text), text.count("o")] if "dog" in text else [0, 0] for text in captions], float)
 
-    distances = row_distances(distance, documents=CORPUS, tokenizer="ptb", encoder={"encoder": encode})
+    documents, encoder = (CORPUS, {}) if distance == "cider" else (None, {"encoder": encode})
+    distances = row_distances(distance, documents=documents, tokenizer="ptb", encoder=encoder)
     matrix = distances([["a dog", "the dog", "", "birds", "birds", "..."]])[0]
     assert matrix[3, 4] == 0
     assert (np.diag(matrix) == 0).all()
@@ -334,7 +335,14 @@ MESSAGES = [
     ("references: expected one row for each of the 2 rows o", lambda: CiderReward(CORPUS)(CANDIDATES, REFERENCES[:1])),
     ("document_frequency: expected frequencies of the training corpus, got none. Give the list", lambda: CiderReward()),
     ("images: expected a column of images, got none.", lambda: PacReward(CHECKPOINT, device="cpu")(CANDIDATES)),
+    (
+        "document_frequency: expected none, unless distance is 'cider', got some. They would be ignored: leave them",
+        lambda: EnergyReward("meteor", document_frequency=CORPUS),
+    ),
+    ("encoder_options: expected none, unless dist", lambda: EnergyReward(letters, encoder_options={"device": "cpu"})),
     ("sigma: expected a positive number, got 0.", lambda: EnergyReward(letters, "gaussian", sigma=0)),
+    ("sigma: expected a number, got str. Give 0.5", lambda: EnergyReward(letters, "gaussian", sigma="1")),
+    ("language_model: expected a path to a JSON fi", lambda: EnergyReward(letters).with_language_model(5)),
     ("model: expected one of the options encoder,", lambda: EnergyReward("bert", encoder_options={"model": "a"})),
 ]
 
