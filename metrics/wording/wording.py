@@ -73,7 +73,7 @@ class Wording(CollectionModule, evaluate.Metric):
         * formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of 20
             human captions
         odd_wording_share_of_people | | | 0.05, by construction
-        n_rows | | | number of rows. All other values are NaN below ten rows, or clusters
+        n_rows | | | number of rows. All other values but lists are NaN below ten rows, or clusters
         ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of the gap and the shares
         wording_gap_per_row, odd_wording_share_per_row, formulaic_share_per_row | | | with `details`
         wording_per_candidate | | | with `details`: SLOR of every candidate
