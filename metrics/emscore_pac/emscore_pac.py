@@ -179,7 +179,6 @@ class EmscorePac(CollectionModule, evaluate.Metric):
     )
     # What a caption is compared with: its video, or also reference captions.
     CONFIG_COLUMNS = {"references": "references"}
-    CONFIG_NAMES = ("references",)
 
     PARTS = {"encoder": lambda module: ClipEncoder(module.load_options, module.progress)}
     ENCODERS = {"videos": encode_video_column}
