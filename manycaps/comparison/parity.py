@@ -109,7 +109,8 @@ class Detectable(NamedTuple):
     """Differences of two systems that are detected with a power of 80%, after Holm's rule over all pairs as well."""
 
     # Of the fidelity gaps, if all rows share it, whatever the diversity gaps' is; infinity where there are too
-    # few rows to distinguish any two systems, NaN where gaps do not vary; and the least number of rows that suffices.
+    # few rows to distinguish any two systems, NaN where gaps do not vary; and the least number of rows that suffices, 0
+    # where the random sign patterns are too few.
     gap: float
     least_rows: int
     # How many more captions are wrong, and in how many more rows all captions come from one other row: shares, 0 to
@@ -136,7 +137,7 @@ def detectable_differences(
     least_rows = max(k + 1, math.ceil(1 - math.log2(tests.level_of_gaps)))
     level = attainable_level(n, tests.level_of_gaps, tests.n_resamples, MOST_ENUMERATED)
     if not level or n <= k:
-        return Detectable(math.inf, least_rows)
+        return Detectable(math.inf, least_rows if n < least_rows else 0)
     labels = numbers.tolist()
     error = mean_of_rows(differences[:, 0], labels).standard_error
     if not error > 0:

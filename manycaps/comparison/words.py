@@ -293,6 +293,8 @@ def _gaps_text(pair: ParityPair) -> str:
 def _detectable(pair: ParityPair) -> str:
     """What would be found, or that nothing can be."""
     gap, wrong_captions, wrong_rows = pair.detectable_gap, pair.detectable_wrong_captions, pair.detectable_wrong_rows
+    if math.isinf(gap) and not pair.least_rows:
+        return "; too few random sign flips (--n-resamples) to distinguish two systems by their gaps"
     if math.isinf(gap):
         return f"; too few rows to distinguish any two systems: at least {pair.least_rows} are needed"
     if math.isnan(gap):
@@ -715,13 +717,17 @@ UNEQUAL_SIZES = (
 )
 
 
-def pair_summary(key: str, metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
+def pair_summary(key: str, metric: ComparedMetric, pair: ComparedPair, n_clusters: int | None = None) -> str:
     """Summarise in one sentence which of two systems is better by a metric, or what could have been found.
 
-    `units` names what is permuted as a whole.
+    `n_clusters` are permuted as wholes; None: every row by itself.
     """
     title, best, test = metric.title, VALUES[key].best, pair.test
-    if metric.smallest_p_value > LEVEL:
+    n_rows = test.n_larger + test.n_equal + test.n_smaller
+    n_units = n_clusters or n_rows
+    # Where few of many differ, all flips of these are enumerated, whatever the number of random ones.
+    if metric.smallest_p_value > LEVEL and not (test.is_exact and n_units > MOST_EXACT_CLUSTERS):
+        units = "clusters of rows" if n_units < n_rows else "rows"
         few = units if test.is_exact else "random sign flips (--n-resamples)"
         return (
             f"{title}: too few {few} to distinguish {pair.first} and {pair.second}: with so few, p cannot fall below "
@@ -771,9 +777,8 @@ def _interval(test: PairedTest) -> str:
 def compare_with_baseline(comparison: Comparison) -> list[str]:
     """Say how every system stands beside the baseline by every metric."""
     baseline = comparison.systems[0]
-    units = "clusters of rows" if comparison.n_clusters < comparison.n_rows else "rows"
     return [
-        pair_summary(key, metric, pair, units)
+        pair_summary(key, metric, pair, comparison.n_clusters)
         for key, metric in comparison.metrics.items()
         for pair in metric.pairs
         if pair.second == baseline

@@ -19,9 +19,9 @@ from tests.refusals import assert_refused, refusals
 ZERO, SCORE = "trm_meteor_excess", "meteor"
 
 
-def two_systems(first, second, key=ZERO):
+def two_systems(first, second, key=ZERO, n_resamples=999):
     systems = [ScoredSystem(name, {key: np.array(values)}, {}) for name, values in (("a", first), ("b", second))]
-    compared = compared_systems(systems, [SystemRow(str(i), {}) for i in range(len(first))], n_resamples=999)
+    compared = compared_systems(systems, [SystemRow(str(i), {}) for i in range(len(first))], n_resamples=n_resamples)
     return compared.metrics[key]
 
 
@@ -101,6 +101,16 @@ def test_too_few_rows_are_said(n_rows, least):
         assert sentence == (
             f"TRM-METEOR: too few rows to distinguish b and a: with so few, p cannot fall below {least:.2g} after Holm."
         )
+
+
+def test_few_random_flips_say_nothing_of_rows_whose_flips_are_all_enumerated():
+    """Ten of forty rows differ: their p-value is exact."""
+    differing = np.arange(40) < 10
+    compared = two_systems(np.ones(40) + differing, np.ones(40), SCORE, n_resamples=9)
+    assert compared.smallest_p_value == 0.1
+    assert "METEOR: a scores higher than b by 0.250" in pair_summary(SCORE, compared, compared.pairs[0])
+    compared = two_systems(noisy(0.3, 40), noisy(0.9, 40, seed=2), n_resamples=9)
+    assert "too few random sign flips (--n-resamples)" in pair_summary(ZERO, compared, compared.pairs[0])
 
 
 def test_what_could_have_been_found_is_said():

@@ -133,6 +133,7 @@ IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
         ((0.031, 6, np.inf, np.inf), f"; {IN_EVERY_ROW} would be detected with a power of 80%"),
         ((np.nan, 6), ""),
         ((np.inf, 6), "; too few rows to distinguish any two systems: at least 6 are needed"),
+        ((np.inf, 0), "; too few random sign flips (--n-resamples) to distinguish two systems by their gaps"),
     ],
 )
 def test_no_difference_says_how_many_more_wrong_captions_would_be_detected(detectable, said):
