@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from manycaps.comparison.test import Comparison
-from manycaps.comparison.words import WIDTH, Words, has_meaning
+from manycaps.comparison.words import WIDTH, Words, has_meaning, meaning_of_marks
 from manycaps.saved_files import make_folder, write_text_atomically
 from manycaps.tables import finite, write_table
 
@@ -24,8 +24,6 @@ MOST_PAIRS = 3
 
 # Lines of a terminal, without the line of the next command.
 HEIGHT = 26
-
-MARKED = " *: not shown to be worse than the best of the column."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -101,7 +99,7 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
     if parity is None:
         return "\n".join(words.summary)
     table = write_table(words.screen, "text").splitlines()
-    legend = words.legend + MARKED * (len(parity.systems) > 1)
+    legend = f"{words.legend} *: {meaning_of_marks(parity)}." if len(parity.systems) > 1 else words.legend
     pairs = list(words.pairs)
     if not full and len(pairs) > MOST_PAIRS:
         baseline = parity.pairs[0].second

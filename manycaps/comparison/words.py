@@ -148,6 +148,12 @@ def best_systems(parity: ComparedParity, key: str) -> list[str]:
     return [name for name in names if name == first or name not in worse]
 
 
+def meaning_of_marks(parity: ComparedParity) -> str:
+    """Say what `best_systems` are."""
+    has_copies = any(map(copies_references, parity.systems.values()))
+    return f"not shown to be worse than the best of the column{', copies of references left out' * has_copies}"
+
+
 def value_of(metric: ComparedMetric, system: str) -> float:
     """Return the number of a system that is printed: of the corpus, or else the mean over rows."""
     numbers = metric.systems[system]
@@ -395,7 +401,7 @@ def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False
         f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p tests "
         '"people could have written all captions"; after so many rows the difference is found 80% of the time.'
         f"{likeness_caption * is_by_meaning} Brackets: 95% intervals"
-        f"{'; marked: not shown to be worse than the best of the column' if len(systems) > 1 else ''}."
+        f"{f'; marked: {meaning_of_marks(parity)}' if len(systems) > 1 else ''}."
     )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
     return Table(caption, [title for title, *_ in columns], [*rows, [cell for *_, cell in columns]])

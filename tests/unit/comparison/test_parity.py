@@ -187,6 +187,8 @@ def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse(
     assert best_systems(parity, "ordinary_share") == ["a", "b", "c"]
     assert best_systems(parity, "near_duplicate_share") == []
     assert best_systems(comparison(given[0]), "unlike_people_share") == []
+    for each, is_said in ((parity, True), (comparison(*given[:3]), False)):
+        assert ("copies of references left out" in parity_table(each).caption) == is_said
 
 
 @pytest.mark.parametrize(
