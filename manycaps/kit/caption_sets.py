@@ -974,8 +974,8 @@ def set_values(name: str, *others: str, pooled: bool = False, untested: bool = F
             its own p-value
         * {name}_excess | | 0 | {when}how far the mean over rows lies above its mean under all splits{drawn}, in the
             unit of the statistic, whatever the number of captions
-        {name}_z | | 0 | with `p_value`: the same in standard deviations of the null distribution; NaN where no split
-            changes it
+        {name}_z | | 0 | with `p_value`: the same in standard deviations of the null distribution, with `clusters` in
+            standard errors over them; NaN where no split changes it
         {name}_p_value | 0 to 1 | | with `p_value`: the paper's combination of the rows' p-values, Wilson's (2019)
             harmonic mean, made asymptotically exact; one row keeps its own p-value
         {name}_harmonic_mean_p | 0 to 1 | | with `p_value`: the raw harmonic mean of the rows' p-values; never below the
