@@ -284,7 +284,7 @@ def export_checkpoint(
     metadata = {"format": "pt", "manycaps": json.dumps(treatment._asdict() | dict(facts))}
     path = folder / WEIGHTS_NAME
     write_atomically(path, lambda target: write_safetensors(merge_lora(unmerged), target, metadata))
-    if keeps_factors and start.factors:
+    if keeps_factors:
         write_atomically(folder / LORA_NAME, lambda target: write_safetensors(unmerged, target, metadata))
     model = ClipModel(read_weights(path), **treatment._asdict(), device="cpu")  # checks what was written
     write_text_atomically(folder / CONFIG_NAME, json.dumps(open_clip_config(model, treatment), indent=2))
@@ -333,6 +333,8 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
     """
     check_options(options)
     caches_features(options)
+    if options.save_lora and not options.lora_rank:
+        raise InputError("--save-lora", "it beside --lora-rank", "it alone", "Leave it out, or give --lora-rank 4.")
     options = dataclasses.replace(options, variant=variant_name(options.variant, "--variant"))
     accelerator = make_accelerator(options)
     bar = functools.partial(tqdm, disable=not accelerator.is_main_process)

@@ -197,6 +197,7 @@ REFUSED = {
         ("--lambda-v -1", "--lambda-v: expected 0 or more, got -1.0. See --help."),
         ("--batch-size 41", "training rows: expected at least 41 different images, got 40. Give more data, or a"),
         ("--cache-features --augment", "--cache-features: expected it without --lora-rank and --augment, which"),
+        ("--save-lora", "--save-lora: expected it beside --lora-rank, got it alone. Leave it out, or give --lora-rank"),
         ("--checkpoint no.pth", "checkpoint: expected a file, a folder or a Hub repository, got 'no.pth': no suc"),
     ],
     make_line: [
