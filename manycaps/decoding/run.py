@@ -176,11 +176,12 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
 
 @contextlib.contextmanager
 def _reference_split() -> Iterator[None]:
-    """Let messages name the option of this command: its --split chooses the rows to sample for."""
+    """Let messages name the options that there are: --split of this command chooses the rows to sample for."""
     try:
         yield
     except InputError as error:
-        raise error.replace("--split", "--reference-split") from error
+        named = error.replace("--split", "--reference-split")
+        raise named.replace("--common-rows", "manycaps compare --common-rows") from error
 
 
 class Samples:
