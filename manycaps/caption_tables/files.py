@@ -1,6 +1,7 @@
 """Files that hold captions, from paths, addresses, folders and patterns; the pieces of a file, and its records."""
 
 import gzip
+import io
 import itertools
 import math
 import os
@@ -114,7 +115,14 @@ def table_files(sources: Sequence[str], split: str | None = None) -> list[TableF
     the files of its `split`, None for "train". Names may hold ranges and choices in braces, `{000..099}` and `{a,b}`,
     and the wildcards `*`, `?` and `[...]`.
     """
-    return [file for source in sources for path in expand_braces(source) for file in _files_of(path, split)]
+    files: list[TableFile] = []
+    for path in (path for source in sources for path in expand_braces(source)):
+        if is_local(path):
+            files += _files_of(os.path.expanduser(path), split)
+            continue
+        with errors_of_others(quote_source(path), "an address that can be read", "Check it, and the network.", "none"):
+            files += _files_of(path, split)
+    return files
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -166,6 +174,8 @@ def open_bytes(path: str, compressed: bool = False) -> IO[bytes]:
     Reading a compressed one raises an InputError where it expands beyond `MOST_EXPANSION` and `EXPANSION_BYTES`.
     """
     file = cast(IO[bytes], fsspec.open(path, "rb").open())
+    if not is_local(path):  # files at addresses read a line as a whole, however long
+        file = io.BufferedReader(cast(io.RawIOBase, file))
     return cast(IO[bytes], _ExpandedFile(file, path)) if compressed else file
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from manycaps.command_options import Columns, Option, SplitName, check_options, comma_list
-from manycaps.kit.base import InputTypeError
+from manycaps.kit.base import InputError, InputTypeError
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000
@@ -67,6 +67,8 @@ class ScoreOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+        if not os.fspath(self.output):  # "$FOLDER" of a shell that has no such variable; it would be this folder
+            raise InputError("--output", "the name of a folder", "an empty one", "Name it, or give a dot for this one.")
         for name in ("metrics", "inputs", "references"):
             value = getattr(self, name)
             if isinstance(value, str):

@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import http.server
 import io
 import itertools
 import json
@@ -12,6 +13,7 @@ import random
 import re
 import string
 import tarfile
+import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -267,6 +269,44 @@ def test_a_data_url_is_the_bytes_of_its_file_whatever_the_folder(role, tmp_path)
         assert getattr(address, role) == (f"{tmp_path}/{urls[-1]}" if folders else urls[-1])
 
 
+class AddressHandler(http.server.BaseHTTPRequestHandler):
+    """Serves one table, and refuses everything else."""
+
+    def do_GET(self):
+        found = self.path == "/a.jsonl"
+        self.send_response(200 if found else 403)
+        self.send_header("Content-Length", str(len(ADDRESS_LINE) if found else 0))
+        self.end_headers()
+        self.wfile.write(ADDRESS_LINE if found else b"")
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+ADDRESS_LINE = b'{"predictions": ["a dog"], "references": ["dogs"]}\n'
+
+
+def test_a_server_of_the_web_is_read_or_named():
+    with http.server.HTTPServer(("127.0.0.1", 0), AddressHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        try:
+            (row,) = read([f"{address}/a.jsonl"])
+            with pytest.raises(ValueError, match=f"^{address}/b.jsonl: expected an address that can be read, got none"):
+                read([f"{address}/b.jsonl"])
+        finally:
+            server.shutdown()
+    assert row.predictions == ["a dog"]
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a.jsonl").write_bytes(ADDRESS_LINE)
+    assert [file.path for file in table_files(["~/a.jsonl"])] == [str(tmp_path / "a.jsonl")]
+
+
 def test_addresses_are_read_by_fsspec():
     import fsspec
 
@@ -440,6 +480,10 @@ def test_what_concerns_all_rows_raises(tmp_path, name, content, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda: ScoreOptions(["trm_meteor"], ["a.jsonl"], ""),
+            "--output: expected the name of a folder, got an empty",
+        ),
         (lambda: table_files(["none.jsonl"]), "expected a file, a folder or a pattern of files, got none. Check the"),
         (lambda: table_files(["empty"]), ": expected at least one table in the folder, got none."),
         (lambda: table_files(["a.docx"]), r"a.docx: expected a table that ends in .parquet, "),
