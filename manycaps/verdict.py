@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from .kit.parity_tails import rounded_p_value
 from .tables import as_interval
 
 # Corpus p-values up to this one are called a difference.
@@ -35,7 +36,7 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
     interval = "no interval"
     if f"{name}_excess_ci_low" in result:
         interval = f"interval {as_interval(result[f'{name}_excess_ci_low'], result[f'{name}_excess_ci_high'])}"
-    numbers = f"(corpus p {p_value:.2g}, excess {result[f'{name}_excess']:.3f}, {interval})"
+    numbers = f"(corpus p {rounded_p_value(p_value)}, excess {result[f'{name}_excess']:.3f}, {interval})"
     if p_value >= UNUSUALLY_NEAR:
         return f"{title}: {system} lie nearer to the human captions than random splits of both do {numbers}."
     verb = "differ from" if p_value <= SIGNIFICANCE else "cannot be distinguished from"

@@ -34,6 +34,7 @@ from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEI
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
 from manycaps.installed_modules import advice_for, load, module_folders
 from manycaps.kit.base import InputError, errors_of_others, no_such_path, quote_value, reason_of
+from manycaps.kit.parity_tails import rounded_p_value
 from manycaps.tables import align_columns
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
@@ -215,7 +216,7 @@ def difference_report(first: Agreement, second: Agreement) -> str:
     rows = [["", "difference", "p", f"{100 * CONFIDENCE:.0f}% interval"]]
     for name in first.deviations:
         compared = difference(first, second, name)
-        p_value = "-" if math.isnan(compared.p_value) else f"{compared.p_value:.2g}"
+        p_value = "-" if math.isnan(compared.p_value) else rounded_p_value(compared.p_value)
         rows.append([name, f"{compared.value:+.2f}", p_value, _format_interval(compared.interval, "+.2f")])
     return "\n".join(align_columns(rows, "lrrl"))
 

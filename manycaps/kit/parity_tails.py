@@ -1165,19 +1165,23 @@ def share_text(result: Mapping[str, float], name: str) -> str:
 def p_value_digits(p_value: float, n_rows: int = MANY_ROWS) -> str:
     """Write a p-value as in tables: two significant digits, and none below what this number of rows is right for.
 
-    One above 0.05 does not read as 0.05.
-
     >>> p_value_digits(0.0312), p_value_digits(1e-9), p_value_digits(1e-9, n_rows=20), p_value_digits(math.nan)
     ('0.031', '< 0.0001', '< 0.001', 'not defined')
-    >>> p_value_digits(0.0496), p_value_digits(0.0504)
-    ('0.05', '0.0504')
     """
     least = LEAST_P if n_rows >= MANY_ROWS else FEW_ROWS_P
     if math.isnan(p_value):
         return "not defined"
-    if p_value > LEVEL and float(f"{p_value:.2g}") <= LEVEL:  # what is no finding does not read as one
-        return f"{math.ceil(10_000 * p_value) / 10_000:g}"
-    return f"< {least:g}" if p_value < least else f"{p_value:.2g}"
+    return f"< {least:g}" if p_value < least else rounded_p_value(p_value)
+
+
+def rounded_p_value(p_value: float) -> str:
+    """Round a p-value to two significant digits; one above 0.05, which is no finding, does not read as 0.05.
+
+    >>> rounded_p_value(0.0496), rounded_p_value(0.0504), rounded_p_value(1e-9)
+    ('0.05', '0.0504', '1e-09')
+    """
+    rounded = f"{p_value:.2g}"
+    return f"{math.ceil(10_000 * p_value) / 10_000:g}" if float(rounded) <= LEVEL < p_value else rounded
 
 
 def format_p_value(p_value: float, n_rows: int = MANY_ROWS) -> str:

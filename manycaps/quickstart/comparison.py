@@ -20,6 +20,7 @@ from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.test import AgainstPeople, Comparison
 from manycaps.installed_modules import load
 from manycaps.kit.base import InputOSError, quote_path
+from manycaps.kit.parity_tails import rounded_p_value
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, make_folder, write_atomically, write_text_atomically
 from manycaps.tables import align_columns, write_table
@@ -126,7 +127,8 @@ def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], sy
         axis.hist(means, 60, density=True, color="#b8c4d6", label="captions split at random")
         axis.axvline(beside.statistic, color="#c2410c", lw=2, label="candidates and references")
         axis.set_title(
-            f"{beside.system}: TRM-METEOR {beside.statistic:.3f}, excess {beside.excess:.3f}, p = {beside.p_value:.2g}",
+            f"{beside.system}: TRM-METEOR {beside.statistic:.3f}, excess {beside.excess:.3f}, "
+            f"p = {rounded_p_value(beside.p_value)}",
             loc="left",
             fontsize=11,
         )

@@ -44,6 +44,15 @@ def test_reads_captions_as_the_published_program(caption, expected):
 
 
 @pytest.mark.parametrize(
+    "word", ["bus", "minibus", "airbus", "bison", "cheesecake", "chesterfield", "motor bike", "iPhone"]
+)
+def test_published_words_that_are_never_found(word):
+    """The card names them."""
+    assert word in map(str.strip, chair_loop.NAMES)
+    assert not coco_vocabulary().mentions(f"one {word} here")
+
+
+@pytest.mark.parametrize(
     "caption",
     [
         *(

@@ -194,6 +194,7 @@ def test_the_effect_and_its_interval_stand_beside():
     expected = f"TRM: the candidates cannot be distinguished from the human captions {numbers}."
     assert sentence(0.46, **INTERVAL) == expected
     assert sentence(0.46).endswith("(corpus p 0.46, excess 0.123, no interval).")
+    assert "cannot be distinguished from the human captions (corpus p 0.0504" in sentence(0.0504)
 
 
 def test_too_few_captions_are_no_equality():
