@@ -57,7 +57,7 @@ class Option:
 
 def comma_list(text: str) -> list[str]:
     """Return the names of a text that has commas between them."""
-    return text.split(",")
+    return [name.strip() for name in text.split(",")]
 
 
 # Options that several commands have.

@@ -101,11 +101,11 @@ def module_files(name: str) -> list[pathlib.Path]:
     return sorted({*own, script, *(kit / f"{chapter}.py" for chapter in names)})
 
 
-def module_folder(name: str) -> pathlib.Path:
-    """Return the folder of one module."""
+def module_folder(name: str, where: str = "name") -> pathlib.Path:
+    """Return the folder of one module; an error says `where` its name was given."""
     folders = module_folders()
     if name not in folders:
-        raise InputError("name", f"one of {', '.join(folders)}", f"{name!r}", advice_for(name))
+        raise InputError(where, f"one of {', '.join(folders)}", f"{name!r}", advice_for(name))
     return folders[name]
 
 

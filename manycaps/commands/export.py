@@ -8,10 +8,12 @@ manycaps export trm_meteor exported/ --force    also where that folder exists: i
 import argparse
 import pathlib
 
+from manycaps.kit.base import InputError
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("name", metavar="NAME", help="a module, as `manycaps list` names it")
+    parser.add_argument("name", metavar="NAME", type=_module_name, help="a module, as `manycaps list` names it")
     parser.add_argument("folder", metavar="FOLDER", type=pathlib.Path, help="where the folder of the module is written")
     parser.add_argument("--force", action="store_true", help="replace the folder of the module if it exists")
 
@@ -22,3 +24,13 @@ def run(arguments: argparse.Namespace) -> None:
 
     written = export_module(arguments.name, arguments.folder, replace=arguments.force)
     print(f"evaluate.load({str(written)!r})")
+
+
+def _module_name(text: str) -> str:
+    from manycaps.installed_modules import module_folder
+
+    try:
+        module_folder(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

@@ -18,9 +18,9 @@ are joined by id. Columns have their usual names (predictions, candidates, sampl
 id, image_id; image, file_name; video), or are named with --columns. --dry-run shows how the input is read.
 
 FOLDER gets rows/*.parquet (id, file and row of every row, and its values), summary.json (values of the corpus, as the
-module computes them from all rows at once), and rejected.jsonl (what was left out, and why). The same command resumes
-a run that was killed; it refuses if the input, an option or a version has changed. Values over all captions together
-are computed as well: --option pooled=true of fid_bert and mmd_bert, the corpus score of meteor15, and -m
+module computes them from all rows at once), and rejected.jsonl (what was left out, and why). The same command resumes a
+run that was killed; once a part is scored, it refuses a changed input, option or version. Values over all captions
+together are computed as well: --option pooled=true of fid_bert and mmd_bert, the corpus score of meteor15, and -m
 vdtk_diversity.
 
 --engine ray needs `pip install 'manycaps[ray]'`; every node must see the input and FOLDER under the same names.

@@ -121,6 +121,10 @@ class _Run:
     def __init__(self, settings: RunSettings, scorers: Sequence[Scorer], options: ScoreOptions) -> None:
         self.settings, self.scorers, self.options = settings, scorers, options
         self.folder = settings.run_folder()
+        part_bytes = _part_bytes(settings, options.part_bytes)
+        now = manifest(settings, list(scorers), part_bytes)
+        if not check_same(self.folder, now):
+            self.folder.write_json(self.folder.manifest, now)
         if settings.source.needs_store and self.folder.report("joined", 0) is None:
             print("putting rows together by id", file=sys.stderr)
             self.folder.write(self.folder.store, settings.source.fill_store)
@@ -128,12 +132,8 @@ class _Run:
         for step in ("joined", "documents"):
             if self.folder.report(step, 0) is not None:
                 self.folder.check_files(step, 0)
-        part_bytes = _part_bytes(settings, options.part_bytes)
         store = str(self.folder.store) if settings.source.needs_store else None
         self.parts = plan_parts(settings.source.pieces(part_bytes, store), part_bytes)
-        now = manifest(settings, list(scorers), self.parts, part_bytes)
-        if not check_same(self.folder, now):
-            self.folder.write_json(self.folder.manifest, now)
 
     def finish(self) -> dict[str, Any]:
         """Do all steps that are not finished, and write the summary."""

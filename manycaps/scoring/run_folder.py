@@ -47,6 +47,11 @@ class RunFolder:
         self.store = self.parts / "joined.sqlite"
         self.document_frequency = self.parts / "document_frequency.json"
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether a part has been scored."""
+        return self.summary.exists() or any(self.rows.glob("part-*.parquet"))
+
     def rows_file(self, part: int) -> pathlib.Path:
         """Return the scores of the rows of a part."""
         return self.rows / f"part-{part:05}.parquet"

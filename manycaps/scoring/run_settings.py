@@ -138,11 +138,15 @@ def metric_options(options: ScoreOptions) -> dict[str, dict[str, Any]]:
 
     NAME=VALUE is for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
     """
-    from manycaps.installed_modules import load
+    from manycaps.installed_modules import load, module_folder
 
     given = options.metrics if isinstance(options.metrics, Mapping) else {name: {} for name in options.metrics}
     chosen = {name: dict(own) for name, own in given.items()}
+    for name in chosen:
+        module_folder(name, "--metrics")
     known = {name: {"config_name", *load(name).DEFAULTS} for name in chosen}
+    if options.device is not None and not any("device" in names for names in known.values()):
+        raise InputError("--device", "a metric with a model", ", ".join(chosen), "Leave this option out.")
     for text in [*(options.options or ()), *([] if options.device is None else [f"device={options.device}"])]:
         target, separator, value = text.partition("=")
         metric, _, option = target.rpartition(".")
@@ -183,14 +187,13 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
                 )
 
 
-def manifest(settings: RunSettings, scorers: list[Scorer], parts: list[RunPart], part_bytes: int) -> dict[str, Any]:
+def manifest(settings: RunSettings, scorers: list[Scorer], part_bytes: int) -> dict[str, Any]:
     """Return what decides the results of a run."""
     return {
         "inputs": inputs(settings),
         "metrics": settings.metrics,
         "versions": versions(scorers),
         "part_bytes": part_bytes,
-        "n_parts": len(parts),
     }
 
 
@@ -222,18 +225,21 @@ def versions(scorers: list[Scorer]) -> dict[str, str]:
 
 
 def check_same(folder: RunFolder, now: dict[str, Any]) -> bool:
-    """Say whether a folder holds a run that can be resumed; raise a ValueError if it holds another run."""
+    """Say whether a folder holds a run that can be resumed; raise a ValueError if it holds scores of another run."""
     if not folder.manifest.exists():
         return False
     before = read_saved(folder.manifest)
     now = json.loads(json.dumps(now))
-    if before == now:
+    changed = [name for name in now if before.get(name) != now[name]]
+    if not changed:
         return True
-    key = next(name for name in now if before.get(name) != now[name])
+    if not folder.has_scores:  # nothing is lost; an option that only the work found to be wrong is given again
+        folder.remove_results()
+        return False
     raise InputError(
         folder.path,
         "the run that this folder holds",
-        f"another one: {_difference(key, before, now)}",
+        f"another one: {_difference(changed[0], before, now)}",
         "Give the same command, --restart to start from scratch, or another -o.",
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from manycaps.command_options import Columns, Option, SplitName, check_options, comma_list
-from manycaps.kit.base import InputError, InputTypeError
+from manycaps.kit.base import InputError, InputTypeError, quote_path
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000
@@ -69,6 +69,11 @@ class ScoreOptions:
         check_options(self)
         if not os.fspath(self.output):  # "$FOLDER" of a shell that has no such variable; it would be this folder
             raise InputError("--output", "the name of a folder", "an empty one", "Name it, or give a dot for this one.")
+        if os.path.isfile(self.output):
+            raise InputError("--output", "a folder", f"{quote_path(self.output)}, which is a file", "Name another one.")
+        if self.engine != "ray" and (self.address is not None or self.num_gpus):
+            got, fix = f"{self.engine} with --address or --num-gpus", "Leave these out for this machine."
+            raise InputError("--engine", "ray", got, fix)
         for name in ("metrics", "inputs", "references"):
             value = getattr(self, name)
             if isinstance(value, str):

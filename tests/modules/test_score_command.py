@@ -13,6 +13,7 @@ import pytest
 
 import manycaps
 from manycaps.command_line import main
+from manycaps.kit.base import quote_path
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from manycaps.scoring.run_folder import RunFolder
@@ -193,6 +194,21 @@ def test_the_same_command_resumes_and_another_is_refused(score, summary, tmp_pat
     assert limited["n_rows"] == len(sorted_rows(folder)) == 3
 
 
+@pytest.mark.parametrize("has_two_files", [False, True])
+def test_a_run_that_scored_nothing_is_replaced_by_another(score, summary, tmp_path, rows, has_two_files):
+    """Work alone finds some wrong options, and rows that are then mended."""
+    lines, folder = write_jsonl(tmp_path / "a.jsonl", [*rows[:3], rows[0]]), tmp_path / "o"
+    arguments = ("trm_bert", lines, *(("-r", write_jsonl(tmp_path / "b.jsonl", rows[:3])) if has_two_files else ()))
+    score(*arguments, "--device", "cudaa", code=1)
+    write_jsonl(lines, rows[:2])
+    _, error = score(*arguments, "--device", "cudaa", "--on-error", "reject", code=1)
+    assert "cudaa" in error
+    assert list(folder.glob("parts/survey-*.json"))
+    assert summary(*arguments, "--on-error", "reject")["n_rows"] == 2
+    _, error = score(*arguments, "--limit", 1, code=1)
+    assert "got another one: limit was null and is 1." in error
+
+
 def change_a_bit(path):
     """Change one bit in the middle of a file."""
     content = bytearray(path.read_bytes())
@@ -295,7 +311,10 @@ def test_tables(score, tmp_path, lines, kind, start):
 @pytest.mark.parametrize(
     ("module", "options", "message"),
     [
-        ("trm_metor", (), "name: expected one of bleu_rouge, chair, "),
+        ("trm_metor", (), "--metrics: expected one of bleu_rouge, chair, "),
+        ("trm_meteor", ("--device", "cuda"), "--device: expected a metric with a model, got trm_meteor. Leave this"),
+        ("trm_meteor", ("--num-gpus", 1), "--engine: expected ray, got local with --address or --num-gpus. Leave"),
+        ("trm_meteor", ("--address", "auto"), "--engine: expected ray, got local with --address or --num-gpus. Leave"),
         ("pac_score", (), "-m pac_score: expected images, got none in the files. Give --images FOLDER, or name the"),
         ("trm_meteor", flags(sigma=1), "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with"),
         ("trm_meteor", ("--option", "seed"), "--option seed: expected NAME=VALUE or METRIC.NAME=VALUE with an"),
@@ -316,7 +335,7 @@ def test_what_cannot_be_done_is_refused_before_any_work(score, tmp_path, lines, 
 
 
 def test_an_option_may_be_for_one_metric(summary, lines):
-    found = summary("trm_meteor,trm_cider", lines, "--option", "trm_cider.statistic=pooled")
+    found = summary("trm_meteor, trm_cider", lines, "--option", "trm_cider.statistic=pooled")
     assert found["options"] == {"trm_meteor": {}, "trm_cider": {"statistic": "pooled"}}
     assert "statistic:pooled" in found["metrics"]["trm_cider"]["signature"]
 
@@ -342,6 +361,11 @@ def test_a_full_disk_is_named_and_finished_parts_stay(score, summary, tmp_path, 
     assert left
     assert not [name for name in left if "incomplete" in name]
     assert summary(*arguments)["metrics"] == summary(*arguments, to="p")["metrics"]
+
+
+def test_a_file_in_place_of_the_folder_is_refused(score, tmp_path, lines):
+    _, error = score("trm_meteor", lines, to=lines, code=2)
+    assert error == f"--output: expected a folder, got {quote_path(lines)}, which is a file. Name another one."
 
 
 def test_a_folder_in_use_is_refused(score, tmp_path, lines):
