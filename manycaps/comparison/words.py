@@ -326,7 +326,7 @@ def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
     values = (share.first, share.second) if better == pair.first else (share.second, share.first)
     texts = list(map(as_percent, values))
     if share.better and texts[0] == texts[1]:  # what differs is not shown as equal
-        texts = [f"{100 * value:.2g}%" for value in values]
+        texts = [f"{100 * value:.3g}%" for value in values]
     return " and ".join(texts)
 
 

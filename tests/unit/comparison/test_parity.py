@@ -98,6 +98,11 @@ UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
             [],
             "a has fewer faults than b (5.1% and 5.4%, p = 0.001).$",
         ),
+        (
+            [share("unlike_people_share", 0.996, 0.999, "a")],
+            [],
+            "a has fewer faults than b (99.6% and 99.9%, p = 0.001).$",
+        ),
     ],
 )
 def test_a_pair_is_told_by_faults_and_by_likeness_and_always_with_a_direction(shares, gaps, line):
