@@ -1015,10 +1015,10 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
     if not captions:
         raise InputError(where, "at least one caption", "an empty list", "Leave the row out of both columns.")
     for j, caption in enumerate(captions):
-        place = where if are_strings else f"{where}[{j}]"
-        check_caption(caption, place)
+        caption_where = where if are_strings else f"{where}[{j}]"
+        check_caption(caption, caption_where)
         if not sampled:
-            check_no_written_list(caption, place)
+            check_no_written_list(caption, caption_where)
         captions[j] = str.__str__(caption)  # of a subclass, as NumPy's strings are, its text
     return captions
 
@@ -1429,7 +1429,7 @@ class CollectionModule:
         if at_load:
             arguments += docstring_list("    At load time only", at_load)
         results = docstring_list("Returns", [(value.keys, f"{value.sentence}.") for value in cls.VALUES])
-        return f"\n{arguments}{results}Examples:\n    {cls.ABOUT.examples.strip()}\n"
+        return f"\n{arguments}{results}Examples:\n{textwrap.indent(cls.ABOUT.examples.strip(), ' ' * 4)}\n"
 
     @classmethod
     def _ready_names(cls) -> set[str]:
@@ -1457,6 +1457,11 @@ class CollectionModule:
         super().__init__(*args, **keywords)
         for name, make in self.PARTS.items():
             setattr(self, name, make(self))
+
+    def _build_data_dir(self) -> str:
+        """Return evaluate's folder, which is made for the rows of several processes alone: others stay in memory."""
+        evaluate_module: Any = super()
+        return str(evaluate_module._build_data_dir()) if self.num_process > 1 else ""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle holds: options and added rows, without models and features."""

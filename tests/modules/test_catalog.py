@@ -13,7 +13,7 @@ from manycaps.comparison.score import check_modules
 from manycaps.scoring.scorer import Scorer
 from tests.modules.conftest import FOLDERS, ROOT
 from tests.modules.sample_inputs import SAMPLE_INPUTS, load_options
-from tests.modules.test_every_module import load_module
+from tests.modules.test_every_module import flat, load_module
 
 
 def test_every_folder_has_a_record_and_every_record_a_folder():
@@ -60,14 +60,10 @@ def test_values_are_within_the_ranges_that_the_module_declares(folder):
     module = load_module(folder)
     result = module.compute(**SAMPLE_INPUTS[folder.name], details=True)
     for key, numbers in result.items():
-        of = (value.range for value in module.VALUES if value.has_key(key.removesuffix("_per_row")))
-        if ends := RANGE.match(next(of, "")):
+        ranges = (value.range for value in module.VALUES if value.has_key(key.removesuffix("_per_row")))
+        if ends := RANGE.match(next(ranges, "")):
             least, largest = (float(Fraction(end)) for end in ends.groups())
             assert all(least <= number <= largest or number != number for number in flat(numbers)), key
-
-
-def flat(numbers):
-    return [one for part in numbers for one in flat(part)] if isinstance(numbers, list) else [numbers]
 
 
 def test_score_takes_a_module_or_says_why_not(folder):

@@ -260,6 +260,7 @@ def test_details_add_keys_and_change_none(folder):
     assert [key for key in detailed if not module.meaning(key)] == []
     listed = {line.partition(":")[0].strip() for line in module.inputs_description.splitlines()}
     assert {*module.COLUMNS, *module.OPTIONS} <= listed
+    assert [line for line in module.inputs_description.splitlines() if line.startswith(">>>")] == []
 
 
 def test_pieces_rows_and_whole_agree(folder):

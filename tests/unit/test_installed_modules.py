@@ -22,6 +22,14 @@ def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
     assert_refused(ValueError, message, load, "trm_metor")
 
 
+def test_a_module_of_one_process_needs_no_folder_that_can_be_written(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    assert load("novelty", cache_dir=f"{file}/cache").compute(predictions=["a"], references=["b"])["n_rows"] == 1
+    with pytest.raises(NotADirectoryError):
+        load("novelty", cache_dir=f"{file}/cache", num_process=2)
+
+
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
