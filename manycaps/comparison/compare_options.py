@@ -79,5 +79,5 @@ class CompareOptions(ModuleOptions):
     ] = None
     margin: Annotated[float | None, Option("gap that counts as none; adds equivalence tests", "GAP", above=0)] = None
     sort: Annotated[str | None, Option("order of the systems (as they were given)", choices=ORDERS)] = None
-    n_resamples: Annotated[int, Option("random splits and sign flips of the tests", least=1)] = 9_999
+    n_resamples: Annotated[int, Option("random splits and sign flips of the tests", least=1, most=10_000_000)] = 9_999
     seed: Annotated[int, Option("of tests and intervals", least=0)] = 0

@@ -25,6 +25,7 @@ from manycaps.kit.base import (
     plain_arguments,
 )
 from manycaps.kit.caption_sets import (
+    MOST_RESAMPLES,
     N_RESAMPLES,
     TIE_TOLERANCE,
     as_p_values,
@@ -265,7 +266,7 @@ def paired_test(
     if confidence_level is None:
         raise InputTypeError("confidence_level", "a number", "None", "Give a float such as 0.95.")
     check_confidence_level(confidence_level)
-    check_whole_number("n_resamples", n_resamples, 1)
+    check_whole_number("n_resamples", n_resamples, 1, MOST_RESAMPLES)
     check_whole_number("seed", seed, 0)
     return paired_tests(
         mine[:, None], theirs[:, None], clusters, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
@@ -672,7 +673,7 @@ def paired_corpus_bleu_test(
     >>> test.differences.round(4).tolist()[:2], test.p_values.tolist()[:2]
     ([0.3333, 1.0], [0.002, 0.002])
     """
-    check_whole_number("n_resamples", n_resamples, 1)
+    check_whole_number("n_resamples", n_resamples, 1, MOST_RESAMPLES)
     check_whole_number("seed", seed, 0)
     references = as_token_rows(references, "references")
     if clusters is not None:

@@ -82,7 +82,7 @@ class DecodingOptions:
     budget: Annotated[int | None, Option("rows to sample, over all settings", least=1)] = None
     distance: Annotated[str | None, Option("of captions", choices=PARITY_DISTANCES)] = None
     encoder: Annotated[str | None, Option("sentence encoder")] = None
-    n_resamples: Annotated[int, Option("sign flips of the tests of pairs", least=1)] = 9_999
+    n_resamples: Annotated[int, Option("sign flips of the tests of pairs", least=1, most=10_000_000)] = 9_999
     # Of these and of the halves.
     seed: Seed = 0
 

@@ -841,6 +841,8 @@ def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
     Raises TypeError where there is nothing to iterate over, although the type says so.
     """
     try:
+        if getattr(values, "is_nested", False):  # a tensor of torch, which it does not iterate over
+            return list(values.unbind())  # type: ignore[attr-defined]
         return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
     except TypeError as error:
         raise InputTypeError(where, expected, _kind(values), "Give a list.") from error
@@ -1830,7 +1832,7 @@ def check_is_number(name: str, value: object, hint: str) -> None:
 def check_number(name: str, value: Any, above: float, below: float) -> None:
     """Raise unless `value` is a number strictly between two others."""
     check_is_number(name, value, "Give a float.")
-    if not above < value < below:
+    if not above < value < below or value > sys.float_info.max:
         limit = f"below {below:g}" if below < float("inf") else "finite"
         raise InputError(name, f"a number above {above:g} and {limit}", quote_value(value), "Choose another.")
 

@@ -126,7 +126,7 @@ def row_splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_par
     check_whole_number("seed", seed, 0)
     n_references = n_texts - n_candidates
     if n_resamples is not None:
-        check_whole_number("n_resamples", n_resamples, 1)
+        check_whole_number("n_resamples", n_resamples, 1, MOST_RESAMPLES)
         return random_splits(n_candidates, n_references, n_resamples, seed)
     n_splits = math.comb(n_texts, n_candidates)
     if n_splits > max_partitions:

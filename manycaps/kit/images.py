@@ -129,12 +129,7 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
     image = _open_image(source, where)
     limit = PIL.Image.MAX_IMAGE_PIXELS
     if limit is not None and image.width * image.height > limit:
-        raise InputError(
-            where,
-            f"at most {limit:,} pixels",
-            f"{image.width} x {image.height}",
-            "Scale the image down, or raise PIL.Image.MAX_IMAGE_PIXELS if you trust it.",
-        )
+        raise _too_large(where, f"{image.width} x {image.height}")
     with _damage_named(image, where):
         has_more_frames = image.format not in LED_BY_THE_PHOTOGRAPH and getattr(image, "is_animated", False)
     if has_more_frames:
@@ -217,13 +212,20 @@ def _open_image(source: ImageSource, where: str) -> PIL.Image.Image:
         return PIL.Image.fromarray(source)
     try:
         return PIL.Image.open(io.BytesIO(source), formats=file_formats())
-    except Exception as error:  # UnidentifiedImageError, DecompressionBombError, and what broken headers cause
+    except PIL.Image.DecompressionBombError as error:
+        raise _too_large(where, "more than twice as many") from error
+    except Exception as error:  # UnidentifiedImageError, and what broken headers cause
         raise InputError(
             where,
             "an image",
             f"{len(source):,} bytes that begin with {source[:8]!r} ({type(error).__name__})",
             f"Give a file of one of the formats {', '.join(file_formats())}.",
         ) from error
+
+
+def _too_large(where: str, got: str) -> InputError:
+    advice = "Scale the image down, or raise PIL.Image.MAX_IMAGE_PIXELS if you trust it."
+    return InputError(where, f"at most {PIL.Image.MAX_IMAGE_PIXELS:,} pixels", got, advice)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from .base import (
     joint_vectors,
     map_in_order,
     plain_arguments,
+    quote_value,
 )
 from .caption_sets import (
     MAX_PARTITIONS,
@@ -45,6 +47,9 @@ from .caption_sets import (
 
 # Rules for the bandwidth; a number is the third.
 BANDWIDTH_RULES = ("median", "mean")
+
+# Largest degree of the function `polynomial_kernel`, and most subsets of `kid`.
+MOST_DEGREE, MOST_SUBSETS = 1_000, 100_000
 
 # Numbers of a kernel lie strictly between these: beyond them their squares are 0 or infinite.
 NUMBER_BOUNDS = (1e-100, 1e100)
@@ -205,7 +210,7 @@ def polynomial_kernel(
 
     Args:
         vectors: floating-point array, shape (n_rows, n, d), finite.
-        degree: at least 1.
+        degree: 1 to 1,000.
         gamma: a positive number; None for 1 / d, as KID.
         coef0: a number of at least 0.
 
@@ -219,13 +224,13 @@ def polynomial_kernel(
     >>> polynomial_kernel([[[1.0], [2.0]]], degree=1, gamma=1, coef0=0).tolist()
     [[[1.0, 2.0], [2.0, 4.0]]]
     """
-    check_whole_number("degree", degree, 1)
+    check_whole_number("degree", degree, 1, MOST_DEGREE)
     for name, value in (("gamma", 1.0 if gamma is None else gamma), ("coef0", coef0)):
         check_is_number(name, value, "Give a float.")
-    if gamma is not None and not 0 < gamma < np.inf:
-        raise InputError("gamma", "a positive finite number", gamma, "Or give None for 1 / d.")
-    if not 0 <= coef0 < np.inf:
-        raise InputError("coef0", "a finite number of at least 0", coef0, "Give 0 or 1.")
+    if gamma is not None and not 0 < gamma <= sys.float_info.max:
+        raise InputError("gamma", "a positive finite number", quote_value(gamma), "Or give None for 1 / d.")
+    if not 0 <= coef0 <= sys.float_info.max:
+        raise InputError("coef0", "a finite number of at least 0", quote_value(coef0), "Give 0 or 1.")
     with np.errstate(over="ignore", invalid="ignore"):  # found by the check
         kernel = _polynomial_kernel(as_rows(vectors, "vectors"), degree, gamma, coef0)
     check_kernel_values(kernel, "polynomial")
@@ -986,7 +991,7 @@ def kid(
     Args:
         candidates: floating-point array, shape (n, d), finite.
         references: floating-point array, shape (m, d), finite.
-        n_subsets: number of subsets.
+        n_subsets: number of subsets, at most 100,000.
         subset_size: vectors of each set in a subset, 2 to the size of the smaller set.
         seed: of the draws.
 
@@ -1001,7 +1006,7 @@ def kid(
     [-3.5, 0.0]
     """
     first, second = _as_features(candidates, references)
-    check_whole_number("n_subsets", n_subsets, 1)
+    check_whole_number("n_subsets", n_subsets, 1, MOST_SUBSETS)
     check_whole_number("subset_size", subset_size, 2)
     check_whole_number("seed", seed, 0)
     check_subset_size(subset_size, len(first), len(second))

@@ -10,11 +10,11 @@ import functools
 import importlib.metadata
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from .base import Floats, InputLookupError, TokenRows, as_both_rows, as_token_rows
+from .base import Floats, InputLookupError, InputTypeError, TokenRows, as_both_rows, as_token_rows, quote_value
 from .meteor15_scores import load_lexicon, meteor15_scores
 from .tokenization import WordNumbers, number_keys, number_words, same_tokens
 
@@ -76,6 +76,7 @@ ENDINGS = {
 MARKER = re.compile(r"\([^()]*\)$")
 
 
+@runtime_checkable
 class Lexicon(Protocol):
     """Lexicon that alignment needs."""
 
@@ -503,7 +504,7 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
     """
     candidates, references = as_both_rows(candidates, references)
     rows = [[*texts, *others] for texts, others in zip(candidates, references, strict=True)]
-    scores = meteor_scores(rows, wordnet_lexicon() if lexicon is None else lexicon)
+    scores = meteor_scores(rows, _as_lexicon(lexicon))
     return np.array([multi_reference_meteor(s[None], len(c))[0] for s, c in zip(scores, candidates, strict=True)])
 
 
@@ -531,5 +532,12 @@ def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[F
     [[0.0, 0.75], [0.75, 0.0]]
     """
     texts = as_token_rows(texts, "texts")
-    distances: list[Floats] = distances_from_meteor(texts, meteor_scores(texts, lexicon or wordnet_lexicon()))
+    distances: list[Floats] = distances_from_meteor(texts, meteor_scores(texts, _as_lexicon(lexicon)))
     return distances
+
+
+def _as_lexicon(lexicon: object) -> Lexicon:
+    """The lexicon, WordNet's for None."""
+    if lexicon is not None and not isinstance(lexicon, Lexicon):
+        raise InputTypeError("lexicon", "an object with stem and synonyms", quote_value(lexicon), "None is WordNet's.")
+    return wordnet_lexicon() if lexicon is None else lexicon

@@ -26,12 +26,14 @@ from .base import (
     TokenRows,
     as_token_rows,
     check_caption,
+    check_flag,
     check_no_table,
     check_no_written_list,
     cut_runs,
     exact_mean,
     is_regular_file,
     no_such_path,
+    plain_arguments,
     quote_path,
     quote_value,
 )
@@ -106,6 +108,7 @@ def caption_novelty(
     return NoveltyCounts(~wholes.elsewhere(sought.wholes(), rows), n_novel, n_ngrams, longest)
 
 
+@plain_arguments
 def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = False) -> dict[str, float]:
     """Say what of texts does not occur in training captions: whole texts, n-grams, and the longest copied run.
 
@@ -129,6 +132,7 @@ def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = Fals
     [1.0, 0.0, 0.5, 1.0, nan, 2.0]
     """
     both = as_token_rows(texts, "texts"), as_token_rows(training, "training")
+    check_flag("leave_out_row", leave_out_row)
     if leave_out_row and len(both[0]) != len(both[1]):
         expected = f"{len(both[0])} rows, as many as texts"
         raise InputError("training", expected, len(both[1]), "Row i of both is one image.")

@@ -25,6 +25,7 @@ from .base import (
     InputTypeError,
     Ints,
     as_caption_rows,
+    as_list,
     check_installed,
     check_no_table,
     check_row_counts,
@@ -505,6 +506,7 @@ def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozen
     check_no_table(objects, "objects", "a list of names for each row")
     if isinstance(objects, str | Mapping) or not isinstance(objects, Collection):
         raise InputTypeError("objects", "a list of names for each row", quote_value(objects), "Give lists.")
+    objects = as_list(objects, "objects", "a list of names for each row")
     if len(objects) != n_rows:
         raise InputError(
             "objects",
@@ -516,7 +518,8 @@ def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozen
     for i, row in enumerate(objects):
         if isinstance(row, str | Mapping) or not isinstance(row, Iterable):
             raise InputTypeError(f"objects[{i}]", "a list of names", quote_value(row), "Give a list.")
-        rows.append(frozenset(_object_name(name, f"objects[{i}][{j}]", vocabulary) for j, name in enumerate(row)))
+        names = enumerate(as_list(row, f"objects[{i}]", "a list of names"))
+        rows.append(frozenset(_object_name(name, f"objects[{i}][{j}]", vocabulary) for j, name in names))
     return rows
 
 

@@ -1031,7 +1031,7 @@ def check_plan(n_rows: Any, gap: Any, power: Any, names: Sequence[str] = ("n_row
         TypeError: no numbers.
         ValueError: a number out of range.
     """
-    check_whole_number(names[0], n_rows, 1)
+    check_whole_number(names[0], n_rows, 1, MOST_PLANNED_ROWS)
     if gap is not None:
         check_number(names[1], gap, 0, math.inf)
     check_number(names[2], power, LEVEL, 1)

@@ -10,7 +10,7 @@ import datasets
 import numpy as np
 
 from manycaps.caption_tables import table_records
-from manycaps.kit.base import InputError, errors_of_others, map_in_order, quote_value
+from manycaps.kit.base import InputError, errors_of_others, map_in_order, quote_path, quote_value
 from manycaps.kit.clip_encoder import with_prompt
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
@@ -63,6 +63,12 @@ class TupleRows(NamedTuple):
     def first_rows(self) -> np.ndarray:
         """First row of each image, shape (n_images,)."""
         return np.unique(self.image_rows, return_index=True)[1]
+
+
+def check_output(data: str, output: pathlib.Path) -> None:
+    """Raise if the output would be written among the data, and be taken for them."""
+    if output.is_dir() and pathlib.Path(data).is_dir() and output.samefile(data):
+        raise InputError(quote_path(output), "another folder for output", "the folder of the data", "Choose another.")
 
 
 def load_split(source: str, configuration: str | None, split: str) -> datasets.Dataset:

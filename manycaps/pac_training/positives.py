@@ -22,7 +22,7 @@ from manycaps.command_options import check_options
 from manycaps.kit.base import InputError, check_loaded_tensors, errors_of_others, quote_path, quote_value, read_json
 from manycaps.kit.embeddings import HUB_TIMEOUT
 from manycaps.kit.images import as_image_source, as_rgb_image
-from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
+from manycaps.pac_training.data_set import ImageColumn, caption_texts, check_output, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
 from manycaps.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
 
@@ -228,6 +228,9 @@ class Positives(NamedTuple):
 def make_positives(options: PositivesOptions) -> Positives:
     """Make the missing shards; raise if data, models or the folder cannot be used."""
     check_options(options)
+    check_output(options.data, options.output)
+    if options.no_captions and options.no_images:
+        raise InputError("--no-captions", "it without --no-images", "both", "Nothing would be made: leave one out.")
     name = options.name or re.match(r"\w*", options.split).group()  # type: ignore[union-attr]
     if not re.fullmatch(SPLIT_NAME, name):
         raise InputError(

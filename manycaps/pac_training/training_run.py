@@ -21,7 +21,7 @@ from manycaps.kit.base import InputError, errors_of_others, file_sha256, quote_p
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
 from manycaps.kit.clip_scores import PAC_PROMPT
-from manycaps.pac_training.data_set import TupleRows, examine_rows, load_split
+from manycaps.pac_training.data_set import TupleRows, check_output, examine_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
@@ -333,6 +333,7 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
     """
     check_options(options)
     caches_features(options)
+    check_output(options.data, options.output)
     if options.save_lora and not options.lora_rank:
         raise InputError("--save-lora", "it beside --lora-rank", "it alone", "Leave it out, or give --lora-rank 4.")
     options = dataclasses.replace(options, variant=variant_name(options.variant, "--variant"))

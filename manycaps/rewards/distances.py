@@ -6,6 +6,7 @@ knows) is as far from every other text as any can be; its distance from itself i
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -173,6 +174,6 @@ def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
     [1.0, 0.3679]
     """
     check_is_number("sigma", sigma, "Give 0.5, for example.")
-    if not 0 < sigma < np.inf:
+    if not 0 < sigma <= sys.float_info.max:
         raise InputError("sigma", "a positive number", quote_value(sigma), "Give 0.5, for example.")
     return np.exp(-(distances**2) / (2 * sigma**2)) if kernel == "gaussian" else np.exp(-distances / sigma)

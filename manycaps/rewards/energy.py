@@ -13,8 +13,9 @@ from ..kit.training_rewards import PROPER_QUALITY, energy_rewards, kernel_reward
 from .caption_reward import CaptionReward, RewardedRows, drop_undefined
 from .distances import Documents, kernel_of_distances, row_distances
 
-# Kernels by name.
+# Kernels by name, and their bandwidth unless it is given.
 KERNELS = ("gaussian", "laplace")
+SIGMA = 0.5
 
 # Completions of a row from which on a trainer may subtract their mean.
 LEAST_GENERATIONS = 3
@@ -37,7 +38,7 @@ class EnergyReward(CaptionReward):
         distance: "bert" (sqrt(2 - 2 cosine) of sentence embeddings), "cider" (the same of tf-idf n-grams), "meteor"
             (1 - METEOR), or a function from two lists of n texts to n distances.
         kernel: None, or "gaussian" or "laplace" of the distance, for the squared maximum mean discrepancy.
-        sigma: bandwidth of the kernel, in the unit of the distance.
+        sigma: bandwidth of the kernel, in the unit of the distance, default 0.5.
         quality: weight of the pull towards the references against the push apart, 0 to 1. 0.5 is the proper score;
             above it the optimum is less varied than people, at 1 the most central text alone; below it, more varied.
         document_frequency: for "cider", from the training corpus: a table, its path, or all lists of references.
@@ -61,7 +62,7 @@ class EnergyReward(CaptionReward):
         distance: Any = "bert",
         kernel: str | None = None,
         *,
-        sigma: float = 0.5,
+        sigma: float | None = None,
         quality: float = PROPER_QUALITY,
         document_frequency: Documents | None = None,
         tokenizer: Tokenizer = "ptb",
@@ -70,12 +71,14 @@ class EnergyReward(CaptionReward):
         name: str | None = None,
     ):
         super().__init__(references=references, name=name)
-        self._tokenizer = tokenizer
+        self._tokenizer, self._sigma = tokenizer, SIGMA if sigma is None else sigma
         if kernel is not None:
             check_choice("kernel", kernel, KERNELS)
-            kernel_of_distances(np.zeros(1), kernel, sigma)
+            kernel_of_distances(np.zeros(1), kernel, self._sigma)
+        elif sigma is not None:
+            raise InputError("sigma", "none, unless there is a kernel", "some", "It would be ignored: leave it out.")
         energy_rewards(np.zeros((1, 3, 3)), 2, quality)  # raises where it is no number from 0 to 1
-        self._kernel, self._sigma, self._quality = kernel, sigma, quality
+        self._kernel, self._quality = kernel, quality
         self._distances = row_distances(
             distance, documents=document_frequency, tokenizer=tokenizer, encoder=encoder_options or {}
         )

@@ -26,6 +26,7 @@ from .embeddings import LONG_TEXT_VALUES
 from .kernel_tests import (
     ESTIMATORS,
     KERNELS,
+    MOST_SUBSETS,
     NUMBER_BOUNDS,
     WITH_BANDWIDTH,
     check_bandwidth,
@@ -279,7 +280,7 @@ class Mmd(SetMetric, evaluate.Metric):
                 '`"cmmd"` (of images, captions or ready features) or `"kid"` (of ready features) adds that value of '
                 "all candidates against all references; by default neither.",
             ),
-            "n_subsets": Option(100, whole_number(1, 100_000), 'Of `"kid"`: subsets of each set.', needs=IS_KID),
+            "n_subsets": Option(100, whole_number(1, MOST_SUBSETS), 'Of `"kid"`: subsets of each set.', needs=IS_KID),
             "subset_size": Option(
                 1000, whole_number(2, 5_000), 'Of `"kid"`: items of a subset, at most 5,000.', needs=IS_KID
             ),

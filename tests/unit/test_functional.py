@@ -52,6 +52,11 @@ def test_captions_of_one_set_may_be_read_once_and_hold_any_text():
     assert functional.compression_ratio(pa.array(captions[::2])) == functional.compression_ratio(captions[::2])
 
 
+def test_a_nested_tensor_is_a_list_of_sets():
+    sets = [torch.eye(n, dtype=torch.bool) for n in (2, 3)]
+    assert functional.distinct_k(torch.nested.nested_tensor(sets), 2).tolist() == [2.0, 2.0]
+
+
 @pytest.mark.slow
 def test_nothing_heavy_is_needed():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, cwd=ROOT)
@@ -95,6 +100,8 @@ def test_meteor15_of_another_language_is_that_of_the_module():
 EQUAL = np.ones((2, 2), dtype=bool)
 META = torch.zeros((1, 4, 4), device="meta")
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
+PAIR = [[["a", "dog"]]], [[["a", "cat"]]]
+HUGE = 10**400
 
 VALUE_ERRORS = [
     ("tokenizer: expected one of 'ptb', 'none', 'char', ", lambda: functional.tokenize(["a"], "pbt")),
@@ -133,8 +140,31 @@ VALUE_ERRORS = [
     ("weight: expected a positive finite number, got 0.", lambda: functional.pac_s([0.5], 0)),
     ("cosines[1]: expected a finite number, got NaN or infin", lambda: functional.pac_s([0.5, np.nan])),
     ("reference_cosines: expected shape (1,), like pac_s", lambda: functional.ref_pac_s([0.5], 0.5)),
+    ("degree: expected a whole number of at most 1,000, ", lambda: functional.polynomial_kernel(LINE, HUGE)),
+    ("gamma: expected a positive finite number, got 1000", lambda: functional.polynomial_kernel(LINE, 3, HUGE)),
+    ("coef0: expected a finite number of at least 0, got", lambda: functional.polynomial_kernel(LINE, 3, None, HUGE)),
+    ("n_subsets: expected a whole number of at most 100,00", lambda: functional.kid(LINE[0], LINE[0], HUGE, 2)),
+    ("n_rows: expected a whole number of at most 1,000,000", lambda: functional.plan_human_parity(LINE, 2, HUGE)),
+    ("gap: expected a number above 0 and finite, got 10000", lambda: functional.plan_human_parity(LINE, 2, gap=HUGE)),
+    (
+        "n_resamples: expected a whole number of at most 10,0",
+        lambda: functional.paired_test([1], [2], n_resamples=HUGE),
+    ),
+    (
+        "n_resamples: expected a whole number of at most 10,0",
+        lambda: functional.mmd_p_values(LINE, LINE, n_resamples=HUGE),
+    ),
+    (
+        "n_resamples: expected a whole number of at most 10,0",
+        lambda: functional.paired_corpus_bleu_test([], [], [], n_resamples=HUGE),
+    ),
 ]
 TYPE_ERRORS = [
+    ("lexicon: expected an object with stem and synonyms, got 'a'.", lambda: functional.meteor(*PAIR, "a")),
+    ("lexicon: expected an object with stem and synonyms, got 3.", lambda: functional.meteor_distances(PAIR[0], 3)),
+    ("objects: expected a list of names for each row, got", lambda: functional.chair([["a"]], objects=torch.ones(()))),
+    ("objects[0]: expected a list of names, got", lambda: functional.chair([["a"]], objects=[torch.ones(())])),
+    ("leave_out_row: expected True or False, got 'a'. Give", lambda: functional.novelty(*PAIR, leave_out_row="a")),
     ("captions: expected an iterable of strings, got one", lambda: functional.tokenize("a dog")),
     ("captions[1]: expected a string, got int", lambda: functional.tokenize(["a", 3], "char")),
     ("candidates[0][0]: expected a list of tokens,", lambda: functional.meteor([["a dog"]], [[["a"]]])),

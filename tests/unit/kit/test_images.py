@@ -106,6 +106,9 @@ def test_no_address_is_fetched_and_no_format_read_that_starts_a_program():
 def test_a_picture_larger_than_pillow_allows_is_refused(monkeypatch):
     monkeypatch.setattr(PIL.Image, "MAX_IMAGE_PIXELS", 47)
     must_fail(PIL.Image.fromarray(PHOTO), "expected at most 47 pixels, got 8 x 6.")
+    monkeypatch.setattr(PIL.Image, "MAX_IMAGE_PIXELS", 23)
+    data = encode(PIL.Image.fromarray(PHOTO))
+    must_fail(data, "expected at most 23 pixels, got more than twice as many. Scale the image down, or raise PIL")
     monkeypatch.setattr(PIL.Image, "MAX_IMAGE_PIXELS", None)
     assert (as_array(PHOTO) == PHOTO).all()
 

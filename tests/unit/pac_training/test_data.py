@@ -14,9 +14,8 @@ import PIL.Image
 import pytest
 from tqdm import tqdm
 
-from manycaps.pac_training import positives
+from manycaps.pac_training import positives, recipe, training_run
 from manycaps.pac_training.data_set import examine_rows, load_split
-from manycaps.pac_training.training_run import read_state
 from tests.large_packages import torch
 from tests.refusals import assert_refused
 from tests.training_data import data_set, save_data, tuples
@@ -66,6 +65,18 @@ def test_the_digest_follows_from_the_content(good):
     assert check(good.select(range(12))).digest == digest
     assert check(with_values(good, "caption", {3: "another"})).digest != digest
     assert check(with_values(good, "generated_image", {3: {"bytes": png("red"), "path": None}})).digest != digest
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [(positives.make_positives, recipe.PositivesOptions), (training_run.train_pac, recipe.TrainOptions)],
+)
+def test_nothing_is_written_among_the_data(tmp_path, command, options):
+    asked = options(data=f"{tmp_path}/", output=tmp_path)
+    assert_refused(
+        ValueError, f"'{tmp_path}': expected another folder for output, got the folder of the", command, asked
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def png(color):
@@ -190,7 +201,7 @@ class Code:
 def test_the_saved_state_of_a_training_runs_no_code(tmp_path):
     torch.save({"facts": {}, "training": {"recipe": {}, "more": Code(tmp_path / "ran")}}, tmp_path / "state.pt")
     with pytest.raises(ValueError, match=r"expected the saved state of a training, got .* It was not run\."):
-        read_state(tmp_path / "state.pt")
+        training_run.read_state(tmp_path / "state.pt")
     assert not (tmp_path / "ran").exists()
     torch.load(tmp_path / "state.pt", weights_only=False)
     assert (tmp_path / "ran").exists(), "it would have run"

@@ -340,6 +340,8 @@ MESSAGES = [
         lambda: EnergyReward("meteor", document_frequency=CORPUS),
     ),
     ("encoder_options: expected none, unless dist", lambda: EnergyReward(letters, encoder_options={"device": "cpu"})),
+    ("sigma: expected none, unless there is a kernel, got some. It wo", lambda: EnergyReward(letters, sigma=0.5)),
+    ("sigma: expected a positive number, got 1000", lambda: EnergyReward(letters, "gaussian", sigma=10**400)),
     ("sigma: expected a positive number, got 0.", lambda: EnergyReward(letters, "gaussian", sigma=0)),
     ("sigma: expected a number, got str. Give 0.5", lambda: EnergyReward(letters, "gaussian", sigma="1")),
     ("language_model: expected a path to a JSON fi", lambda: EnergyReward(letters).with_language_model(5)),
