@@ -28,10 +28,17 @@ from manycaps.kit.caption_sets import (
     mean_of_rows,
 )
 from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.parity_tests import LEAST_ROWS
 
 # Networks compute in single precision, and their last digits depend on which captions are encoded together: values that
 # differ by less than this share of a usual one are equal.
 NETWORK_ROUNDING = 1e-5
+
+# What is said of p-values beside people that the module warns of.
+FEW_ROWS = (
+    f"The p-values beside people are right from {LEAST_ROWS} rows on, and there are {{n_rows}}: small ones are too "
+    "small. The module human_parity draws random splits with p_value='permutation'."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +132,7 @@ class Comparison:
     signatures: Mapping[str, Mapping[str, str]]
     # By system and module how many texts the encoder did not read to their end.
     n_truncated: Mapping[str, Mapping[str, int]]
-    # What a reader should know of the files.
+    # What a reader should know of the files and of few rows.
     notes: Sequence[str]
     n_resamples: int
     seed: int
@@ -142,10 +149,12 @@ def compare_scores(
     places = cluster_numbers(scores.clusters if scores.clusters is not None else range(len(rows)))
     n_pairs = math.comb(len(systems), 2)
     draws: dict[str, Any] = {"n_resamples": enough_resamples(n_resamples, n_pairs), "seed": seed}
-    parity, oddest = None, dict[str, Sequence[Sequence[int]]]()
+    parity, oddest, notes = None, dict[str, Sequence[Sequence[int]]](), list(scores.file_notes)
     if scores.parity:
         beside = beside_people(scores.parity, scores.clusters, seed)
         oddest = {system.name: system.lists.get("oddest_wording", []) for system in beside}
+        if beside[0].has_meaning and scores.clusters is None and len(rows) < LEAST_ROWS:
+            notes.append(FEW_ROWS.format(n_rows=len(rows)))
         options: dict[str, Any] = {"distance": scores.distance, "margin": margin, "wrong": scores.wrong}
         options |= {"n_resamples": n_resamples, "seed": seed}
         parity = compare_parity(beside, scores.clusters, shared=scores.shared, **options)
@@ -188,7 +197,7 @@ def compare_scores(
             }
             for system in systems
         },
-        notes=scores.file_notes,
+        notes=notes,
         n_resamples=n_resamples,
         seed=seed,
         shown=ShownRows(
