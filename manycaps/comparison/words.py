@@ -275,9 +275,9 @@ def pair_line(pair: ParityPair) -> str:
 def _gaps_text(pair: ParityPair) -> str:
     """How two systems differ: by the gaps whose intervals exclude 0, else by shares, or by both gaps together."""
     words = {
-        "fidelity_gap": "{} is nearer to the references",
-        "diversity_gap": "{} is less varied",
-        "wording_gap": "{} is less predictable in wording",
+        "fidelity_gap": "nearer to the references",
+        "diversity_gap": "less varied",
+        "wording_gap": "less predictable in wording",
     }
     clear = [gap for gap in pair.gaps if not gap.low <= 0 <= gap.high]
     undecided = [
@@ -288,11 +288,13 @@ def _gaps_text(pair: ParityPair) -> str:
     if undecided and not clear:
         return f"in {' and '.join(undecided)}, but which of them is more like people is undecided"
     named = clear or [gap for gap in pair.gaps if gap.key != "wording_gap"] or pair.gaps
-    parts = [
-        f"{words[gap.key].format(pair.first if gap.difference < 0 else pair.second)} ({gap.key.replace('_', ' ')} "
-        f"{gap.first:.2g} and {gap.second:.2g}, difference {gap.difference:.2g} [{gap.low:.2g}, {gap.high:.2g}])"
-        for gap in named
-    ]
+    said: dict[str, list[str]] = {}
+    for gap in named:
+        said.setdefault(pair.first if gap.difference < 0 else pair.second, []).append(
+            f"{words[gap.key]} ({gap.key.replace('_', ' ')} {gap.first:.2g} and {gap.second:.2g}, difference "
+            f"{gap.difference:.2g} [{gap.low:.2g}, {gap.high:.2g}])"
+        )
+    parts = [f"{name} is {' and '.join(gaps)}" for name, gaps in said.items()]
     return "neither gap by itself, but together " * (not clear and len(named) > 1) + " and ".join(parts)
 
 
@@ -850,8 +852,9 @@ def equal_captions(comparison: Comparison) -> list[str]:
     for name in rows[0].captions:
         sizes = {len(row.captions[name]) for row in rows}
         if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
-            size = f"{min(sizes)}" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
-            sentences.append(f"{name}: all {size} captions of a row are equal; `manycaps sample` draws different ones")
+            size = f"all {min(sizes)}" if len(sizes) == 1 else f"all {min(sizes)} to {max(sizes)}"
+            size = "both" if sizes == {2} else size
+            sentences.append(f"{name}: {size} captions of a row are equal; `manycaps sample` draws different ones")
     return sentences
 
 

@@ -84,7 +84,7 @@ UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
         (
             [],
             [UNCLEAR._replace(key=gap) for gap in ("fidelity_gap", "diversity_gap", "wording_gap")],
-            ".*: neither gap by itself, but together b is nearer .* 0.1]) and b is less varied .* [-0.1, 0.1]).$",
+            ".*: neither gap by itself, but together b is nearer .* 0.1]) and less varied (.* [-0.1, 0.1]).$",
         ),
         # 1% and 9% are as far from people's 5%.
         (

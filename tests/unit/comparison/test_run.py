@@ -181,9 +181,19 @@ def test_how_captions_were_sampled_is_in_signatures_and_page(tmp_path):
     comparison.save(tmp_path / "report")
     assert line in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     (tmp_path / (files["repeating"] + ".settings")).unlink()
-    assert [note for note in compare(options_of(files, "repeating")).words.notes if "equal" in note] == [
-        "repeating: all 3 captions of a row are equal; `manycaps sample` draws different ones"
-    ]
+    for n_captions, size in ((3, "all 3"), (2, "both")):
+        files = write_captions(tmp_path, caption_rows(6, n_captions))
+        assert [note for note in compare(options_of(files, "repeating")).words.notes if "equal" in note] == [
+            f"repeating: {size} captions of a row are equal; `manycaps sample` draws different ones"
+        ]
+
+
+@pytest.mark.parametrize(("n_rows", "clusters", "n_notes"), [(4, None, 1), (4, ".*", 0), (5, None, 0)])
+def test_p_values_beside_people_of_few_rows_are_said_to_be_too_small(n_rows, clusters, n_notes, tmp_path):
+    comparison = compare(options_of(write_captions(tmp_path, caption_rows(n_rows)), clusters=clusters))
+    note = f"are right from 5 rows on, and there are {n_rows}: small ones are too small."
+    assert sum(note in said for said in comparison.to_dict()["notes"]) == n_notes
+    assert " ".join(comparison.write().split()).count(note) == n_notes
 
 
 # `manycaps compare` on the files of a new user: what is said of them, once, in the terminal and on the page.
