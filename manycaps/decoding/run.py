@@ -203,6 +203,14 @@ class Samples:
                 "none",
                 "Name the same images; --stems leaves out the endings of files.",
             )
+        left_out = [item.id for item in items if len(self._references(item.id)) < 2]
+        if left_out:
+            first = f"id {left_out[0]!r}{', ...' * (len(left_out) > 1)}"
+            warnings.warn(
+                f"{len(left_out):,} of {len(items):,} rows have fewer than two references ({first}): they are left "
+                "out.",
+                stacklevel=2,
+            )
         check_enough_rows(len(self.items) // 2, len(self.items))
         self.settings = {setting.name: setting for setting in options.settings}
         self._sampler: Sampler = load_sampler(self._sample, self.items, options.settings)

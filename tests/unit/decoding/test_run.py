@@ -50,7 +50,10 @@ def test_the_screen_the_page_and_the_numbers(folder, capsys, tmp_path, drawn_plo
     assert {path.name: path.read_bytes() for path in (folder / "out" / "samples").iterdir()} == before
     names = ["t0.5", "t1", "t2", "greedy"]
     assert sorted(before) == sorted(f"{name}.jsonl{end}" for name in names for end in ("", ".settings"))
-    screen = capsys.readouterr().out
+    printed = capsys.readouterr()
+    left_out = "2 of 32 rows have fewer than two references (id '30.png', ...): they are left out.\n"
+    assert printed.err.count(left_out) == 1
+    screen = printed.out
     _, header, *lines = screen.split("\n\n")[0].splitlines()
     assert header.split("  ")[0] == "setting"
     assert {line.split()[0] for line in lines} == {*names, "people"}
