@@ -18,6 +18,7 @@ from manycaps.catalog import MODULES
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.test import AgainstPeople, Comparison
+from manycaps.comparison.words import is_best
 from manycaps.installed_modules import load
 from manycaps.kit.base import InputOSError, quote_path
 from manycaps.kit.parity_tails import rounded_p_value
@@ -152,9 +153,9 @@ def explain(result: Comparison) -> str:
         }
         by_key = {f"{beside.module}_{key}": number for key, number in numbers.items()}
         lines.append(verdict(by_key, beside.module, beside.title, f"the captions of '{beside.system}'"))
-    meteor = result.metrics["meteor"].systems
-    highest = max(meteor, key=lambda system: meteor[system]["mean"])
-    return "\n".join([*lines, f"Plain METEOR puts '{highest}' first."])
+    highest = [system for system in result.systems if is_best("meteor", result.metrics["meteor"], system)]
+    names = "' and '".join(highest or result.systems)
+    return "\n".join([*lines, f"Plain METEOR puts '{names}' first."])
 
 
 class SystemsReport(NamedTuple):

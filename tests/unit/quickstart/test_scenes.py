@@ -7,14 +7,17 @@ import re
 import textwrap
 import types
 
+import numpy as np
 import pytest
 
 from manycaps.command_line import main
 from manycaps.commands.quickstart import SAMPLE
+from manycaps.comparison.read import ScoredSystem, SystemRow
 from manycaps.comparison.test import AgainstPeople
 from manycaps.kit.base import quote_path
 from manycaps.quickstart import comparison
 from manycaps.quickstart.scenes import read_scenes
+from tests.comparison_cases import compared_systems
 from tests.tools import ROOT
 
 GOOD = {"references": ["a dog", "the dog"], "systems": {"mine": ["a puppy"], "other": ["a cat", "an animal"]}}
@@ -120,6 +123,16 @@ def test_captions_of_your_own_are_compared_with_people_where_scenes_have_two_ref
     assert "TRM-METEOR" in report.text
     assert all(path.is_file() for path in report.files)
     assert len(report.files) == n_files
+
+
+@pytest.mark.parametrize(
+    ("means", "names"), [([0.5, 0.3, 0.4], "'a'"), ([0.3, 0.5, 0.5], "'b' and 'c'"), ([0.5], "'a'")]
+)
+def test_systems_that_are_equally_good_are_all_named_first(means, names):
+    systems = dict(zip("abc", np.array(means)[:, None] + [-0.1, 0.1], strict=False))
+    scored = [ScoredSystem(name, {"meteor": rows}, {}) for name, rows in systems.items()]
+    result = compared_systems(scored, [SystemRow(str(i), {}) for i in range(2)])
+    assert comparison.explain(result) == f"Plain METEOR puts {names} first."
 
 
 def test_files_of_the_user_are_not_replaced_by_the_sample(tmp_path, capsys):
