@@ -697,7 +697,8 @@ def harmonic_mean_p(p_values: npt.ArrayLike) -> float:
     0.1667
     """
     values = as_p_values(p_values, at_least_one=True).tolist()
-    return len(values) / math.fsum(1 / value for value in values)  # exact, whatever the order of the rows
+    # Exact, whatever the order of the rows; by a power of 2, whose reciprocals stay in the range of float64.
+    return len(values) / math.fsum(1 / (value * 2.0**200) for value in values) / 2.0**200
 
 
 @plain_arguments
@@ -726,7 +727,9 @@ def combined_p_value(p_values: npt.ArrayLike) -> float:
     location = math.log(len(p_values)) + 1 - np.euler_gamma - math.log(2 / math.pi)
     from scipy import stats  # takes 0.4 s
 
-    return float(stats.landau.sf(1 / harmonic_mean_p(p_values), location, math.pi / 2))
+    harmonic = harmonic_mean_p(p_values)
+    # The tail is the mean itself where 1 / mean leaves the range of float64.
+    return float(stats.landau.sf(1 / harmonic, location, math.pi / 2)) or harmonic
 
 
 # --------------------------------------------------------------------------------------------------------------------

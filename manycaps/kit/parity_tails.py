@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.special
 
-from .base import InputError
+from .base import InputError, InputTypeError, quote_value
 from .caption_sets import TIE_TOLERANCE, ClusteredMean, cluster_numbers, mean_of_rows, row_scales
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -1022,6 +1022,8 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
     >>> print(words_of(result)[0].sentence)
     Blander than human captions: 32% [29, 35] are nearer to the references than 19 of 20 human ones (people 5%).
     """
+    if not isinstance(result, Mapping):
+        raise InputTypeError("result", "the dict that compute returns", quote_value(result), "Compute it first.")
     missing = [key for key in ("human_parity_p_value", "unlike_people_share_ci_low") if key not in result]
     if missing:
         raise InputError(

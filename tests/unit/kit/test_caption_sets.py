@@ -191,6 +191,15 @@ def test_combined_p_value_is_the_tail_of_wilsons_landau_density(p_values):
     assert combined_p_value(p_values) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("p_values", "expected"),
+    [([5e-324] * 3, 5e-324), ([1e-308, 1e-308], 1e-308), ([1e-308, 1.0], 2e-308), ([1e-300, 0.2], 2e-300)],
+)
+def test_p_values_at_the_end_of_float64_are_combined(p_values, expected):
+    assert harmonic_mean_p(p_values) == pytest.approx(expected, rel=1e-9)
+    assert combined_p_value(p_values) == pytest.approx(expected, rel=1e-9)
+
+
 def test_combined_p_value_is_uniform_under_the_null():
     rng = np.random.default_rng(0)
     combined = np.array([combined_p_value(rng.random(300)) for _ in range(3000)])

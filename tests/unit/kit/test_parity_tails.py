@@ -411,6 +411,8 @@ def test_a_result_without_p_value_or_intervals_is_refused(key):
     del result[key]
     message = f".*expected the key '{key}', got none. Compute it with p_value other than"
     assert_refused(ValueError, message, words_of, result)
+    message = "result: expected the dict that compute returns, got None. Compute it first.$"
+    assert_refused(TypeError, message, words_of, None)
 
 
 def word_names(rng, damage, n_rows=100, m=4, n=4):
