@@ -48,6 +48,9 @@ TEST_SHARE = 0.25
 # Names of the files that are written.
 OUTPUT_NAMES = ("index.html", "decoding.json")
 
+# An option that this command has not, and the one that has it.
+COMMON_ROWS = "--common-rows", "manycaps compare --common-rows"
+
 # Rows by setting.
 RowsOf = Mapping[str, Sequence[SystemRow]]
 
@@ -170,7 +173,7 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
             files, options.references, as_columns(options.reference_columns), split=options.reference_split
         )
     for note in notes:
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note.replace(*COMMON_ROWS), stacklevel=2)
     return {name: [row._replace(captions={name: row.captions[name]}) for row in rows] for name in names}
 
 
@@ -181,7 +184,7 @@ def _reference_split() -> Iterator[None]:
         yield
     except InputError as error:
         named = error.replace("--split", "--reference-split")
-        raise named.replace("--common-rows", "manycaps compare --common-rows") from error
+        raise named.replace(*COMMON_ROWS) from error
 
 
 class Samples:

@@ -183,13 +183,23 @@ def test_a_setting_named_as_people_is_refused(folder, tmp_path, capsys, name):
     assert "settings: expected names other than 'people', which stands for human captions" in capsys.readouterr().err
 
 
-def test_samples_without_references_are_named_with_the_command_that_leaves_them_out(folder, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ("", "rows that all files have: manycaps compare --common-rows."),
+        ('{"id": "one", "references": ["a dog"]}\n', "id 'one'): manycaps compare --common-rows leaves them out."),
+    ],
+)
+def test_samples_without_references_are_named_with_the_command_that_leaves_them_out(
+    folder, tmp_path, capsys, references, message
+):
     files, content = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], (folder / "out" / "samples" / "t1.jsonl").read_text()
     for file in files:
-        file.write_text(content + '{"id": "nobody", "captions": ["a dog"]}\n')
-    line = ["decoding", *map(str, files), "-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out")]
+        file.write_text(content + '{"id": "one", "captions": ["a dog", "a cat", "a cow"]}\n')
+    (tmp_path / "references.jsonl").write_text((folder / "references.jsonl").read_text() + references)
+    line = ["decoding", *map(str, files), "-r", str(tmp_path / "references.jsonl"), "-o", str(tmp_path / "out")]
     assert main([*line, "--distance", "meteor"]) == 1
-    assert "rows that all files have: manycaps compare --common-rows." in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_settings_beside_a_file_that_are_none(folder, tmp_path, capsys):
