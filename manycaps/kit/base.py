@@ -1558,8 +1558,9 @@ class CollectionModule:
         """Return the result of checked columns, with all warnings of rows; `result` alone has none of these."""
         for name, column in columns.items():
             warn_of_empty_captions(column, name, self.has_token(options))
-        inference = self.EFFECTS.get("clusters")
-        if inference is not None and inference.holds(options) and options["clusters"] is None:
+        has_no_labels = "clusters" in options and options["clusters"] is None
+        # What is left out, as references beside objects, is a column of empty rows.
+        if has_no_labels and self.has_effect("clusters", options) and all(map(all, columns.values())):
             warn_of_shared_captions(list(columns.values()))
         result = self.result(**columns, options=options)
         warn_of_unread(result, options)
@@ -1613,8 +1614,13 @@ class CollectionModule:
         return {
             name: value
             for name, value in given.items()
-            if name not in cls.EFFECTS or cls.EFFECTS[name].holds(options) or is_default(value, cls.DEFAULTS[name])
+            if cls.has_effect(name, options) or is_default(value, cls.DEFAULTS[name])
         }
+
+    @classmethod
+    def has_effect(cls, name: str, options: Mapping[str, Any]) -> bool:
+        """Say whether an option has an effect beside the others."""
+        return name not in cls.EFFECTS or cls.EFFECTS[name].holds(options)
 
     def _check_effects(self, names: Iterable[str], options: Mapping[str, Any]) -> None:
         """Raise for the first of some options that would be ignored beside the others."""

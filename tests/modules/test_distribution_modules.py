@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from manycaps import load
 from manycaps.kit.caption_sets import mean_interval, mean_of_rows, one_sided_p_value
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS
@@ -149,3 +150,18 @@ def test_rows_that_share_references_are_said(module, name):
         warnings.simplefilter("error", UserWarning)
         module.compute(**twice, confidence_level=0.9, clusters=[*range(n_rows)] * 2)
         module.compute(**twice)
+
+
+@pytest.mark.parametrize(
+    ("slug", "options"), [("human_parity", {"distance": "meteor"}), ("wording", {}), ("chair", {})]
+)
+def test_modules_that_always_test_say_it_as_well(slug, options):
+    twice = {column: [*rows, *rows] for column, rows in CAPTION_ROWS.items()}
+    module = load(slug, **options)
+    with pytest.warns(UserWarning, match="^predictions, references: 4 of 8 rows have the candidates and references of"):
+        module.compute(**twice)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "predictions, references: ")
+        module.compute(**twice, clusters=[*range(4)] * 2)
+        if slug == "chair":  # equal captions of two images
+            module.compute(predictions=[["a dog"]] * 2, objects=[["dog"], ["cat"]])
