@@ -295,9 +295,9 @@ class TrainingCaptions:
         for i, item in enumerate(items):
             is_list = isinstance(item, Iterable) and not isinstance(item, str | bytes | Mapping)
             for j, caption in enumerate(item if is_list else [item]):
-                place = f"training[{i}][{j}]" if is_list else f"training[{i}]"
-                check_caption(caption, place)
-                check_no_written_list(caption, place)
+                where = f"training[{i}][{j}]" if is_list else f"training[{i}]"
+                check_caption(caption, where)
+                check_no_written_list(caption, where)
                 yield caption
 
 

@@ -103,7 +103,7 @@ def write_samples(
         file.finish()
     if n_empty:
         samples = "1 sample" if n_empty == 1 else f"{n_empty:,} samples"
-        print(f"{path}: {samples} without a visible character written as a full stop", file=sys.stderr)
+        print(f"{path}: a full stop stands for {samples} without a visible character", file=sys.stderr)
     if n_failed:
         again = f"this tries them again: {options.again}" if options.again else "the same command tries them again"
         what = f"{n_failed:,} of {len(items):,} rows have no samples"
