@@ -401,7 +401,8 @@ def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False
     defined = f"{by_meaning * is_by_meaning}{WORDING_CAPTION * has_wording}".removesuffix("; ")
     caption = (
         f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p tests "
-        '"people could have written all captions"; after so many rows the difference is found 80% of the time.'
+        f'"people could have written all captions"{", after Holm" * (len(systems) > 1)}; after so many rows the '
+        "difference is found 80% of the time."
         f"{likeness_caption * is_by_meaning} Brackets: 95% intervals"
         f"{f'; marked: {meaning_of_marks(parity)}' if len(systems) > 1 else ''}."
     )
