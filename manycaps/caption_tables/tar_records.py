@@ -17,8 +17,24 @@ CAPTION_MEMBERS = ("txt", "caption", "captions", "text")
 # Members whose JSON is an object of values.
 VALUE_MEMBERS = ("json",)
 
+# What follows the last member of a tar, once or more often: POSIX.1-2017, pax, "ustar Interchange Format".
+END_MARK = bytes(tarfile.BLOCKSIZE)
+
 # What reading a truncated or damaged tar raises.
 DAMAGE = (tarfile.TarError, OSError, EOFError, zlib.error)
+
+
+class _Member(tarfile.TarInfo):
+    """A member; where neither a header nor the end mark follows, tarfile takes the archive for whole."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> "_Member":
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(str(error)) from error
 
 
 def tar_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
@@ -55,9 +71,9 @@ def tar_records(piece: Piece) -> Iterator[Record | Unreadable]:
     reason = None
     with open_bytes(piece.file.path, piece.file.compressed) as stream:
         stream.seek(piece.start)
-        bounded = stream if piece.stop is None else io.BytesIO(stream.read(piece.stop - piece.start))
+        bounded = stream if piece.stop is None else io.BytesIO(stream.read(piece.stop - piece.start) + END_MARK)
         try:
-            with tarfile.open(fileobj=bounded, mode="r|") as archive:
+            with tarfile.open(fileobj=bounded, mode="r|", tarinfo=_Member) as archive:
                 for member in archive:
                     archive.members = []  # type: ignore[attr-defined]
                     if not member.isfile():

@@ -385,6 +385,7 @@ def test_ids_missing_on_one_side(tmp_path):
 
 LETTERS = random.Random(0).choices(string.ascii_lowercase, k=9 * 20_000)
 LONG_TAR = tar_of([(f"{i}.txt", "".join(LETTERS[i::9])) for i in range(9)])
+THREE_OF_TAR = 3 * (512 + 20_480)
 MANY = json_lines({"id": i, "captions": [f"a dog {i} runs {i * i}"]} for i in range(3000))
 HALF_A_TAR = "expected a whole tar, got one that ends or is damaged here"
 
@@ -394,6 +395,8 @@ HALF_A_TAR = "expected a whole tar, got one that ends or is damaged here"
     [
         ("a.tar", LONG_TAR[: len(LONG_TAR) // 2], 1, HALF_A_TAR),
         ("a.tar.gz", gzip.compress(LONG_TAR)[:-20_000], 1, HALF_A_TAR),
+        # Between two members, in the header of the fourth, and with another one in its place.
+        *(("a.tar", LONG_TAR[:THREE_OF_TAR] + rest, 2, HALF_A_TAR) for rest in (b"", LONG_TAR[:100], b"x" * 512)),
         ("a.jsonl.gz", gzip.compress(MANY.encode())[:-2000], 1000, "expected a whole .gz file, got one that ends or"),
         ("a.arrow", arrow_of(OBJECTS)[:-200], 2, "row[2]: expected Arrow data from here on, got"),
         (
