@@ -53,6 +53,9 @@ MOST_KEPT_WORDS = 1 << 20
 # many stay in the cache of a processor.
 MAX_TERMS = 100_000
 
+# Pairs of a candidate and a reference whose lengths and common words are looked at once, 8 bytes each in some arrays.
+MAX_PAIRS = 2_000_000
+
 
 class NgramOrder(NamedTuple):
     """N-grams of one order. An entry is an n-gram of a text, a cell an n-gram of a row.
@@ -198,6 +201,12 @@ class NgramIndex:
         reference = np.arange(len(number)) + np.repeat(first_reference - first, size)
         return Pairs(number, candidates[number], reference, first, size, some)
 
+    def pair_parts(self) -> Iterator[Pairs]:
+        """Pair every candidate with every reference of its row, in parts of whole candidates."""
+        sizes = self.n_references[self.texts.row[self.candidates]]
+        for begin, end in _parts(sizes, self.candidates, MAX_PAIRS):
+            yield self.pairs(self.candidates[begin:end])
+
     def matches(self, order: NgramOrder, candidates: Ints | None = None) -> Iterator[tuple[Ints, Ints, Ints]]:
         """Join the entries of all or some candidates with the references' in their cells, in parts of whole texts.
 
@@ -288,12 +297,12 @@ def _sums(group: Ints, terms: Floats, n_groups: int) -> Floats:
     return np.bincount(group, terms, n_groups).astype(np.float64, copy=False)  # of no terms at all whole numbers
 
 
-def _parts(sizes: Ints, texts: Ints) -> Iterator[tuple[int, int]]:
-    """Ranges of consecutive numbers whose sizes add up to at most `MAX_TERMS`, at least a whole text each."""
+def _parts(sizes: Ints, texts: Ints, most: int = MAX_TERMS) -> Iterator[tuple[int, int]]:
+    """Ranges of consecutive numbers whose sizes add up to at most `most`, at least a whole text each."""
     bounds = np.append(np.flatnonzero(run_begins(texts)), len(texts))  # of the texts
     ends, begin = np.append(0, np.cumsum(sizes))[bounds], 0
     while begin < len(bounds) - 1:
-        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] + MAX_TERMS, side="right")) - 1)
+        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] + most, side="right")) - 1)
         yield int(bounds[begin]), int(bounds[end])
         begin = end
 
@@ -800,8 +809,7 @@ def bleu_statistics(index: NgramIndex, max_order: int = MAX_ORDER) -> Ints:
     >>> bleu_statistics(texts)[0].tolist()
     [2, 1, 0, 0, 3, 2, 1, 0, 3, 2]
     """
-    pairs, n_texts = index.pairs(), len(index.lengths)
-    matches = []
+    n_texts, matches = len(index.lengths), []
     for order in index.orders(max_order):
         entry = np.sort(order.matched)  # cell by cell, so that ranges of references follow each other
         end = order.cell_end[order.cell[entry]]
@@ -809,7 +817,10 @@ def bleu_statistics(index: NgramIndex, max_order: int = MAX_ORDER) -> Ints:
         most = np.maximum.reduceat(np.append(order.frequency, 0), bounds)[::2] if len(bounds) else end
         clipped = np.minimum(order.frequency[entry], most)
         matches.append(np.bincount(order.text[entry], clipped, n_texts)[index.candidates].astype(np.int64))
-    return _statistics(index, index.candidates, matches, pairs.first, pairs.reference)
+    nearest = [np.zeros(0, np.int64)]
+    for pairs in index.pair_parts():
+        nearest.append(_nearest_lengths(index.lengths[pairs.candidate], index.lengths[pairs.reference], pairs.first))
+    return _statistics(index, index.candidates, matches, np.concatenate(nearest))
 
 
 def drawn_bleu_statistics(index: NgramIndex, candidates: Ints, references: Masks) -> Ints:
@@ -826,14 +837,14 @@ def drawn_bleu_statistics(index: NgramIndex, candidates: Ints, references: Masks
         is_match = (masks[use] & references[position]).any(axis=1)
         matches.append(np.bincount(position, is_match, len(candidates)).astype(np.int64))
     position, text = index.texts.members(index.texts.row[candidates], references)
-    return _statistics(index, candidates, matches, np.searchsorted(position, np.arange(len(candidates))), text)
+    first = np.searchsorted(position, np.arange(len(candidates)))
+    nearest = _nearest_lengths(index.lengths[candidates[position]], index.lengths[text], first)
+    return _statistics(index, candidates, matches, nearest)
 
 
-def _statistics(index: NgramIndex, candidates: Ints, matches: Sequence[Ints], first: Ints, references: Ints) -> Ints:
-    """Columns as `STATISTICS`; the references of each candidate follow each other, from `first`."""
+def _statistics(index: NgramIndex, candidates: Ints, matches: Sequence[Ints], nearest: Ints) -> Ints:
+    """Columns as `STATISTICS`."""
     lengths = index.lengths[candidates]
-    pair_lengths = np.repeat(lengths, np.diff(first, append=len(references)))
-    nearest = _nearest_lengths(pair_lengths, index.lengths[references], first)
     numbers = [np.maximum(lengths - order, 0) for order in range(len(matches))]
     return np.stack([*matches, *numbers, lengths, nearest], axis=1)
 
@@ -1104,12 +1115,12 @@ def rouge_l_scores(index: NgramIndex, beta: float = BETA) -> Floats:
     >>> rouge_l_scores(texts).round(4).tolist()
     [0.8299]
     """
-    pairs = index.pairs()
-    if not len(pairs.first):
-        return np.zeros(0)
-    shares = precisions_and_recalls(index, pairs.candidate, pairs.reference)
-    precision, recall = (np.maximum.reduceat(share, pairs.first) for share in shares)
-    return f_measure(precision, recall, beta)
+    scores = [np.zeros(0)]
+    for pairs in index.pair_parts():
+        shares = precisions_and_recalls(index, pairs.candidate, pairs.reference)
+        precision, recall = (np.maximum.reduceat(share, pairs.first) for share in shares)
+        scores.append(f_measure(precision, recall, beta))
+    return np.concatenate(scores)
 
 
 def precisions_and_recalls(index: NgramIndex, candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:

@@ -221,6 +221,16 @@ def test_batches_do_not_matter(monkeypatch):
     assert whole.tolist() == [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
 
 
+def test_parts_of_pairs_do_not_matter(monkeypatch):
+    rows = [[list("abcabc"[:n]) for n in (1, 4, 6)], [], [list("cab")]], [[list("bca"), list("ab")], [["a"]], [["c"]]]
+    whole, statistics = ngram_scores.candidate_scores(*rows)
+    monkeypatch.setattr(ngram_scores, "MAX_PAIRS", 3)
+    scores, statistics_of_parts = ngram_scores.candidate_scores(*rows)
+    assert len(list(NgramIndex.of_rows(*rows).pair_parts())) == 3
+    assert {key: values.tolist() for key, values in scores.items()} == {key: whole[key].tolist() for key in whole}
+    assert statistics_of_parts.tolist() == statistics.tolist()
+
+
 def test_texts_of_more_words_than_a_number_has_bits(monkeypatch):
     generator = np.random.default_rng(0)
     texts = [generator.choice(list("abc"), n).tolist() for n in (1, 62, 63, 64, 65, 130)]
