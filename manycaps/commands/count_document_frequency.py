@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--document", help="column that names the image or video, if a row holds one caption")
     parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("document_frequency.json"), metavar="FILE")
+    parser.add_argument(
+        "--output", type=pathlib.Path, default="document_frequency.json", metavar="FILE", help="default: %(default)s"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -19,9 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
     parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
-    parser.add_argument("--least", type=int, default=1, metavar="N", help="leave out n-grams that occur less often (1)")
+    parser.add_argument(
+        "--least", type=int, default=1, metavar="N", help="fewest uses of an n-gram that is kept; default: 1"
+    )
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("language_model.json"), metavar="FILE")
+    parser.add_argument(
+        "--output", type=pathlib.Path, default="language_model.json", metavar="FILE", help="default: %(default)s"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

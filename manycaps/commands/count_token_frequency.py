@@ -17,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("token_frequency.json"), metavar="FILE")
+    parser.add_argument(
+        "--output", type=pathlib.Path, default="token_frequency.json", metavar="FILE", help="default: %(default)s"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

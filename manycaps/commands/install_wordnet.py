@@ -14,7 +14,8 @@ import sys
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("--to", type=pathlib.Path, default=pathlib.Path(sys.prefix) / "nltk_data", metavar="FOLDER")
+    folder = pathlib.Path(sys.prefix) / "nltk_data"
+    parser.add_argument("--to", type=pathlib.Path, default=folder, metavar="FOLDER", help="default: %(default)s")
 
 
 def run(arguments: argparse.Namespace) -> None:
