@@ -274,8 +274,8 @@ def folder_weights(folder: pathlib.Path) -> pathlib.Path:
         raise InputError(
             "checkpoint",
             f"{WEIGHTS_FILE} in the folder {folder}",
-            "none; pickled weights are not read, as they can run code",
-            "Save the model again with CLIPModel.save_pretrained.",
+            "none; pickled weights are not read, as they can run code, and neither are weights in several files",
+            "Save the model again with CLIPModel.save_pretrained(FOLDER, max_shard_size='50GB').",
         )
     return path
 

@@ -204,8 +204,8 @@ class PacReward(SingleCaptionReward):
         **options: Any,
     ):
         super().__init__(references=references, images=images, name=name)
-        path = {} if checkpoint is None else {"checkpoint": os.fspath(checkpoint)}
-        self._module = load(self.MODULE, details=True, **path, **options)
+        given = options | ({} if checkpoint is None else {"checkpoint": checkpoint})
+        self._module = load(self.MODULE, **given | {"details": True})
 
     def scores_of(self, rows: RewardedRows) -> Floats:
         """Return the module's scores of all candidates."""

@@ -444,8 +444,13 @@ def test_other_pixels_and_pickled_weights_are_refused(small):
     for changes in ({"resample": 2}, {"do_center_crop": False}, {"size": 64}, {"crop_size": 8}, {"rescale_factor": 1}):
         config.write_text(json.dumps(whole | changes))
         variant_must_fail("expected images scaled bicubically to 32, cropped to 32 x 32, ", model=small)
-    (small / "model.safetensors").rename(small / "pytorch_model.bin")
-    variant_must_fail("expected model.safetensors in the folder.*pickled weights are not read", model=small)
+    for name in ("pytorch_model.bin", "model-00001-of-00001.safetensors"):
+        (small / "model.safetensors").rename(small / name)
+        message = (
+            "expected model.safetensors in the folder.*pickled weights are not read.*several.*max_shard_size="
+        )
+        variant_must_fail(message, model=small)
+        (small / name).rename(small / "model.safetensors")
 
 
 def test_names_of_transformers_without_a_configuration_are_refused(small):

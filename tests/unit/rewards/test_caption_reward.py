@@ -335,6 +335,7 @@ MESSAGES = [
     ("references: expected one row for each of the 2 rows o", lambda: CiderReward(CORPUS)(CANDIDATES, REFERENCES[:1])),
     ("document_frequency: expected frequencies of the training corpus, got none. Give the list", lambda: CiderReward()),
     ("images: expected a column of images, got none.", lambda: PacReward(CHECKPOINT, device="cpu")(CANDIDATES)),
+    ("checkpoint: expected a path or a Hub repository, got int. Save the", lambda: PacReward(5, device="cpu")),
     (
         "document_frequency: expected none, unless distance is 'cider', got some. They would be ignored: leave them",
         lambda: EnergyReward("meteor", document_frequency=CORPUS),
