@@ -446,9 +446,7 @@ def test_other_pixels_and_pickled_weights_are_refused(small):
         variant_must_fail("expected images scaled bicubically to 32, cropped to 32 x 32, ", model=small)
     for name in ("pytorch_model.bin", "model-00001-of-00001.safetensors"):
         (small / "model.safetensors").rename(small / name)
-        message = (
-            "expected model.safetensors in the folder.*pickled weights are not read.*several.*max_shard_size="
-        )
+        message = "expected model.safetensors in the folder.*pickled weights are not read.*several.*max_shard_size="
         variant_must_fail(message, model=small)
         (small / name).rename(small / "model.safetensors")
 
