@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gzip
 import itertools
 import os
 import pathlib
@@ -452,4 +453,6 @@ def _without_path(path: str, error: Exception) -> InputError:
     """The error of a file, without its name."""
     if isinstance(error, InputError):
         return InputError(error.where.removeprefix(path).removeprefix(": "), error.expected, error.got, error.fix)
+    if isinstance(error, gzip.BadGzipFile):
+        return InputError("", "a .gz file", reason_of(error), "Name it by what it holds, or compress it with gzip.")
     return InputError("", "a file that can be read", reason_of(error), "Check its permissions and the disk.")

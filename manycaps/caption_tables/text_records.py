@@ -52,6 +52,13 @@ USUAL_NAMES |= {"sentence"}
 # Endings of names of images and videos.
 MEDIA = tuple(ending for endings in MEDIA_ENDINGS.values() for ending in endings)
 
+# What is wrong with a file of one line, as old Macs ended theirs.
+NO_LINE_FEEDS = (
+    "lines that end in a line feed",
+    "carriage returns alone",
+    "Save the file with the line ends of Unix or Windows.",
+)
+
 # Reads a line of JSON Lines.
 JSON = json.JSONDecoder(object_pairs_hook=unique_keys)
 
@@ -313,6 +320,8 @@ def _names(header: Block | None, file: TableFile, separator: str) -> list[str]:
         names = next(csv.reader(header.lines, delimiter=separator), []) if header else []
         names = [name.strip() for name in names]
     except csv.Error as error:
+        if header and _has_returns_alone(header.lines[0]):
+            raise InputError(file.path, *NO_LINE_FEEDS) from None
         raise InputError(file.path, "column names in the first line", reason_of(error), "Fix this line.") from None
     twice = next((name for name, n in collections.Counter(names).items() if n > 1 and name), None)
     if twice is not None:
@@ -329,12 +338,7 @@ def _parse_captions(block: Block, row: int) -> Any:
     """Captions of a run of lines."""
     captions = [line.strip() for line in block.lines]
     if any("\r" in caption for caption in captions):
-        raise InputError(
-            f"row[{row}]",
-            "lines that end in a line feed",
-            "carriage returns alone",
-            "Save the file with the line ends of Unix or Windows.",
-        )
+        raise InputError(f"row[{row}]", *NO_LINE_FEEDS)
     return {"captions": captions}
 
 
@@ -368,9 +372,15 @@ def _parse_line(block: Block, row: int) -> Any:
     except RecursionError:
         raise _not_json(row, "brackets nested too deeply") from None
     except ValueError as error:  # also of a number of thousands of digits
+        if _has_returns_alone(block.lines[0]):
+            raise InputError(f"row[{row}]", *NO_LINE_FEEDS) from None
         problem = error.msg if isinstance(error, json.JSONDecodeError) else reason_of(error)
         raise _not_json(row, problem) from None
     return as_values(value, row)
+
+
+def _has_returns_alone(line: str) -> bool:
+    return "\r" in line.strip() and "\n" not in line
 
 
 def _not_json(row: int, problem: str) -> ValueError:

@@ -455,6 +455,13 @@ def test_a_file_that_cannot_be_read_is_a_bad_row_beside_others(tmp_path, monkeyp
     assert next(iter(source.rows())) == BadRow(path, 0, None, reason)
 
 
+def test_a_file_that_is_no_gz_file_is_named(tmp_path):
+    (tmp_path / "a.jsonl.gz").write_text('["a dog"]\n')
+    path = str(tmp_path / "a.jsonl.gz")
+    message = f"{path}: expected a .gz file, got Not a gzipped file (b'[\"'). Name it by what it holds, or compress"
+    assert_refused(ValueError, message, open_source, [path])
+
+
 ENCODINGS = ": expected text in UTF-8, or in UTF-16 with a byte order mark, got {}. Save the file as UTF-8."
 NAME = "id,caption\n"
 
@@ -469,6 +476,8 @@ NAME = "id,caption\n"
         ("a.jsonl", '{"text": "a", "caption": "b"}\n', ": expected one column of predictions, got caption and text. "),
         ("a.csv", "id,cap\rtion\n1,a dog\n", ": expected column names in the first line, got new-line"),
         ("a.txt", "a dog\ra cat\r", ": row[0]: expected lines that end in a line feed, got carriage returns al"),
+        ("a.csv", "id,caption\r1,a dog\r", ": expected lines that end in a line feed, got carriage returns alone. Sa"),
+        ("a.jsonl", '["a"]\r["b"]\r', ": row[0]: expected lines that end in a line feed, got carriage returns al"),
         ("a.arrow", b"no Arrow at all", ": expected an Arrow file, got one that cannot be read ("),
         ("a.csv", NAME.encode("utf-16-le"), ENCODINGS.format("UTF-16 without one")),
         ("a.csv", ("\ufeff" + NAME).encode("gb18030"), ENCODINGS.format("GB 18030")),
