@@ -88,6 +88,8 @@ class SampleOptions:
         if not self.output.name:
             raise InputError("--output", "the name of a file", f"{str(self.output)!r}", "Name a file in it.")
         check_address(self.url)
+        if self.revision is not None and (self.url is not None or pathlib.Path(self.model).is_dir()):
+            raise InputError("--revision", "none, unless the model is from the Hub", self.revision, "Leave it out.")
         self.check_setting(self.setting)
 
     def check_setting(self, setting: Setting) -> None:

@@ -497,7 +497,13 @@ def test_messages_of_settings(given, message):
     [
         ({"shard": (0, 4)}, "--shard: expected i/n with i from 1 to n, got 0/4. The first is 1/n."),
         ({"setting": Setting(num_beams=3)}, "--num-beams: expected at least 10 for as many samples, got 3."),
+        ({"url": "http://localhost", "revision": "v1"}, "--revision: expected none, unless the model is from the Hub,"),
+        (
+            {"model": ".", "revision": "v1"},
+            "--revision: expected none, unless the model is from the Hub, got v1. Leave",
+        ),
     ],
 )
 def test_messages_of_options(tmp_path, given, message):
-    assert_refused(ValueError, message, SampleOptions, "model", ["photos"], tmp_path / "a.jsonl", **given)
+    given = {"model": "model", "sources": ["photos"], "output": tmp_path / "a.jsonl"} | given
+    assert_refused(ValueError, message, lambda: SampleOptions(**given))
