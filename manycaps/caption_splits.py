@@ -49,7 +49,7 @@ def write_splits(options: SplitOptions) -> DataSplits:
         expected = "a file" if options.by == "concept" else "no file without --by concept"
         raise InputError("--labels", expected, options.labels, "Name a file with one label per line.")
     check_tokenizer(options.tokenizer)
-    check_can_be_written(options.output)
+    check_can_be_written(options.output, [*options.sources, options.labels or ""])
     columns, tokenizer = as_columns(options.columns), options.tokenizer
     source = open_source(options.sources, columns=columns, either=True, split=options.split, tokenizer=tokenizer)
     rows = list(good_rows(source.rows()))

@@ -35,7 +35,7 @@ def write_document_counts(
     several. Raises TypeError, ValueError or OSError if the captions cannot be used or the file cannot be written.
     """
     check_tokenizer(tokenizer)
-    check_can_be_written(output)
+    check_can_be_written(output, [file])
     wanted = CaptionColumn(column, document, needs_group=True, group_option="--document")
     documents = list(caption_lists(open_captions([file], wanted, split)))
     counts = document_frequencies(tokenize_rows(tqdm(documents, unit="document"), tokenizer))
@@ -60,7 +60,7 @@ def write_ngram_counts(
     """
     check_tokenizer(tokenizer)
     check_whole_number("--least", least, 1)
-    check_can_be_written(output)
+    check_can_be_written(output, [file])
     counts, n_captions = collections.Counter[str](), 0
     for row in tqdm(caption_lists(open_captions([file], CaptionColumn(column), split)), unit="row"):
         for tokens in ngram_tokens([row], tokenizer)[0]:
@@ -101,7 +101,7 @@ def write_token_counts(
 
     Arguments, result and errors as for `write_document_counts`.
     """
-    check_can_be_written(output)
+    check_can_be_written(output, [file])
     rows = caption_lists(open_captions([file], CaptionColumn(column), split))
     captions = [caption for row in rows for caption in row]
     table = token_table(tqdm(captions, unit="caption"))

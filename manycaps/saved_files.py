@@ -1,10 +1,12 @@
 """Files that are written completely or not at all, also by an interrupted program."""
 
 import contextlib
+import glob
+import itertools
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from manycaps.kit.base import InputOSError, quote_path, quote_value, write_folder
@@ -62,8 +64,16 @@ def name_changes(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     )
 
 
-def check_can_be_written(path: pathlib.Path) -> None:
-    """Raise if a path cannot be an output file; called before the work, so that none is wasted."""
+def check_can_be_written(path: pathlib.Path, sources: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Raise if a path cannot be an output file, or is one that is read; called before the work, so that none is wasted.
+
+    `sources` are files to read: paths, patterns, or addresses, which are no file here.
+    """
+    names = itertools.chain.from_iterable((source, *glob.glob(os.path.expanduser(source))) for source in sources)
+    if path.is_file() and any(os.path.isfile(name) and path.samefile(name) for name in names):
+        raise InputOSError(
+            quote_path(path), "a file to write", "one that is read", "Give another name: it would be lost."
+        )
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a device or a pipe, which is never replaced"
         raise InputOSError(quote_path(path), "a file to write", kind, "Give the name of a file.")

@@ -26,7 +26,7 @@ def blocks(path, language):
 
 def commands(path):
     """Command lines of a document as words: from its bash blocks, and indented ones."""
-    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"\\\n\s*", " ", path.read_text(encoding="utf-8"))  # a line that goes on is one command
     indented = [line.strip() for line in re.findall(r"^ {4}(?:manycaps|python -m) .*$", text, re.MULTILINE)]
     lines = [line for block in blocks(path, "bash") for line in block.splitlines() if line] + indented
     return [shlex.split(line, comments=True) for line in lines]

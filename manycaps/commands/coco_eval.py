@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.saved_files import check_can_be_written, write_text_atomically
 
     if arguments.output:
-        check_can_be_written(arguments.output)
+        check_can_be_written(arguments.output, [arguments.annotations, arguments.results])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evaluation = evaluate_files(arguments.annotations, arguments.results, arguments.meteor15_data, arguments.split)

@@ -49,8 +49,9 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.report.diversity_page import levels_text
     from manycaps.saved_files import check_can_be_written
 
-    check_can_be_written(arguments.output)
-    measured = diversity(options_of(arguments, DiversityOptions))
+    options = options_of(arguments, DiversityOptions)
+    check_can_be_written(arguments.output, options.sources)
+    measured = diversity(options)
     measured.save(arguments.output)
     if arguments.format == "json":
         print_json(measured.to_dict())

@@ -35,6 +35,6 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.saved_files import check_can_be_written
 
     options = options_of(arguments, RowsOptions)
-    check_can_be_written(arguments.output)
+    check_can_be_written(arguments.output, [*options.input, *options.references])
     rows(options).save(arguments.output)
     print(f"wrote {arguments.output}", file=sys.stderr)

@@ -50,7 +50,7 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     family = None if options.scores is not None else options.metric.split("_")[0]
     thresholds = as_thresholds(options.thresholds or THRESHOLDS[family or "bleu"], family)
     check_tokenizer(options.tokenizer)
-    check_can_be_written(options.output)
+    check_can_be_written(options.output, [*options.train, *options.test, options.scores or ""])
     columns = as_columns(options.columns)
     check_files_of_columns(columns, [*options.train, *options.test])
     given = columns, options.limit, options.tokenizer

@@ -13,12 +13,11 @@ import matplotlib.ticker
 import numpy as np
 import PIL.Image
 
-from manycaps.report.inline_svg import MUTED, SERIES
-
 from .results import Drawing
 
-# Colours of candidates and references in all drawings.
-CANDIDATES, REFERENCES = SERIES[:2]
+# Colours of candidates and references in all drawings and of further series. A Space has no files of reports.
+CANDIDATES, REFERENCES = "#1f5fa8", "#b4480c"
+SERIES = (CANDIDATES, REFERENCES, "#157347", "#8a3fa0")
 
 # Characters of a caption beside a drawing; longer ones end in three dots.
 LABEL_CHARACTERS = 44
@@ -93,10 +92,10 @@ def mean_intervals(means: Mapping[str, tuple[float, float, float]], name: str, m
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
         figure, axes = _figure(0.8 + 0.4 * len(means))
         if mark is not None:
-            axes.axvline(mark, color=MUTED, lw=1.5)
+            axes.axvline(mark, color="#84878f", lw=1.5)
         for i, (mean, low, high) in enumerate(means.values()):
-            axes.plot([low, high], [i, i], color=SERIES[i % 6], lw=3, solid_capstyle="butt")
-            axes.plot([mean], [i], "osD^"[i % 4], color=SERIES[i % 6], ms=9)
+            axes.plot([low, high], [i, i], color=SERIES[i % 4], lw=3, solid_capstyle="butt")
+            axes.plot([mean], [i], "osD^"[i % 4], color=SERIES[i % 4], ms=9)
         axes.set_yticks(range(len(means)), [shorten(label) for label in means], parse_math=False)
         axes.set(xlabel=name, ylim=(len(means) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)

@@ -64,7 +64,7 @@ def sample(options: SampleOptions) -> pathlib.Path:
         TypeError, ValueError, OSError: an option, a file, the model or the server cannot be used.
         ImportError: a package is missing.
     """
-    check_can_be_written(options.output)
+    check_can_be_written(options.output, options.sources)
     items = items_of(options)
     write_samples(load_sampler(options, items, [options.setting]), items, options, options.setting, options.output)
     return options.output

@@ -5,6 +5,7 @@ import stat
 
 import pytest
 
+from manycaps.command_line import main
 from manycaps.saved_files import (
     check_can_be_written,
     make_folder,
@@ -54,6 +55,38 @@ def test_what_must_not_be_replaced_is_refused(tmp_path, name, message):
     (tmp_path / "device").symlink_to("/dev/null")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     assert_refused(OSError, f".*{message}$", check_can_be_written, tmp_path / name)
+
+
+@pytest.mark.parametrize("source", ["rows.jsonl", "link.jsonl", "r*.jsonl"])
+def test_what_is_read_is_not_replaced(tmp_path, source):
+    (tmp_path / "rows.jsonl").write_text("{}")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "rows.jsonl")
+    read = ["https://host/rows.jsonl", str(tmp_path / source)]
+    assert_refused(OSError, ".*got one that is read", check_can_be_written, tmp_path / "rows.jsonl", read)
+    check_can_be_written(tmp_path / "new.jsonl", read)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "splits ROWS --by length -o ROWS",
+        "core-set ROWS --test ROWS -o ROWS",
+        "rows ROWS -o ROWS",
+        "diversity ROWS -o ROWS",
+        "count-ngrams ROWS --output ROWS",
+        "count-document-frequency ROWS --output ROWS",
+        "count-token-frequency ROWS --output ROWS",
+        "coco-eval ROWS ROWS --output ROWS",
+        "sample MODEL ROWS -o ROWS",
+    ],
+)
+def test_no_command_writes_over_what_it_reads(tmp_path, capsys, line):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": "a", "references": ["a dog", "a cat"]}\n')
+    text = rows.read_text()
+    assert main(line.replace("ROWS", str(rows)).split()) != 0
+    assert "got one that is read" in capsys.readouterr().err
+    assert rows.read_text() == text
 
 
 def test_a_folder_is_whole_or_not_there(tmp_path):
