@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .kit.parity_tails import rounded_p_value
 from .tables import as_interval
 
 # Corpus p-values up to this one are called a difference.
@@ -36,7 +35,8 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
     interval = "no interval"
     if f"{name}_excess_ci_low" in result:
         interval = f"interval {as_interval(result[f'{name}_excess_ci_low'], result[f'{name}_excess_ci_high'])}"
-    numbers = f"(corpus p {rounded_p_value(p_value)}, excess {result[f'{name}_excess']:.3f}, {interval})"
+    digits = 4 if SIGNIFICANCE < p_value < 0.051 else 2  # what is no difference does not read as p = 0.05
+    numbers = f"(corpus p {p_value:.{digits}g}, excess {result[f'{name}_excess']:.3f}, {interval})"
     if p_value >= UNUSUALLY_NEAR:
         return f"{title}: {system} lie nearer to the human captions than random splits of both do {numbers}."
     verb = "differ from" if p_value <= SIGNIFICANCE else "cannot be distinguished from"
