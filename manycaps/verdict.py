@@ -35,7 +35,8 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
     interval = "no interval"
     if f"{name}_excess_ci_low" in result:
         interval = f"interval {as_interval(result[f'{name}_excess_ci_low'], result[f'{name}_excess_ci_high'])}"
-    digits = 4 if SIGNIFICANCE < p_value < 0.051 else 2  # what is no difference does not read as p = 0.05
+    # What is no difference does not read as p = 0.05. A Space has no `rounded_p_value`, the kit's rule for this.
+    digits = 4 if SIGNIFICANCE < p_value < 0.051 else 2
     numbers = f"(corpus p {p_value:.{digits}g}, excess {result[f'{name}_excess']:.3f}, {interval})"
     if p_value >= UNUSUALLY_NEAR:
         return f"{title}: {system} lie nearer to the human captions than random splits of both do {numbers}."
