@@ -4,7 +4,9 @@ import ast
 import base64
 import collections
 import contextlib
+import datetime
 import difflib
+import enum
 import functools
 import hashlib
 import importlib.util
@@ -20,13 +22,18 @@ import sys
 import textwrap
 import threading
 import unicodedata
+import uuid
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from .row_images import clusters_of_images, repeated_texts
 
 # --------------------------------------------------------------------------------------------------------------------
 # Types that many files name: arrays of numbers, tokens of texts, progress bars; and work in threads.
@@ -1558,13 +1565,27 @@ class CollectionModule:
         """Return the result of checked columns, with all warnings of rows; `result` alone has none of these."""
         for name, column in columns.items():
             warn_of_empty_captions(column, name, self.has_token(options))
-        has_no_labels = "clusters" in options and options["clusters"] is None
         # What is left out, as references beside objects, is a column of empty rows.
-        if has_no_labels and self.has_effect("clusters", options) and all(map(all, columns.values())):
-            warn_of_shared_captions(list(columns.values()))
+        if all(map(all, columns.values())):
+            options = self._with_images(columns, options)
         result = self.result(**columns, options=options)
         warn_of_unread(result, options)
         return result
+
+    def _with_images(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return options in which rows of one image are a cluster, unless there are labels; warn of what repeats."""
+        references = columns.get("references", ())
+        repeated_texts(references).warn()
+        if "clusters" not in options or not self.has_effect("clusters", options):
+            return options
+        clusters = options["clusters"]
+        if clusters is not None:
+            clusters = as_labels(clusters, "clusters", len(next(iter(columns.values()))))
+        if references:
+            clusters = clusters_of_images(clusters, references, columns.get("predictions"))
+        if clusters is None:
+            warn_of_shared_captions(list(columns.values()))
+        return {**options, "clusters": clusters}
 
     def result(self, *columns: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of checked columns."""
@@ -1605,6 +1626,8 @@ class CollectionModule:
         options = self.load_options | take_compute_options(given, loaded, self.LOAD_OPTIONS)
         self.check_options(options)
         self._check_effects([name for name in given if given[name] is not None], options)
+        if options.get("clusters") is not None:
+            options["clusters"] = as_labels(options["clusters"], "clusters")
         return options
 
     @classmethod
@@ -1770,6 +1793,56 @@ def as_plain(value: Any, name: str = "") -> Any:
         value = str(value).removeprefix("torch.")
     is_number = name == "device" and isinstance(value, int) and not isinstance(value, bool)
     return f"cuda:{value}" if is_number and value >= 0 else value
+
+
+# Classes whose values are equal if they say the same: labels of rows are of these, or tuples of them.
+LABEL_CLASSES = (
+    *(str, bytes, int, float, Decimal, Fraction),
+    *(datetime.date, datetime.time, datetime.timedelta, uuid.UUID, enum.Enum, pathlib.PurePath),
+)
+
+
+def as_label(value: Any, where: str) -> Hashable:
+    """Return the label of a row as a plain value: scalars of NumPy, torch, JAX and arrays without dimensions as theirs.
+
+    Two tensors that hold one number are different keys, and so is whatever is compared by its identity: it is refused,
+    as is NaN, which equals nothing.
+
+    >>> as_label(np.array(3), "clusters[0]"), as_label(("coco", np.int64(3)), "clusters[0]")
+    (3, ('coco', 3))
+    """
+    label, expected = value, "a string or a number"
+    if getattr(value, "shape", None) == () or isinstance(value, np.generic):
+        with errors_of_others(where, expected, "Give a label.", type(value).__name__):
+            label = value.item() if hasattr(value, "item") else np.asarray(value).item()
+    if isinstance(label, tuple):
+        return tuple(as_label(item, where) for item in label)
+    if label is None or (isinstance(label, LABEL_CLASSES) and label != label):
+        raise InputError(
+            where,
+            expected,
+            quote_value(label),
+            "Two missing labels say neither that the rows belong together nor that they do not: give every row one.",
+        )
+    if not isinstance(label, LABEL_CLASSES):
+        raise InputTypeError(where, expected, type(value).__name__, "Give a label.")
+    return label
+
+
+def as_labels(labels: Any, name: str, n_rows: int | None = None) -> list[Hashable]:
+    """Return a label for every row as a list of plain values; a column may be a list, an array, a tensor or of Arrow.
+
+    >>> as_labels(np.array([1, 1, 2]), "clusters", 3)
+    [1, 1, 2]
+    """
+    is_column = isinstance(labels, Sequence) or any(hasattr(labels, way) for way in ("to_pylist", "tolist"))
+    if isinstance(labels, str | bytes) or not is_column or getattr(labels, "ndim", 1) != 1:
+        raise InputTypeError(name, "a label for each row", type(labels).__name__, "Give a list.")
+    way = next((way for way in ("to_pylist", "tolist") if hasattr(labels, way)), None)
+    listed = list(labels) if way is None else getattr(labels, way)()
+    if n_rows is not None and len(listed) != n_rows:
+        raise InputError(name, f"as many labels as rows ({n_rows})", len(listed), "Give a label for each row.")
+    return [as_label(label, f"{name}[{i}]") for i, label in enumerate(listed)]
 
 
 # What a warning says of texts that were not read to their end, by the treatment.

@@ -38,6 +38,7 @@ from .caption_sets import (
     with_interval,
 )
 from .parity_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
+from .row_images import clusters_of_images, repeated_texts
 from .tokenization import RowTexts, WordNumbers, number_keys, word_ids
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -677,7 +678,9 @@ def human_wording(
     if confidence_level is not None:
         check_number("confidence_level", confidence_level, 0, 1)
     if clusters is not None:
-        check_clusters(clusters, len(candidates))
+        clusters = check_clusters(clusters, len(candidates))
+    repeated_texts(references).warn()
+    clusters = clusters_of_images(clusters, references, candidates)
     corpus = corpus_wording(wording_rows(candidates, references, clusters), clusters, confidence_level)
     result = corpus.result(None)
     shares = result["odd_wording_share"], result["formulaic_share"]

@@ -905,7 +905,7 @@ def _tails(
     rows: Floats, n_candidates: int, confidence_level: float | None, clusters: Sequence[Hashable] | None
 ) -> CorpusTails:
     if clusters is not None:
-        check_clusters(clusters, len(rows))
+        clusters = check_clusters(clusters, len(rows))
     kept = KeptDistances(len(rows))
     kept.add(rows, n_candidates, range(len(rows)))
     return corpus_tails(kept, confidence_level, clusters)
@@ -959,6 +959,8 @@ def human_parity_test(
     (True, True, 2)
     """
     rows = _as_symmetric(distances, n_candidates)
+    if clusters is not None:
+        clusters = check_clusters(clusters, len(rows))
     tails = _tails(rows, n_candidates, None, clusters)
     test = gaps_test([row_gaps(rows, n_candidates)], clusters)
     joint, gaps_p_value, _ = parity_p_values(test.p_value, tails, clusters)

@@ -12,7 +12,16 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..kit.base import Floats, InputError, InputTypeError, as_caption_rows, as_list, check_no_table, quote_value
+from ..kit.base import (
+    Floats,
+    InputError,
+    InputTypeError,
+    as_caption_rows,
+    as_label,
+    as_list,
+    check_no_table,
+    quote_value,
+)
 from ..kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     LanguageModel,
@@ -286,24 +295,16 @@ def as_completions(
 
 
 def _as_label(value: Any, where: str) -> Hashable:
-    """A value of the column group as Python has it: a tensor or an array is only equal to itself, or to nothing.
+    """A value of the column group as a plain one; of a tensor or an array of several numbers a tuple.
 
     >>> _as_label(np.array(3), "group[0]"), _as_label(["coco", 3], "group[0]")
     (3, ('coco', 3))
     """
-    label = _without_lists(value.tolist() if hasattr(value, "tolist") else value)
     try:
-        hash(label)
-    except TypeError:
-        label = None
-    if label is None or label != label:  # NaN, too, is equal to nothing
-        raise InputTypeError(
-            where,
-            "a number or a text that all completions of a row share",
-            quote_value(value),
-            "Give the id of the row.",
-        )
-    return label
+        return as_label(_without_lists(value.tolist() if hasattr(value, "tolist") else value), where)
+    except InputError:
+        shared = "a number or a text that all completions of a row share"
+        raise InputTypeError(where, shared, quote_value(value), "Give the id of the row.") from None
 
 
 def _without_lists(value: Any) -> Any:

@@ -52,6 +52,7 @@ from .vector_rows import embed_caption_rows
 from .caption_sets import exact_splits as exact_splits
 from .meteor15_search import english_stem as english_stem
 from .ngram_scores import NgramOrder as NgramOrder
+from .row_images import text_key as text_key
 from .triangle_rank import statistic_range as statistic_range
 
 _DESCRIPTION = """

@@ -77,6 +77,7 @@ from .vector_rows import (
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .meteor15_search import english_stem as english_stem
+from .row_images import text_key as text_key
 
 _DESCRIPTION = """
 Human Parity says in one p-value whether candidate captions of each image or video can be distinguished from human ones,

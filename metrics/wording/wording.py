@@ -17,6 +17,7 @@ from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .parity_tails import Tail as Tail
+from .row_images import text_key as text_key
 
 _DESCRIPTION = """
 Wording says whether captions are put into words as people put them: broken language, such as doubled words or ends that

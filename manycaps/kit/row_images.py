@@ -1,0 +1,198 @@
+"""Rows of one image, found by their references, and references that repeat within a row: what no test may count twice.
+
+Samples are often stored one to a row, with the references repeated, and samplers fill a batch up with rows that it has
+already. Such rows depend on each other, and a model of what people wrote of other rows would hold a row's own
+references. Two rows are of one image if
+
+- their references are the same, by at least two different texts; or
+- they share at least two different references, and at least half of the smaller set; or
+- they share one, and the captions of each, candidates included, hold all references of the other: the leave-one-out
+  layout of three captions, in which every caption is the candidate once;
+
+and so are rows that are linked by others. One reference alone may be a frequent sentence ("a man is cooking"): rows
+with a single one are of one image only where at least half of such rows have the reference of another.
+
+Texts are compared without case, blanks and the punctuation at their end.
+"""
+
+import itertools
+import math
+import unicodedata
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+# References that so many different sets have are frequent sentences, and link none of them.
+MOST_SETS_OF_A_TEXT = 100
+
+# Share of the references that repeat within their row from which on it is said: people write 0.05% of COCO and of
+# Flickr8k twice, and 3% of MSVD, five to a row.
+LEAST_REPEATED = 0.01
+
+# Marks at the end of a text that are no part of it.
+END_MARKS = " .!?,;:\u3002"
+
+# What is told apart by being equal: a text, its tokens, or the bytes of a vector.
+Text = str | bytes | Sequence[str]
+
+
+def text_key(text: Text) -> Hashable:
+    """Return what is compared of a text, or of its tokens.
+
+    >>> text_key("A dog  runs."), text_key(["a", "dog", "runs"]), text_key("...")
+    ('a dog runs', 'a dog runs', '...')
+    """
+    if isinstance(text, bytes):
+        return text
+    words = " ".join((text if isinstance(text, str) else " ".join(text)).casefold().split())
+    words = words if words.isascii() else unicodedata.normalize("NFC", words)
+    return words.rstrip(END_MARKS) or words
+
+
+def image_numbers(
+    references: Sequence[Sequence[Text]], candidates: Sequence[Sequence[Text]] | None = None
+) -> npt.NDArray[np.int64] | None:
+    """Number the images of rows by their references, in the order of their first rows; None where each has its own.
+
+    Args:
+        references: n_rows lists of texts, of lists of tokens, or of bytes.
+        candidates: the same, for rows that leave one of three captions out; None: they are not looked at.
+
+    Returns:
+        int64 array, shape (n_rows,), or None.
+
+    >>> image_numbers([["a dog", "dogs"], ["a cat", "cats"], ["Dogs.", "A dog."]]).tolist()
+    [0, 1, 0]
+    """
+    sets: dict[frozenset[Hashable], list[int]] = {}
+    for row, texts in enumerate(references):
+        sets.setdefault(frozenset(map(text_key, texts)), []).append(row)
+    sets.pop(frozenset(), None)
+    n_rows = len(references)
+    single = [rows for texts, rows in sets.items() if len(texts) == 1]
+    n_shared = sum(len(rows) for rows in single if len(rows) > 1)
+    single_are_images = 2 * n_shared >= sum(map(len, single))
+    first = list(range(n_rows))  # of every row an earlier one of its image, or itself
+
+    def root(row: int) -> int:
+        while first[row] != row:
+            first[row] = first[first[row]]
+            row = first[row]
+        return row
+
+    def join(row: int, other: int) -> None:
+        low, high = sorted((root(row), root(other)))
+        first[high] = low
+
+    for texts, rows in sets.items():
+        if len(texts) > 1 or single_are_images:
+            for row in rows[1:]:
+                join(rows[0], row)
+    for texts, others in _overlapping(list(sets)):
+        n_common = len(texts & others)
+        if 2 <= n_common >= math.ceil(min(len(texts), len(others)) / 2):
+            join(sets[texts][0], sets[others][0])
+        elif candidates is not None and len(texts) > 1 < len(others):
+            captions = [
+                each.union(map(text_key, itertools.chain.from_iterable(candidates[row] for row in sets[each])))
+                for each in (texts, others)
+            ]
+            if texts <= captions[1] and others <= captions[0]:
+                join(sets[texts][0], sets[others][0])
+    roots = [root(row) for row in range(n_rows)]
+    numbers: dict[int, int] = {}
+    images = np.array([numbers.setdefault(row, len(numbers)) for row in roots], dtype=np.int64)
+    return None if len(numbers) == n_rows else images
+
+
+def _overlapping(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[frozenset[Hashable], frozenset[Hashable]]]:
+    """Pairs of sets with a common text that is not in too many."""
+    holders: dict[Hashable, list[int]] = {}
+    for i, texts in enumerate(sets):
+        for text in texts:
+            holders.setdefault(text, []).append(i)
+    seen: set[tuple[int, int]] = set()
+    for places in holders.values():
+        if len(places) <= MOST_SETS_OF_A_TEXT:
+            for pair in itertools.combinations(places, 2):
+                if pair not in seen:
+                    seen.add(pair)
+                    yield sets[pair[0]], sets[pair[1]]
+
+
+# What to do about rows of one image, by who asks.
+GIVE_CLUSTERS = "Give clusters=[...], one label per row: equal ones for rows of one image."
+
+
+def clusters_of_images(
+    clusters: Sequence[Hashable] | None,
+    references: Sequence[Sequence[Text]],
+    candidates: Sequence[Sequence[Text]] | None = None,
+    remedy: str = GIVE_CLUSTERS,
+) -> Sequence[Hashable] | None:
+    """Return the user's labels of the rows, or without any those of their images; warn of rows that share one.
+
+    None where there are no labels, and every row has an image of its own.
+    """
+    images = image_numbers(references, candidates)
+    if images is None:
+        return clusters
+    n_rows, n_images = len(images), int(images.max()) + 1
+    have = (
+        f"references: {n_rows - n_images:,} of {n_rows:,} rows have the references of an earlier row, or most of them"
+    )
+    if clusters is None:
+        warnings.warn(
+            f"{have}. Rows of one image depend on each other: they count as {n_images:,} clusters. {remedy}",
+            stacklevel=2,
+        )
+        return [int(image) for image in images]
+    n_pairs = len(set(zip(images.tolist(), clusters, strict=True)))
+    if n_pairs > n_images:
+        warnings.warn(
+            f"{have}, and {n_pairs - n_images:,} of these have another label in clusters. p-values and intervals "
+            "take them for independent: give rows of one image one label.",
+            stacklevel=2,
+        )
+    return clusters
+
+
+class RepeatedTexts(NamedTuple):
+    """How many texts repeat another one of their row; counts of several rows are added."""
+
+    n_repeated: int = 0
+    n_texts: int = 0
+    n_rows: int = 0
+
+    def __add__(self, other: Any) -> "RepeatedTexts":
+        return RepeatedTexts(*(mine + more for mine, more in zip(self, other, strict=True)))
+
+    def __str__(self) -> str:
+        repeat, rows = "repeats" if self.n_repeated == 1 else "repeat", "row" if self.n_rows == 1 else "rows"
+        share = f"{self.n_repeated:,} of {self.n_texts:,} references"
+        return f"{share} {repeat} another of their row, in {self.n_rows:,} {rows}"
+
+    def warn(self, column: str = "references") -> None:
+        """Warn where more texts repeat than people's own do."""
+        if self.n_repeated and self.n_repeated >= LEAST_REPEATED * self.n_texts:
+            warnings.warn(
+                f"{column}: {self}. Copies, such as the padding of rows to one length or a file that is read twice, "
+                "are no captions of other people: take them out. What people wrote twice may stay.",
+                stacklevel=3,
+            )
+
+
+def repeated_texts(rows: Iterable[Sequence[Text]]) -> RepeatedTexts:
+    """Count texts that repeat another one of their row.
+
+    >>> str(repeated_texts([["a dog", "dogs", "A dog."], ["a cat"]]))
+    '1 of 4 references repeats another of their row, in 1 row'
+    """
+    n_texts = n_repeated = n_rows = 0
+    for row in rows:
+        n_more = len(row) - len(set(map(text_key, row)))
+        n_texts, n_repeated, n_rows = n_texts + len(row), n_repeated + n_more, n_rows + (n_more > 0)
+    return RepeatedTexts(n_repeated, n_texts, n_rows)
