@@ -253,6 +253,24 @@ def test_trainer_in_two_processes_scores_every_row_once_and_ends_well(tmp_path):
     assert len(lines_of(tmp_path / "trained" / "captions.jsonl")) == 2 * 11
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n_processes", [1, 2])
+def test_lightning_logs_every_row_once(n_processes, tmp_path):
+    """Rows of two processes are 12, since the sampler repeats one of 11."""
+    command = [sys.executable, "-m", "scripts.examples.lightning_loop", "--epochs", "1", "--output", str(tmp_path)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, "--processes", str(n_processes)], env=environment, capture_output=True, text=True, timeout=1200
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    [folder] = (tmp_path / "lightning_logs").iterdir()
+    curves = EventAccumulator(str(folder)).Reload()
+    assert [event.value for event in curves.Scalars("n_rows")] == [11]
+    assert 0 <= curves.Scalars("human_parity_p_value")[0].value <= 1
+
+
 @pytest.fixture(scope="module")
 def captioner(tmp_path_factory):
     """A folder with a captioner of the made world that has hardly learned."""
