@@ -1,12 +1,23 @@
-"""Results of modules in the programs that people evaluate with: docs/integrations.md shows each of them.
+"""Modules in the programs that people train and evaluate with: docs/integrations.md shows each of them.
 
-A framework is imported when its function is called; none is needed to import this package.
+A framework is imported when its function is called, or its class first asked for; none is needed to import this
+package.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from manycaps.integrations.sampled_candidates import decode_candidates, fold_candidates
 from manycaps.kit.base import InputError
+from manycaps.later_imports import import_later
+
+if TYPE_CHECKING:
+    from manycaps.integrations.sampling_trainer import SamplingTrainer
+
+__all__ = ["SamplingTrainer", "as_log", "decode_candidates", "fold_candidates"]
+
+# `SamplingTrainer` needs transformers and torch.
+__getattr__ = import_later(__name__, {"SamplingTrainer": "sampling_trainer"})
 
 
 def as_log(result: Mapping[str, Any], **columns: Sequence[Any]) -> tuple[dict[str, float], list[dict[str, Any]]]:

@@ -10,6 +10,7 @@ import enum
 import functools
 import hashlib
 import importlib.util
+import inspect
 import itertools
 import json
 import math
@@ -1441,6 +1442,15 @@ class CollectionModule:
         return f"\n{arguments}{results}Examples:\n{textwrap.indent(cls.ABOUT.examples.strip(), ' ' * 4)}\n"
 
     @classmethod
+    def compute_signature(cls) -> inspect.Signature:
+        """Return the arguments of `compute`: the columns and the options of a call, by keyword."""
+        kind = inspect.Parameter.KEYWORD_ONLY
+        names = dict.fromkeys([*cls.COLUMNS, *(name for names in cls.READY for name in names.split(", "))])
+        options = {name: option.default for name, option in cls.OPTIONS.items() if not option.at_load}
+        parameters = [inspect.Parameter(name, kind, default=value) for name, value in {**names, **options}.items()]
+        return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters])
+
+    @classmethod
     def _ready_names(cls) -> set[str]:
         return {name for names in cls.READY for name in names.split(", ")}
 
@@ -1464,6 +1474,8 @@ class CollectionModule:
         # Held by the one call that adds or computes; others wait. The thread that holds it may call again.
         self.lock = threading.RLock()
         super().__init__(*args, **keywords)
+        # evaluate gives every instance a function of its own: `help` and completion show the options of this module.
+        self.compute.__func__.__signature__ = self.compute_signature()  # type: ignore[attr-defined]
         for name, make in self.PARTS.items():
             setattr(self, name, make(self))
 
