@@ -311,7 +311,9 @@ class GatheredWording:
             texts = (text for mine, people in rows for text in (*mine, *people))
             kept["words"], kept["lengths"] = word_ids(texts, self._vocabulary)
         else:
-            kept["slor"] = self._wording.wording_rows(candidates, references, model=self._model).slor
+            coded = self._wording.number_texts(candidates, references, model=self._model)
+            kept["slor"] = self._wording.wording_of(coded, is_tested=False).slor
+            kept["seen"] = np.array([self._wording.seen_references(coded)])
         for name, array in kept.items():
             self._kept.setdefault(name, []).append(array)
 
@@ -338,6 +340,7 @@ class GatheredWording:
         """Return the wording of all rows."""
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
         if "slor" in kept:
+            self._wording.SeenReferences(*kept["seen"].sum(axis=0).tolist()).warn()
             return self._wording.WordingRows(kept["sizes"], kept["slor"], *np.zeros((2, len(kept["slor"]))))
         return self._wording.wording_of(self._texts(kept, clusters), is_tested=True)
 
