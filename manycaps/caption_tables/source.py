@@ -25,7 +25,16 @@ from manycaps.caption_tables.columns import (
     wide_columns,
     with_wide,
 )
-from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, find_medium, table_files, whole
+from manycaps.caption_tables.files import (
+    Piece,
+    Record,
+    TableFile,
+    Unreadable,
+    find_medium,
+    is_local,
+    table_files,
+    whole,
+)
 from manycaps.caption_tables.hub_records import HUB, hub_records
 from manycaps.caption_tables.json_records import json_records
 from manycaps.caption_tables.rows import (
@@ -40,7 +49,8 @@ from manycaps.caption_tables.rows import (
 )
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
-from manycaps.kit.base import EmptyCaptions, InputError, looks_like_list, reason_of
+from manycaps.kit.base import EmptyCaptions, InputError, looks_like_list, quote_path, reason_of
+from manycaps.kit.row_images import RepeatedTexts, repeated_texts
 from manycaps.kit.tokenization import Tokenizer, token_finder
 
 # Default size of a piece, in bytes of the file.
@@ -250,16 +260,20 @@ class _CountedSide(EmptyCaptions):
         super().__init__(token_finder(tokenizer))
         self._file, self._role = side.files[0].path, role
         self._n_columns = len(side.wide.get(getattr(side.layout, role) or "", ()))
+        self._repeated = RepeatedTexts()
 
     def add_row(self, row: CaptionRow) -> None:
         captions = getattr(row, self._role)
         if captions is not None:
             self.add(captions, max(0, self._n_columns - len(captions)))
+            if self._role == "references":
+                self._repeated += repeated_texts([captions])
 
     def warn(self) -> None:
         if self.n_empty:
             left_out = ", and left out" if self._n_columns else ""
             warnings.warn(f"{self._file}: {self}{left_out}.", stacklevel=3)
+        self._repeated.warn(self._file)
 
 
 def open_source(
@@ -298,6 +312,8 @@ def open_source(
     if references:
         understand = functools.partial(find_layout, chosen=columns_of(columns, references), sides=["references"])
         others = side_of(table_files(references, split), understand)
+    for name, side in (("predictions", main), ("references", others)):
+        check_files_once([] if side is None else side.files, name)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
             raise InputError(
@@ -311,6 +327,16 @@ def open_source(
     main = main._replace(optional=tuple(optional))
     others = others and others._replace(optional=tuple(optional))
     return CaptionSource(main, others, media, limit, tokenizer=tokenizer)
+
+
+def check_files_once(files: Sequence[TableFile], role: str) -> None:
+    """Raise if a file comes twice on one side: each of its captions would be two people's."""
+    seen: dict[str, str] = {}
+    for file in files:
+        path = os.path.realpath(file.path) if is_local(file.path) else file.path
+        if path in seen:
+            raise InputError(quote_path(file.path), f"each file of {role} once", "it twice", "Leave it out once.")
+        seen[path] = file.path
 
 
 def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:

@@ -1,6 +1,7 @@
 """The first room of a comparison, the only one that knows files: systems, their rows, captions and scores."""
 
 import contextlib
+import itertools
 import math
 import pathlib
 import re
@@ -22,6 +23,7 @@ from manycaps.kit.base import InputError, quote_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
+from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, image_numbers, join_labels
 from manycaps.sampling.captions_file import sampling_settings
 
 # Name of the human captions in tables and results.
@@ -361,15 +363,14 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
     """Return a label for each row: the cluster that it belongs to; None where every row is independent.
 
     Rows whose ids have the same match of a regular expression belong together; without one, rows of one image or video
-    file do.
+    file, rows whose ids differ by the number of a caption alone ("12.jpg#0", "12.jpg#1"), and rows with the references
+    of another, see `kit.row_images`. Warns of the last two, and of a pattern that takes such rows apart.
 
     >>> clusters_of([SystemRow("1#0", {}), SystemRow("1#1", {}), SystemRow("2#0", {})], "^[^#]+")
     ['1', '1', '2']
     """
     if pattern is None:
-        media = [row.image or row.video for row in rows]
-        known = [name for name in media if isinstance(name, str)]
-        return known if len(known) == len(rows) > len(set(known)) else None
+        return _images_of(rows)
     try:
         expression = re.compile(pattern)
     except re.error as error:
@@ -380,7 +381,41 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
         if match is None:
             raise InputError("--clusters", f"{pattern!r} in every id", f"{row.id!r}", "Fix the expression.")
         labels.append(match.group())
+    clusters_of_images(labels, *_captions_of(rows))
     return labels
+
+
+def _images_of(rows: Sequence[SystemRow]) -> list[str] | None:
+    """Labels of the images that rows are of, by all that tells; None where each has its own."""
+    media = [row.image or row.video for row in rows]
+    known = [name for name in media if isinstance(name, str)]
+    of_files = known if len(known) == len(rows) > len(set(known)) else None
+    others = [ids_without_numbers([row.id for row in rows]), image_numbers(*_captions_of(rows))]
+    columns = [column for column in (of_files, *others) if column is not None]
+    if not columns:
+        return None
+    images = join_labels(*columns)
+    n_images = int(images.max()) + 1
+    if n_images < (len(rows) if of_files is None else len(set(of_files))):
+        n_again = len(rows) - n_images
+        how = (
+            "the references of an earlier row, or most of them"
+            if others[1] is not None
+            else "an earlier row's id but #k"
+        )
+        warnings.warn(
+            f"references: {n_again:,} of {len(rows):,} rows have {how}. Rows of one image depend on each other: they "
+            f"count as {n_images:,} clusters. --clusters PATTERN says otherwise.",
+            stacklevel=2,
+        )
+    first = dict(zip(images.tolist()[::-1], known[::-1] if of_files else [row.id for row in rows][::-1], strict=True))
+    return [first[image] for image in images.tolist()]
+
+
+def _captions_of(rows: Sequence[SystemRow]) -> tuple[list[Sequence[str]], list[list[str]]]:
+    """References of every row, and what all systems say of it."""
+    captions = [list(itertools.chain.from_iterable(row.captions.values())) for row in rows]
+    return [row.references or [] for row in rows], captions
 
 
 MODULE = "human_parity"

@@ -46,6 +46,7 @@ from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     load_language_model,
     number_texts,
+    seen_references,
     telling_phrases,
     wording_of,
 )
@@ -558,6 +559,7 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
     for name in rows[0].captions:
         captions = tokenize_rows([row.captions[name] for row in rows], tokenizer)
         texts = number_texts(captions, references, clusters, model)
+        seen_references(texts).warn()
         wording_rows = wording_of(texts, is_tested=model is None)
         rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), wording_rows, telling_phrases(texts, clusters))
     return rows_of_system, module._signature(module.load_options)

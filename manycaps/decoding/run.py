@@ -97,7 +97,7 @@ class Judge:
         """Compare the rows of every setting with people."""
         rows_of_setting = {}
         for name, setting_rows in rows.items():
-            scores = parity_of_captions(setting_rows, self._loaded)
+            scores = parity_of_captions(setting_rows, {**self._loaded, "clusters": clusters_of(setting_rows, None)})
             rows_of_setting[name], self.signature = scores.rows[name], str(scores.results[name]["signature"])
         return rows_of_setting
 

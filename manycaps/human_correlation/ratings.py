@@ -125,11 +125,9 @@ def compare_rated_systems(options: RatingOptions) -> RatedSystems:
     ratings = read_ratings(options.ratings, options.scales)
     ids, numbers = system_numbers(options, ratings)
     check_names(ratings, "id", {*ids, ""}, f"one of the {len(ids):,} rows of the systems")
-    clusters: Sequence[Hashable] = ids
-    if options.clusters is not None:
-        from manycaps.comparison.read import SystemRow, clusters_of
+    from manycaps.comparison.read import SystemRow, clusters_of
 
-        clusters = clusters_of([SystemRow(row_id, {}) for row_id in ids], options.clusters) or ids
+    clusters = clusters_of([SystemRow(row_id, {}) for row_id in ids], options.clusters) or ids
     return compare_with_ratings(ratings, numbers, ids, clusters)
 
 

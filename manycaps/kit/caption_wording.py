@@ -114,7 +114,9 @@ LANGUAGE_MODEL = {
         by_value(check_language_model),
         "Of wording: path of the n-gram counts of a training corpus, which `manycaps count-ngrams` writes, or a "
         "mapping; by default counted in the references of all other rows, or clusters. The corpus must not contain the "
-        "references.",
+        "references, else people's captions alone are predictable: warned of from 95% of their trigrams on, or all "
+        "trigrams of a quarter of the rows. Held-out captions of COCO, Flickr8k and MSVD have 43% to 73%, and 0% to "
+        "4% of the rows, in corpora of up to 65,000 captions.",
     )
 }
 
@@ -308,6 +310,59 @@ def number_texts(
     words, lengths = word_ids((text for mine, people in rows for text in (*mine, *people)), vocabulary)
     sizes = np.array([(len(mine), len(people)) for mine, people in rows])
     return texts_of(sizes, words, lengths, vocabulary, clusters, model)
+
+
+# A language model has seen the references if it knows so much of their trigrams, or all trigrams of so many rows, of
+# those with enough for a sign. Of 825 COCO images, the captions of 5,000 others have 66%, and all of no row.
+SEEN_TRIGRAMS, SEEN_ROWS, LEAST_TRIGRAMS_OF_A_ROW = 0.95, 0.25, 20
+
+
+class SeenReferences(NamedTuple):
+    """How much of the references a language model knows; the numbers of several rows are added."""
+
+    # Trigrams of all references, and those that the model has.
+    n_trigrams: int = 0
+    n_known: int = 0
+    # Rows with enough trigrams, and those of them whose trigrams the model has all.
+    n_rows: int = 0
+    n_seen: int = 0
+
+    def __add__(self, other: Any) -> "SeenReferences":
+        return SeenReferences(*(mine + more for mine, more in zip(self, other, strict=True)))
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the model was counted in the references, or in a part of them."""
+        knows_all = self.n_known > 0 and self.n_known >= SEEN_TRIGRAMS * self.n_trigrams
+        return knows_all or (self.n_rows >= LEAST_ROWS_OF_WORDING and self.n_seen >= SEEN_ROWS * self.n_rows)
+
+    def warn(self) -> None:
+        """Warn where the model was counted in the references, or in a part of them."""
+        if self.is_seen:
+            warnings.warn(
+                f"language_model: it has {self.n_known / self.n_trigrams:.0%} of the references' trigrams, and all of "
+                f"{self.n_seen:,} of {self.n_rows:,} rows, as if it had been counted in them. It then knows people's "
+                "captions and not the candidates, which look like faults: count the n-grams of other captions, such "
+                "as a training split, or leave it out.",
+                stacklevel=3,
+            )
+
+
+def seen_references(texts: Texts) -> SeenReferences:
+    """Count what the language model of some texts knows of their references; nothing where there is none."""
+    n_texts, trigram = len(texts.length), texts.orders[2].gram
+    of_model = texts.text == n_texts
+    if not of_model.any():
+        return SeenReferences()
+    is_known = np.zeros(len(texts.orders[2].history_of_gram), dtype=bool)
+    is_known[trigram[of_model]] = True
+    of_people = ~of_model
+    of_people[of_people] = are_references(texts.sizes)[texts.text[of_people]]
+    row, known = RowTexts(texts.sizes.sum(axis=1)).row[texts.text[of_people]], is_known[trigram[of_people]]
+    n_trigrams, n_known = np.bincount(row), np.bincount(row, known)
+    is_judged = n_trigrams >= LEAST_TRIGRAMS_OF_A_ROW
+    n_seen = int((is_judged & (n_known == n_trigrams)).sum())
+    return SeenReferences(len(row), int(known.sum()), int(is_judged.sum()), n_seen)
 
 
 def texts_of(

@@ -15,8 +15,10 @@ with a single one are of one image only where at least half of such rows have th
 Texts are compared without case, blanks and the punctuation at their end.
 """
 
+import hashlib
 import itertools
 import math
+import re
 import unicodedata
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -24,6 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
+import scipy.sparse.csgraph
 
 # References that so many different sets have are frequent sentences, and link none of them.
 MOST_SETS_OF_A_TEXT = 100
@@ -123,6 +127,68 @@ def _overlapping(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[frozense
                     yield sets[pair[0]], sets[pair[1]]
 
 
+def reference_hash(texts: Sequence[str]) -> int:
+    """Return 64 bits that rows with the same references share, the last one set where a row has a single one.
+
+    >>> reference_hash(["A dog.", "dogs"]) == reference_hash(["Dogs", "a dog", "dogs"]), reference_hash(["a dog"]) % 2
+    (True, 1)
+    """
+    keys = sorted({str(text_key(text)) for text in texts})
+    digest = hashlib.blake2b("\n".join(keys).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") & ~1 | (len(keys) == 1)
+
+
+def images_of_hashes(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64] | None:
+    """Number images by `reference_hash` alone, as `image_numbers` does: rows with the same references share one.
+
+    >>> images_of_hashes(np.array([8, 6, 8], dtype=np.uint64)).tolist()
+    [0, 1, 0]
+    """
+    _, first, inverse, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    is_single = hashes[first] % 2 == 1
+    single_are_images = 2 * counts[is_single & (counts > 1)].sum() >= counts[is_single].sum()
+    rows = np.arange(len(hashes))
+    is_own = (hashes % 2 == 1) & (not single_are_images)
+    roots = np.where(is_own, rows, first[inverse])
+    distinct, numbers = np.unique(roots, return_inverse=True)
+    return None if len(distinct) == len(hashes) else numbers.astype(np.int64)
+
+
+# An id of several rows of one image, and the most rows of an image on average: a caption each.
+NUMBERED_ID = re.compile(r"(.+)#\d+")
+MOST_CAPTIONS_OF_AN_IMAGE = 50
+
+
+def ids_without_numbers(ids: Sequence[str]) -> list[str] | None:
+    """Return ids without what numbers the captions of an image; None where that joins no rows, or nearly all of them.
+
+    >>> ids_without_numbers(["12.jpg#0", "12.jpg#1", "13.jpg#0"])
+    ['12.jpg', '12.jpg', '13.jpg']
+    """
+    matches = [NUMBERED_ID.fullmatch(name) for name in ids]
+    stems = [name if match is None else match[1] for name, match in zip(ids, matches, strict=True)]
+    n_images = len(set(stems))
+    is_numbering = 1 < n_images < len(ids) <= MOST_CAPTIONS_OF_AN_IMAGE * n_images
+    return stems if is_numbering else None
+
+
+def join_labels(*columns: Sequence[Hashable] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Number rows so that two share a number if a column labels them alike, or others link them.
+
+    >>> join_labels(["a", "a", "b", "c"], [1, 2, 2, 3]).tolist()
+    [0, 0, 0, 1]
+    """
+    n_rows, edges = len(columns[0]), [(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))]
+    for column in columns:
+        first: dict[Hashable, int] = {}
+        earlier = np.array([first.setdefault(label, row) for row, label in enumerate(column)], dtype=np.intp)
+        edges.append((np.arange(n_rows), earlier))
+    rows, others = (np.concatenate(side) for side in zip(*edges, strict=True))
+    graph = scipy.sparse.coo_matrix((np.ones(len(rows)), (rows, others)), shape=(n_rows, n_rows))
+    numbers = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+    return np.asarray(numbers, dtype=np.int64)
+
+
 # What to do about rows of one image, by who asks.
 GIVE_CLUSTERS = "Give clusters=[...], one label per row: equal ones for rows of one image."
 
@@ -137,7 +203,13 @@ def clusters_of_images(
 
     None where there are no labels, and every row has an image of its own.
     """
-    images = image_numbers(references, candidates)
+    return labels_of_images(image_numbers(references, candidates), clusters, remedy)
+
+
+def labels_of_images(
+    images: npt.NDArray[np.int64] | None, clusters: Sequence[Hashable] | None = None, remedy: str = GIVE_CLUSTERS
+) -> Sequence[Hashable] | None:
+    """Do as `clusters_of_images` with the numbers of the images."""
     if images is None:
         return clusters
     n_rows, n_images = len(images), int(images.max()) + 1

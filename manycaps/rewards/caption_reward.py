@@ -7,6 +7,7 @@ import itertools
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -28,6 +29,7 @@ from ..kit.caption_wording import (
     check_language_model,
     load_language_model,
     number_texts,
+    seen_references,
     wording_of,
     wording_shares,
 )
@@ -423,6 +425,12 @@ def watch_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageModel
         return {}
     candidates, people = [*merged.values()], [list(key) for key in merged]
     coded = number_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
+    if seen_references(coded).is_seen:  # one text, so that it is said once and not at every step
+        warnings.warn(
+            "language_model: it has nearly all trigrams of the references, as if it had been counted in them: people's "
+            "captions are then more predictable than any candidate. Count the n-grams of other captions.",
+            stacklevel=2,
+        )
     wording = wording_of(coded, is_tested=False)
     odd = wording_shares(wording).shares["odd_wording_share"]
     return drop_undefined({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})

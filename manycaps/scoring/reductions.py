@@ -1,7 +1,7 @@
 """Reductions: what a part keeps of its rows for values of the corpus, and how all parts are put together."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -143,7 +143,7 @@ def _object_sums(options: Mapping[str, Any]) -> StatisticSums:
     from manycaps.kit.object_words import ObjectSums, object_values
 
     def values(sums: Arrays) -> dict[str, Any]:
-        return dict(object_values(ObjectSums(**sums), options["confidence_level"]))
+        return dict(object_values(ObjectSums(**sums), options["confidence_level"], options["clusters"]))
 
     return StatisticSums(lambda part: part._asdict(), values, lists=["shares"])
 
@@ -311,7 +311,9 @@ class GatheredWording:
             texts = (text for mine, people in rows for text in (*mine, *people))
             kept["words"], kept["lengths"] = word_ids(texts, self._vocabulary)
         else:
-            kept["slor"] = self._wording.wording_rows(candidates, references, model=self._model).slor
+            coded = self._wording.number_texts(candidates, references, model=self._model)
+            kept["slor"] = self._wording.wording_of(coded, is_tested=False).slor
+            kept["seen"] = np.array([self._wording.seen_references(coded)])
         for name, array in kept.items():
             self._kept.setdefault(name, []).append(array)
 
@@ -334,20 +336,21 @@ class GatheredWording:
         """Return nothing: `wording` is put together with the distances."""
         return {}
 
-    def wording(self) -> "WordingRows":
+    def wording(self, clusters: Sequence[Hashable] | None = None) -> "WordingRows":
         """Return the wording of all rows."""
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
         if "slor" in kept:
+            self._wording.SeenReferences(*kept["seen"].sum(axis=0).tolist()).warn()
             return self._wording.WordingRows(kept["sizes"], kept["slor"], *np.zeros((2, len(kept["slor"]))))
-        return self._wording.wording_of(self._texts(kept), is_tested=True)
+        return self._wording.wording_of(self._texts(kept, clusters), is_tested=True)
 
-    def phrases(self) -> "list[Phrase]":
+    def phrases(self, clusters: Sequence[Hashable] | None = None) -> "list[Phrase]":
         """Return the phrases that give the candidates away; none where a model of another corpus kept no words."""
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
-        return [] if "slor" in kept else self._wording.telling_phrases(self._texts(kept))
+        return [] if "slor" in kept else self._wording.telling_phrases(self._texts(kept, clusters), clusters)
 
-    def _texts(self, kept: Mapping[str, np.ndarray]) -> "Texts":
-        return self._wording.texts_of(kept["sizes"], kept["words"], kept["lengths"], self._vocabulary)
+    def _texts(self, kept: Mapping[str, np.ndarray], clusters: Sequence[Hashable] | None) -> "Texts":
+        return self._wording.texts_of(kept["sizes"], kept["words"], kept["lengths"], self._vocabulary, clusters)
 
 
 def as_bytes(value: Any) -> np.ndarray:

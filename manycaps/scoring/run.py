@@ -14,6 +14,7 @@ from manycaps.catalog import MOMENTS
 from manycaps.kit.base import EmptyCaptions, InputError, words_of_unread
 from manycaps.kit.caption_wording import WORDING_ALONE
 from manycaps.kit.kernel_tests import n_threads
+from manycaps.kit.row_images import RepeatedTexts
 from manycaps.scoring.corpus_values import metric_corpus_result
 from manycaps.scoring.run_settings import (
     Engine,
@@ -249,6 +250,7 @@ class _Run:
             )
         folder.write_json(folder.summary, summary)
         _warn_of_empty(reports)
+        sum((RepeatedTexts(*report.get("repeated", ())) for report in reports), RepeatedTexts()).warn()
         _warn_of_unread(self.scorers, summary["metrics"])
         return summary
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.row_images import RepeatedTexts, reference_hash, repeated_texts
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import RunPart, RunSettings
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
@@ -78,6 +79,7 @@ class _PartScores:
         # A single metric is asked directly: once a caption.
         has_token = finders[0] if len(finders) == 1 else lambda caption: all(find(caption) for find in finders)
         self.empty = EmptyCaptions(has_token)
+        self.repeated = RepeatedTexts()
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
     def score(self, rows: Sequence[CaptionRow], unreadable: Sequence[BadRow]) -> dict[str, list[Any]]:
@@ -87,6 +89,7 @@ class _PartScores:
         self.n_rejected += len(unreadable)
         for row in rows:
             self.empty.add([*(row.predictions or []), *(row.references or [])])
+        self.repeated += repeated_texts(row.references or () for row in rows)
         if self.keeps_ids:
             self.ids += [id_digest(row.id) for row in rows]
         columns: dict[str, list[Any]] = {}
@@ -101,6 +104,7 @@ class _PartScores:
             if good:
                 scores = scorer.scores(values, self.n_earlier[scorer.name], self.documents)
                 self.metrics[scorer.name].add(scores, len(good))
+                self.metrics[scorer.name].add_references(values.get("references"))
                 columns |= {name: _spread(column, good, len(rows)) for name, column in scores.columns.items()}
         self.n_rejected += len(refused)
         kept = [number for number in range(len(rows)) if number in scored]
@@ -118,12 +122,15 @@ class _PartScores:
         """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
         counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "empty": self.empty.counts()}
+        counts["repeated"] = list(self.repeated)
         return {**counts, "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:
         """Write the sums of the corpus tests, and what other values of the corpus need."""
         arrays = {f"drawn:{name}": metric.drawn for name, metric in self.metrics.items() if metric.drawn is not None}
         for name, metric in self.metrics.items():
+            if metric.references:
+                arrays[f"references:{name}"] = np.concatenate(metric.references)
             if metric.reduction is not None:
                 arrays |= {f"reduced:{name}:{key}": array for key, array in metric.reduction.arrays().items()}
         with path.open("wb") as file:
@@ -146,6 +153,14 @@ class _MetricSums:
         self.counts: collections.Counter[str] = collections.Counter()
         self.smallest: collections.Counter[float] = collections.Counter()
         self.signature: str | None = None
+        # Hashes of the references of rows, where rows of one image count: metrics with intervals or tests.
+        self.has_clusters = "clusters" in scorer.options and scorer.module.has_effect("clusters", scorer.options)
+        self.references: list[np.ndarray] = []
+
+    def add_references(self, rows: Sequence[Sequence[str]] | None) -> None:
+        """Take in the references of a chunk."""
+        if self.has_clusters and rows is not None:
+            self.references.append(np.array([reference_hash(row) for row in rows], dtype=np.uint64))
 
     def add(self, scores: Scores, n_rows: int) -> None:
         """Take in a chunk."""

@@ -3,7 +3,7 @@
 import collections
 import functools
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.caption_tables import CaptionRow
@@ -86,9 +86,13 @@ class Scorer:
         # Whether a value of the corpus needs the embeddings of all rows at once.
         self.gathers = gathers(self.record.reduction, self.options)
 
-    def reduction(self) -> Reduction | None:
-        """Return the reduction for values of the corpus that are not means over rows; None for most metrics."""
-        return reduction_of(self.record.reduction, self.module, self.options)
+    def reduction(self, clusters: Sequence[Hashable] | None = None) -> Reduction | None:
+        """Return the reduction for values of the corpus that are not means over rows; None for most metrics.
+
+        `clusters` are labels of the rows, where some are of one image.
+        """
+        options = self.options if clusters is None else {**self.options, "clusters": clusters}
+        return reduction_of(self.record.reduction, self.module, options)
 
     def check_reducible(self) -> None:
         """Raise a ValueError if a value of the corpus cannot be computed in parts."""

@@ -36,6 +36,7 @@ from .caption_wording import (
     corpus_wording,
     load_language_model,
     number_texts,
+    seen_references,
     telling_phrases,
     wording_of,
 )
@@ -380,7 +381,10 @@ class HumanParity(SetMetric, evaluate.Metric):
     def number_texts(predictions, references, options):
         """Return the words of all captions, and of the language model, as numbers."""
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
-        return number_texts(candidates, people, options["clusters"], load_language_model(options["language_model"]))
+        model = load_language_model(options["language_model"])
+        texts = number_texts(candidates, people, options["clusters"], model)
+        seen_references(texts).warn()
+        return texts
 
     def row_values(self, predictions, references):
         """Return what the corpus needs of every row, with the options of load time; see `values_of_rows`."""

@@ -9,6 +9,7 @@ from .caption_wording import (
     corpus_wording,
     load_language_model,
     number_texts,
+    seen_references,
     telling_phrases,
     wording_of,
 )
@@ -94,6 +95,7 @@ class Wording(CollectionModule, evaluate.Metric):
             check_clusters(clusters, len(predictions))
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
         texts = number_texts(candidates, people, clusters, load_language_model(source))
+        seen_references(texts).warn()
         measured = corpus_wording(wording_of(texts, is_tested=source is None), clusters, level)
         measured.warn_of_few_rows()
         result = {**measured.result(level), "n_rows": len(predictions)}
