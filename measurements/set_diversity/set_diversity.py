@@ -10,7 +10,6 @@ from .base import (
     About,
     CollectionModule,
     Effect,
-    InputError,
     Option,
     by_value,
     check_beside_rows,
