@@ -23,7 +23,16 @@ from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
-from manycaps.kit.base import InputError, errors_of_others, exact_mean, no_such_path, quote_path, quote_value, read_json
+from manycaps.kit.base import (
+    LARGEST_SIZE,
+    InputError,
+    errors_of_others,
+    exact_mean,
+    no_such_path,
+    quote_path,
+    quote_value,
+    read_json,
+)
 from manycaps.tables import Cell, Table, finite, write_table
 
 # Names of the columns that say what was rated; all others are scales.
@@ -178,7 +187,7 @@ def _rating(value: Any, scale: str, i: int) -> float:
         number = math.inf if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.inf
-    if math.isinf(number):
+    if abs(number) > LARGEST_SIZE:
         raise InputError(
             f"{scale}[{i}]",
             "a number",

@@ -902,12 +902,21 @@ def _plain_number(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else as_plain(value)
 
 
+# Largest size of a number that functions take: squares, and sums of a million of them, stay within float64.
+LARGEST_SIZE = 1e100
+
+
 def as_finite(values: npt.ArrayLike, name: str) -> Floats:
-    """Convert values to float64, all finite."""
+    """Convert values to float64, all finite and of size `LARGEST_SIZE` at most."""
     array = as_numbers(values, name, "an array of numbers", "Convert it.", "biuf", np.float64)
-    if not np.isfinite(array).all():
-        index = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
-        raise InputError(f"{name}{index}", "a finite number", "NaN or infinity", "Leave this row out.")
+    is_bad = ~(np.abs(array) <= LARGEST_SIZE)  # or NaN
+    if is_bad.any():
+        place = tuple(np.argwhere(is_bad)[0].tolist())
+        where, number = f"{name}{''.join(f'[{i}]' for i in place)}", float(array[place])
+        if not math.isfinite(number):
+            raise InputError(where, "a finite number", "NaN or infinity", "Leave this row out.")
+        expected = f"a number of size at most {LARGEST_SIZE:g}"
+        raise InputError(where, expected, f"{number:g}", "Divide all of them by one number.")
     return array
 
 
@@ -1535,6 +1544,8 @@ class CollectionModule:
             self._add_rows(columns)
 
     def _add_rows(self, columns: Mapping[str, Any]) -> None:
+        if self._have_no_rows(columns):
+            return
         checked = self._prepare(columns, self.load_options)
         if self.num_process > 1:
             evaluate_module: Any = super()
@@ -1557,6 +1568,8 @@ class CollectionModule:
             columns = {name: given.pop(name) for name in names if name in given}
             options = self.call_options(given)
             has_rows = any(columns.get(name) is not None for name in names)
+            if has_rows and len(self) and self._have_no_rows(columns):
+                has_rows = False
             if not has_rows and not len(self):
                 raise InputError(names[0], "at least one row", "none", "Add rows before computing.")
             checked = [self._prepare(columns, options)] if has_rows else []
@@ -1680,6 +1693,12 @@ class CollectionModule:
                     f"Leave {name} out.",
                 )
 
+    def _have_no_rows(self, columns: Mapping[str, Any]) -> bool:
+        """Say whether a batch is empty, as the last one of a loop may be: all columns are there, and none has a row."""
+        own = set(self.own_columns())
+        given = {name: column for name, column in columns.items() if column is not None}
+        return own - self.OPTIONAL_COLUMNS <= set(given) <= own and all(map(is_empty_column, given.values()))
+
     def _prepare(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the module's own columns, or raise if a row is wrong or another column is given."""
         unknown, names = sorted(set(columns) - set(COLUMNS)), self.own_columns()
@@ -1730,6 +1749,20 @@ class CollectionModule:
         except (TypeError, ValueError, ImportError, OSError):
             return False
         return True
+
+
+def is_empty_column(column: object) -> bool:
+    """Return whether a list, an array or the like has no rows.
+
+    >>> is_empty_column([]), is_empty_column(np.empty((0, 2))), is_empty_column(""), is_empty_column([[]])
+    (True, True, False, False)
+    """
+    if isinstance(column, NOT_ROWS) or not isinstance(column, Iterable):
+        return False
+    if getattr(column, "column_names", getattr(column, "columns", None)) is not None:  # a table is no column
+        return False
+    shape = getattr(column, "shape", None)
+    return shape[0] == 0 if shape else hasattr(column, "__len__") and len(column) == 0
 
 
 def is_default(value: object, default: object) -> bool:

@@ -207,6 +207,21 @@ class Vocabulary(NamedTuple):
         present = {mention.word for mention in named}
         return [mention for mention in named if self.left_out.get(mention.word) not in present]
 
+    def object_named(self, name: str) -> str | None:
+        """Return the object that a label names: by the name, one of its words, or either as captions are read.
+
+        >>> own = own_vocabulary({"TV": ["television"], "bus": []})
+        >>> [own.object_named(name) for name in ("TV", "tv", "Televisions", "bus", "bus stop")]
+        ['TV', 'TV', 'TV', 'bus', None]
+        """
+        if name in self.objects.values():
+            return name
+        for word in (name, name.lower()):
+            if word in self.objects:
+                return self.objects[word]
+        read = self._read(self.words(name))
+        return self.objects.get(read[0][1]) if len(read) == 1 else None
+
     def _read(self, words: Sequence[str]) -> list[tuple[int, str]]:
         """Words with their positions, from left to right; phrases are one word, the longest first."""
         read, position = [], 0
@@ -541,7 +556,7 @@ def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozen
 
 
 def _object_name(name: Any, where: str, vocabulary: Vocabulary) -> str:
-    known = vocabulary.objects.get(name) if isinstance(name, str) else None
+    known = vocabulary.object_named(name) if isinstance(name, str) else None
     if known is None:
         names = set(vocabulary.objects.values())
         nearest = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from .base import (
+    LARGEST_SIZE,
     Floats,
     InputError,
     InputImportError,
@@ -356,14 +357,14 @@ def _as_matrix(values: object, where: str) -> np.ndarray:
             matrix.shape,
             "Give the values of all pairs of the row, candidates first.",
         )
-    odd = ~np.isfinite(matrix)
+    odd = ~(np.abs(matrix) <= LARGEST_SIZE)  # or NaN
     if odd.any():
         i, j = (int(index) for index in np.argwhere(odd)[0])
         raise InputError(
             f"{where}[{i}][{j}]",
-            "a finite number",
+            f"a finite number of size at most {LARGEST_SIZE:g}",
             f"{matrix[i, j]} ({int(odd.sum())} such numbers in all)",
-            "Leave the text out.",
+            "Leave the text out, or divide all of them by one number.",
         )
     return matrix
 
@@ -571,11 +572,12 @@ def _as_values(returned: object, n_pairs: int) -> np.ndarray:
     values = as_numbers(returned, "distance", expected, advice, "biufcO", np.float64)
     if values.shape != (n_pairs,):
         raise InputError("distance", expected, f"an array of shape {values.shape}", advice)
-    if not np.isfinite(values).all():
-        first = int(np.argmin(np.isfinite(values)))
+    is_usable = np.abs(values) <= LARGEST_SIZE  # not NaN
+    if not is_usable.all():
+        first = int(np.argmin(is_usable))
         raise InputError(
             "distance",
-            "finite numbers from the function",
+            f"finite numbers of size at most {LARGEST_SIZE:g} from the function",
             f"{values[first]} for pair {first} of {n_pairs}",
             "Return a large distance for pairs that have none.",
         )

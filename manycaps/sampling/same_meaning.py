@@ -134,7 +134,7 @@ class SameMeaning:
             raise InputError(
                 "equivalent",
                 f"yes or no for the texts {named}",
-                quote_value(text),
+                quote_value(requests.words(text)) if requests.words(text) else f"a text of {len(text):,} characters",
                 (
                     f"Ask another model or question, or for more tokens; {quote_path(self.path)} keeps the answers "
                     "before it."

@@ -98,6 +98,10 @@ class Scorer:
         """Raise a ValueError if a value of the corpus cannot be computed in parts."""
         if self.record.not_scored:
             raise InputError(f"-m {self.name}", *self.record.not_scored)
+        if self.options.get("quality") is not None:
+            raise InputError(
+                "--option quality", "none", "numbers of rows", "Leave it out, or give all rows to the module in Python."
+            )
         if self.record.scored_with_table and self.options["document_frequency"] is None:
             raise InputError(
                 f"--option {self.name}.document_frequency",

@@ -10,10 +10,11 @@ from .base import (
     About,
     CollectionModule,
     Effect,
-    InputError,
     Option,
     by_value,
+    check_beside_rows,
     dependent_options,
+    exact_mean,
     one_of,
     or_none,
     signature,
@@ -21,18 +22,20 @@ from .base import (
     whole_number,
 )
 from .diversity_sets import (
+    ANSWER_ORDERS,
     MOST_CAPTIONS,
     REFERENCES,
     SIZES,
     Kernels,
     Sets,
     answer_values,
+    as_quality,
     check_equivalent,
     check_kernels,
     check_orders,
     check_set_sizes,
     choose_k,
-    class_sizes,
+    class_labels,
     judge_texts,
     kernel_names,
     linear_values,
@@ -92,18 +95,15 @@ _EXAMPLES = """
 """
 
 
-def check_k(options):
-    """Raise if a number of texts is given, and nothing that says which of them are equivalent."""
-    if options["k"] is not None and options["equivalent"] is None:
-        raise InputError("k", "equivalent beside it", "none", "Say which texts say the same, or leave k out.")
-
-
 # When captions are embedded.
 IS_EMBEDDED = Effect(
     "kernels",
     "('ngram', 'embedding')",
     lambda options: "embedding" in options["kernels"] or isinstance(options["equivalent"], (int, float)),
 )
+
+# When different answers are counted.
+IS_JUDGED = Effect("equivalent", "0.2", lambda options: options["equivalent"] is not None)
 
 
 class SetDiversity(CollectionModule, evaluate.Measurement):
@@ -139,18 +139,30 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
                 None,
                 by_value(check_equivalent),
                 "Which captions say the same, for `distinct_k` and `utility_k`, which are left out by default: a "
-                "cosine distance of their embeddings, such as 0.2 (texts at most so far apart, and those near to the "
-                "same text, are one class), or a function of two captions that returns a bool, such as a language "
-                "model as the judge (`manycaps.sampling.SameMeaning`).",
-            ),
-            "k": Option(
-                None,
-                or_none(whole_number(1, MOST_CAPTIONS)),
-                "Captions whose classes are counted; by default the smallest number of any row, on both sides. "
-                "All captions of a row are used: the values are means over all choices of k and all orders.",
-                fits=check_k,
+                "cosine distance of embeddings, such as 0.2 (texts near to the same text are one class), or a "
+                "function of two captions that returns a bool, such as a judge (`manycaps.sampling.SameMeaning`).",
             ),
         }
+        | dependent_options(
+            IS_JUDGED,
+            {
+                "k": Option(
+                    None,
+                    or_none(whole_number(1, MOST_CAPTIONS)),
+                    "Captions whose classes are counted; by default the smallest number of any row, on both sides.",
+                ),
+                "answer_order": Option(
+                    "any",
+                    one_of(ANSWER_ORDERS),
+                    '`"any"`: the mean over all choices and orders of k captions; `"given"`: the first k as given.',
+                ),
+                "quality": Option(
+                    None,
+                    check_beside_rows,
+                    "n_rows lists of a number of at least 0 for each candidate, for `quality_utility_k`.",
+                ),
+            },
+        )
         | dependent_options(IS_EMBEDDED, ENCODER_OPTIONS)
         | DETAILS
     )
@@ -176,7 +188,9 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         distinct_k | 1 to k | | with `equivalent`: classes of equivalent captions among k (NoveltyBench, Zhang et al.
             2025)
         utility_k | above 0 to 1 | | with `equivalent`: share of k captions, read with patience 0.8, that say something
-            new
+            new: NoveltyBench's utility with a quality of 1 for all
+        quality_utility_k | 0 to the largest quality | higher | with `quality`: NoveltyBench's utility of the
+            candidates; a caption that says something new counts with its quality, another with 0
         corpus_mbleu_4 | 0 to 1 | | corpus BLEU-4 of the first captions of all rows against the others, the same for the
             second ones, and so on; mean over places. What papers report; it depends on the order of the captions
         corpus_... | | | the same of all captions of a side as one set
@@ -226,15 +240,28 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             vectors = self._vectors(sides.values(), options)
         elif hasattr(equivalent, "of_pairs"):  # it answers many pairs at once, and keeps the answers
             equivalent.of_pairs(pairs_to_judge(row for rows in sides.values() for row in rows))
-        values = []
-        for rows in sides.values():
-            judged = (
-                judge_texts(row, equivalent) if callable(equivalent) else near_texts(row, vectors, equivalent)
+        values, order = {}, options["answer_order"]
+        labels = {
+            name: [
+                class_labels(
+                    judge_texts(row, equivalent) if callable(equivalent) else near_texts(row, vectors, equivalent)
+                )
                 for row in rows
-            )
-            row_values = [answer_values(class_sizes(are_equivalent), k) for are_equivalent in judged]
-            values.append(dict(zip(("distinct_k", "utility_k"), map(list, zip(*row_values, strict=True)), strict=True)))
-        return row_result(*values, options["details"]) | {"k": k}
+            ]
+            for name, rows in sides.items()
+        }
+        for name, rows in labels.items():
+            row_values = [answer_values(row, k, order) for row in rows]
+            values[name] = dict(zip(("distinct_k", "utility_k"), map(list, zip(*row_values, strict=True)), strict=True))
+        result = row_result(*values.values(), options["details"]) | {"k": k}
+        if options["quality"] is not None:
+            qualities = as_quality(options["quality"], list(map(len, predictions)))
+            pairs = zip(labels["predictions"], qualities, strict=True)
+            utilities = [answer_values(row, k, order, quality)[1] for row, quality in pairs]
+            result["quality_utility_k"] = exact_mean(utilities)
+            if options["details"]:
+                result["quality_utility_k_per_row"] = utilities
+        return result
 
     def _vectors(self, sides, options):
         """Vectors of all captions, of length 1; each distinct caption is embedded once."""
@@ -261,6 +288,9 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             orders="+".join(map(order_name, options["vendi_orders"])),
             sizes=options["sizes"],
             equivalent=equivalent if is_near or equivalent is None else getattr(equivalent, "__name__", "function"),
+            k=options["k"],
+            answer_order=None if options["answer_order"] == "any" else options["answer_order"],
+            quality=None if options["quality"] is None else "given",
             **(encoder_settings(options) if has_embedding else {}),
             zlib=zlib.ZLIB_RUNTIME_VERSION,
         )

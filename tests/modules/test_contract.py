@@ -248,6 +248,9 @@ OTHER_VALUES = {
     "vendi_orders": (3,),
     "sizes": "all",
     "equivalent": 0.5,
+    "k": 1,
+    "answer_order": "given",
+    "quality": [[1.0], [2.0], [3.0], [4.0]],
     "metrics": ["rouge_l"],
     "n_iterations": 3,
     "n_references": 1,
@@ -275,7 +278,7 @@ BESIDE = {
     "human_parity": [{"distance": "meteor"}, {"p_value": "none"}],
     "trm": [{"distance": lambda first, second: [0.5] * len(first)}],
     "mmd": [{"kernel": "linear"}],
-    "set_diversity": [{"kernels": ("ngram",)}],
+    "set_diversity": [{"kernels": ("ngram",)}, {"equivalent": 0.5}],
     "vdtk_leave_one_out": [{"metrics": ["trm_bert"]}],
 }
 

@@ -14,6 +14,7 @@ pytest.importorskip("av", reason="av is not installed: pip install -r tests/requ
 import gradio as gr
 
 from manycaps.catalog import MODULES
+from manycaps.kit.base import InputError
 from manycaps.kit.videos import VideoSize
 from manycaps.pages import human_parity
 from manycaps.pages.module_page import check_clip, module_form, module_page
@@ -146,6 +147,29 @@ def test_captions_of_one_image_are_listed_with_their_scores():
     assert drawing.description == "rouge_l: a dog runs 1.000, a <b> | cat 0.709; all together 0.855."
     assert "| a dog runs | " in text
     assert "| a &lt;b&gt; &#124; cat | " in text
+
+
+@pytest.mark.parametrize("name", [folder.name for folder in FOLDERS if folder.name not in CLIP_MODULES])
+def test_one_image_has_an_answer_or_a_message(name):
+    module = module_of(name)
+    form = human_parity.form(module) if name == "human_parity" else module_form("Title", module)
+    example = next(iter(form.examples.values()))
+    values = example() if callable(example) else example
+    texts = values if isinstance(values, tuple) else (values,)
+    one = [text.split("\n\n")[0] if "\n\n" in text else text for text in texts]
+    try:
+        shown = form.measure(*one)
+    except InputError as error:
+        assert "rows" in str(error)  # which document frequencies need
+    else:
+        assert "| `" in shown[0] + shown[-1]
+
+
+def test_objects_of_one_image_are_listed():
+    form = module_form("CHAIR", module_of("chair"))
+    _, _, text = form.measure("a puppy on a bed\na cat", "a dog\na cat")
+    assert "| a puppy on a bed | dog (puppy), bed | bed |" in text
+    assert "| a cat | cat | none |" in text
 
 
 def test_what_is_read_first_is_defined_and_a_repeated_caption_is_drawn_once():

@@ -323,6 +323,11 @@ def test_tables(score, tmp_path, lines, kind, start):
             flags(clusters=["a"], p_value="exact"),
             "--option clusters: expected none, got labels. Leave it",
         ),
+        (
+            "set_diversity",
+            flags(equivalent=0.2, quality=[[1]]),
+            "--option quality: expected none, got numbers of rows. Leave it",
+        ),
         ("trm_meteor", flags(statistic="x"), "statistic: expected one of 'per_side', 'pooled', got 'x'."),
         ("trm_meteor", ("--columns", "a=b"), "--columns: expected a list such as predictions=samples,id=image_id"),
     ],

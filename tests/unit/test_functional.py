@@ -122,7 +122,7 @@ VALUE_ERRORS = [
     ("references: expected shape (1, n, 4), as ", lambda: functional.frechet_squared(LINE, LINE[:, :, 1:])),
     ("gamma: expected a positive finite number, ", lambda: functional.polynomial_kernel(LINE, 3, -1)),
     ("coef0: expected a finite number of at ", lambda: functional.polynomial_kernel(LINE, 3, None, -1)),
-    ("kernel='polynomial': expected kernel val", lambda: functional.polynomial_kernel(LINE * 1e100, 9)),
+    ("kernel='polynomial': expected kernel val", lambda: functional.polynomial_kernel(LINE * 1e99, 9)),
     ("n_candidates: expected a whole number of at least 2", lambda: functional.kernel_mmd_squared(LINE, 1)),
     ("kernels: expected shape (n_rows, n, n), got (1,", lambda: functional.kernel_mmd_squared(LINE[:, :3], 2)),
     ("kernels: expected symmetric kernels, got one", lambda: functional.kernel_mmd_squared(np.triu(LINE), 2)),
