@@ -40,7 +40,7 @@ from manycaps.comparison.read import (
     clusters_of,
 )
 from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
-from manycaps.kit.base import Floats, InputError, Ints, signature, words_of_unread
+from manycaps.kit.base import Floats, InputError, Ints, signature, words_of_unknown, words_of_unread
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, N_RESAMPLES, cluster_numbers, mean_of_rows, text_counts
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
@@ -649,7 +649,11 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
 
 
 def warn_of_truncated(systems: Sequence[ScoredSystem], options: CompareOptions) -> None:
-    """Warn once of captions that a network did not read to their end."""
+    """Warn once of captions that a network did not read to their end, or whose words it does not know."""
+    results = (result for system in systems for result in system.results.values())
+    for words in dict.fromkeys(map(words_of_unknown, results)):
+        if words is not None:
+            warnings.warn(words, stacklevel=2)
     networks = {
         MODULES[module].network
         for system in systems

@@ -733,6 +733,11 @@ class SetEncoder:
         texts = clip.encode_captions("", captions, options)
         return unit_vectors(texts.distinct)[texts.rows]
 
+    def check_known(self, columns: Mapping[str, Sequence[Sequence[str]]], options: Mapping[str, Any]) -> None:
+        """Raise for a text of which a sentence encoder knows nothing; a CLIP's word pieces are of bytes, all known."""
+        if not uses_clip(options):
+            self._sentences.check_known(columns, options)
+
     def count_unread(self, texts: Sequence[str], options: Mapping[str, Any]) -> dict[str, int]:
         """Return the keys that a result has of captions that the encoder does not read as a whole."""
         if not uses_clip(options):

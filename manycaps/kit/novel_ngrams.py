@@ -6,7 +6,6 @@ does not grow with the number of training captions, which are read once, in chun
 same hash with a probability of 0.3%. `tests/oracles` has a loop over sets of tuples.
 """
 
-import gzip
 import hashlib
 import itertools
 import math
@@ -33,6 +32,7 @@ from .base import (
     exact_mean,
     is_regular_file,
     no_such_path,
+    open_text_bytes,
     plain_arguments,
     quote_path,
     quote_value,
@@ -305,7 +305,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Lines of a text file, also compressed by gzip, without blank ones."""
     if not is_regular_file(path):
         raise InputOSError("training", "a text file with one caption per line", *no_such_path(os.fspath(path)))
-    with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
+    with open_text_bytes(path, "training") as file:
         for number, line in enumerate(file, start=1):
             try:
                 text = line.decode("utf-8").strip()

@@ -201,6 +201,8 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         ]
         if table is None:
             warn_of_equal_documents(sides[1].tokens)
+        if IS_EMBEDDED.holds(options):
+            self.encoder.check_known({"predictions": predictions, "references": references}, options)
         kernels = self._kernels(rows, options)
         result = row_result(*set_values(sides, kernels, table, self.progress), options["details"])
         if options["equivalent"] is not None:

@@ -639,7 +639,7 @@ def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
     ids=["json", "csv", "tar"],
 )
 def test_a_compressed_file_expands_within_a_limit(name, content, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "EXPANSION_BYTES", 1 << 16)
+    monkeypatch.setattr(base, "EXPANSION_BYTES", 1 << 16)
     path = write(tmp_path, name, content)
     with pytest.raises(ValueError) as error:
         list(good_rows(open_source([path]).rows()))
