@@ -519,6 +519,9 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
         distinct = {
             caption for row in rows for texts in (*row.captions.values(), row.references or []) for caption in texts
         }
+        columns = {name: [row.captions[name] for row in rows] for name in systems}
+        columns["references"] = [row.references or [] for row in rows]
+        module.encoder.check_known(columns, module.load_options)
         has_own_bars = len(distinct) > MOST_AT_ONCE
         if not has_own_bars:  # in batches of captions of one length, whatever system they are of
             with progress_bars(shown=True):
@@ -552,7 +555,10 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
     Returns the rows by system, and how the numbers were made.
     """
     module = load("wording", confidence_level=CONFIDENCE_LEVEL, **options)
-    tokenizer, model = module.load_options["tokenizer"], load_language_model(module.load_options["language_model"])
+    tokenizer, model = (
+        module.load_options["tokenizer"],
+        load_language_model(module.load_options["language_model"], module.load_options["tokenizer"]),
+    )
     references, clusters = tokenize_rows([row.references or [] for row in rows], tokenizer), options["clusters"]
     rows_of_system = {}
     for name in rows[0].captions:
@@ -650,10 +656,10 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
 
 def warn_of_truncated(systems: Sequence[ScoredSystem], options: CompareOptions) -> None:
     """Warn once of captions that a network did not read to their end, or whose words it does not know."""
-    results = (result for system in systems for result in system.results.values())
-    for words in dict.fromkeys(map(words_of_unknown, results)):
+    for system in systems:
+        words = next(filter(None, map(words_of_unknown, system.results.values())), None)
         if words is not None:
-            warnings.warn(words, stacklevel=2)
+            warnings.warn(f"{system.name}: {words}", stacklevel=2)
     networks = {
         MODULES[module].network
         for system in systems

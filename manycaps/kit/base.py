@@ -612,17 +612,24 @@ def check_count_table(source: object, where: str, also: str, advice: str) -> Non
 
 
 def read_count_table(
-    source: str | os.PathLike[str] | Mapping[str, Any], where: str, least: int, layout: str, advice: str
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    where: str,
+    least: int,
+    layout: str,
+    advice: str,
+    check_table: Callable[[Mapping[str, Any]], object] = lambda _table: None,
 ) -> tuple[Mapping[str, int], int]:
     """Return "document_frequency" of a table, whole numbers by strings, and its "n_documents", at least `least`.
 
-    Raises ValueError if the file is no JSON, or the table has another layout, or a count is not from 1 to n_documents.
+    `check_table` takes the table, and raises if it was made otherwise than is needed. Raises ValueError if the file is
+    no JSON, or the table has another layout, or a count is not from 1 to n_documents.
     """
     table = source if isinstance(source, Mapping) else read_json(source, where, advice)
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
     n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
     if not isinstance(counts, Mapping) or not is_count(n_documents, least, MOST_DOCUMENTS):
         raise InputError(where, f"the layout {layout}", quote_value(table), advice)
+    check_table(table)
     for entry, count in counts.items():
         if not isinstance(entry, str) or not is_count(count, 1, n_documents):
             raise InputError(
@@ -1210,15 +1217,23 @@ _SIGNS_AND_REMEDIES = {
     rf"</?(?:{_THOUGHTS})>|◁/?think▷|\[/?THINK\]": "Leave out what the model thinks before it answers, up to </think>.",
     rf"<[|｜][^\s<>|｜]{{1,40}}[|｜]>|</?s>|</?(?:{_MARKUP})>|\[(?:PAD|UNK|CLS|SEP|MASK|BOS|EOS|/?INST)\]"
     r"|\b(?:startseq|endseq)\b": "Decode with skip_special_tokens=True.",
-    r"(?<!\S)##(?=\w)|▁|(?<!\S)Ġ(?=\w)|(?<=\w)@@(?!\S)": "Join the pieces of words by `decode` of their tokenizer.",
+    r"(?<!\S)\x23{2}(?=\w)|▁|(?<!\S)Ġ(?=\w)|(?<=\w)@@(?!\S)": "Join the pieces of words by `decode` of their tokenizer.",
 }
 _DECODER_SIGN = re.compile("|".join(f"({pattern})" for pattern in _SIGNS_AND_REMEDIES), re.IGNORECASE)
 
 # Each sign has one of these, and few other texts have.
-_HINTS_OF_SIGNS = ("<", "[", "-lsb-", "##", "▁", "Ġ", "ġ", "@@", "◁", "seq")
+_HINTS_OF_SIGNS = ("<", "[", "-lsb-", "\x23\x23", "▁", "Ġ", "ġ", "@@", "◁", "seq")
 
 # What tokenizers make of parts of a sign.
-_SPLIT_SIGNS = (("-lsb- ", "["), (" -rsb-", "]"), ("< | ", "<|"), (" | >", "|>"), ("< ", "<"), (" >", ">"), ("## ", "##"))
+_SPLIT_SIGNS = (
+    ("-lsb- ", "["),
+    (" -rsb-", "]"),
+    ("< | ", "<|"),
+    (" | >", "|>"),
+    ("< ", "<"),
+    (" >", ">"),
+    ("\x23\x23 ", "\x23\x23"),
+)
 
 
 class DecoderSigns:

@@ -544,6 +544,9 @@ TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...
 # How to make a table, for the messages too.
 HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-token-frequency`."
 
+# What such a table says of its tokenizer.
+CLIP_TOKENIZER = "clip"
+
 # Token number with which CLIP's tokenizer fills a text up to 77. The authors count it like any other, so it is in every
 # document and weighs nothing; no word ends in this token, it only stands for an exclamation mark inside one.
 PADDING = 0
@@ -614,6 +617,13 @@ def check_idf(source: object) -> None:
         check_count_table(source, "idf", "True, False, ", HOW_TO_MAKE_A_TABLE)
 
 
+def _check_of_clip(table: Mapping[str, Any]) -> None:
+    """Raise if a table says that its tokens are not CLIP's."""
+    made = table.get("tokenizer", CLIP_TOKENIZER)
+    if made != CLIP_TOKENIZER:
+        raise InputError("idf", "a table of CLIP's tokens", f"one made with {quote_value(made)}", HOW_TO_MAKE_A_TABLE)
+
+
 def load_token_frequency(
     source: str | os.PathLike[str] | Mapping[str, Any], vocabulary: Mapping[str, int]
 ) -> TokenFrequency:
@@ -623,7 +633,7 @@ def load_token_frequency(
     >>> load_token_frequency(table, {"dog</w>": 1929})
     TokenFrequency(counts={1929: 1}, n_documents=2)
     """
-    counts, n_documents = read_count_table(source, "idf", 1, TABLE_LAYOUT, HOW_TO_MAKE_A_TABLE)
+    counts, n_documents = read_count_table(source, "idf", 1, TABLE_LAYOUT, HOW_TO_MAKE_A_TABLE, _check_of_clip)
     for token in counts:
         if token not in vocabulary:
             raise InputError(

@@ -993,16 +993,22 @@ class SentenceEncoder:
             shared.known.put(text, counts, len(text))
         return known | counted
 
-    def check_known(self, columns: Mapping[str, Sequence[Sequence[str]]], options: Mapping[str, Any]) -> None:
+    def check_known(
+        self,
+        columns: Mapping[str, Sequence[Sequence[str]]],
+        options: Mapping[str, Any],
+        place: Callable[[str, int, int], str] = "{}[{}][{}]".format,
+    ) -> None:
         """Raise for the first text, of columns of rows of texts, of which the encoder knows nothing.
 
-        All such texts have one vector, so that wrong captions in another script are equal to right ones.
+        All such texts have one vector, so that wrong captions in another script are equal to right ones. `place` names
+        a text by its column, row and item.
         """
         known = self.known((text for rows in columns.values() for row in rows for text in row), options)
         if known is None or not any(counts.is_unknown for counts in known.values()):
             return
         places = [
-            (f"{column}[{i}][{j}]", text)
+            (place(column, i, j), text)
             for column, rows in columns.items()
             for i, row in enumerate(rows)
             for j, text in enumerate(row)

@@ -9,7 +9,8 @@ import transformers
 
 from ..installed_modules import load
 from ..kit.base import InputTypeError, check_whole_number, quote_value
-from ..sampling.generation import drop_own_settings, n_prompt_tokens
+from ..sampling.answers import without_thoughts
+from ..sampling.generation import decoded_texts, drop_own_settings, n_prompt_tokens
 from .caption_reward import as_references, drop_undefined, process_group
 
 # Values of `human_parity` that are logged, where they are defined.
@@ -100,6 +101,7 @@ class HumanParityCallback(transformers.TrainerCallback):
     def _compare(self, state: Any, control: Any, trainer_parts: Mapping[str, Any]) -> Any:
         """Caption, compare, log, and stop if asked to."""
         captions = self._captions(trainer_parts["model"], trainer_parts.get("processing_class"))
+        captions = self._known(captions)
         result = self._module.compute(predictions=captions, references=self._references)
         values = drop_undefined({name: result[name] for name in LOGGED})
         self.last = {f"human_parity/{name.removeprefix('human_parity_')}": value for name, value in values.items()}
@@ -112,6 +114,16 @@ class HumanParityCallback(transformers.TrainerCallback):
         if self._patience is not None and self._n_worse >= self._patience:
             control.should_training_stop = True
         return control
+
+    def _known(self, captions: list[list[str]]) -> list[list[str]]:
+        """Captions with a full stop for each of which the encoder of the distance knows nothing."""
+        options = self._module.load_options
+        if options["distance"] != "bert":
+            return captions
+        known = self._module.encoder.known((text for row in captions for text in row), options)
+        if known is None:
+            return captions
+        return [[NOTHING if known[text].is_unknown else text for text in row] for row in captions]
 
     def _captions(self, model: Any, processor: Any) -> list[list[str]]:
         """Captions of all rows, by all processes together."""
@@ -153,7 +165,7 @@ class HumanParityCallback(transformers.TrainerCallback):
             max_new_tokens=self._max_new_tokens,
         )
         tokens = tokens[:, n_prompt_tokens(model, tokens, inputs.get("input_ids")) :]
-        texts = [text.strip() or NOTHING for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
+        texts = [without_thoughts(text)[0] or NOTHING for text in decoded_texts(tokenizer, tokens)]
         for start in range(0, len(texts), self._n):
             yield texts[start : start + self._n]
 

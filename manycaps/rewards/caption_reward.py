@@ -12,7 +12,16 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..kit.base import Floats, InputError, InputTypeError, as_caption_rows, as_list, check_no_table, quote_value
+from ..kit.base import (
+    DecoderSigns,
+    Floats,
+    InputError,
+    InputTypeError,
+    as_caption_rows,
+    as_list,
+    check_no_table,
+    quote_value,
+)
 from ..kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     LanguageModel,
@@ -72,6 +81,7 @@ class CaptionReward:
         self._tokenizer: Tokenizer = "ptb"
         self._model: LanguageModel | None = None
         self._last: dict[str, float] = {}
+        self._has_warned_of_signs = False
         # Rows of the last call, as long as nobody has asked for their wording.
         self._unwatched: RewardedRows | None = None
 
@@ -89,7 +99,7 @@ class CaptionReward:
             TypeError, ValueError: the counts cannot be used.
         """
         check_language_model(language_model)
-        self._model = load_language_model(language_model)
+        self._model = load_language_model(language_model, self._tokenizer)
         return self
 
     def rewards_of(self, rows: RewardedRows) -> list[Floats]:
@@ -110,6 +120,12 @@ class CaptionReward:
 
     def _rewards(self, rows: RewardedRows) -> list[Floats]:
         """Rewards of rows, whose wording `last` scores."""
+        if not self._has_warned_of_signs:  # once, not at every step
+            counted = DecoderSigns()
+            for texts, people in zip(rows.candidates, rows.references, strict=True):
+                counted.add(texts, people)
+            self._has_warned_of_signs = counted.words() is not None
+            counted.warn("completions")
         rewards = self.rewards_of(rows)
         self._unwatched = rows._replace(images=None)
         return rewards

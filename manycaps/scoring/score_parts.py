@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.base import DecoderSigns, EmptyCaptions
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import RunPart, RunSettings
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
@@ -77,7 +77,7 @@ class _PartScores:
         finders = [scorer.module.has_token(scorer.options) for scorer in self.scorers]
         # A single metric is asked directly: once a caption.
         has_token = finders[0] if len(finders) == 1 else lambda caption: all(find(caption) for find in finders)
-        self.empty = EmptyCaptions(has_token)
+        self.empty, self.signs = EmptyCaptions(has_token), DecoderSigns()
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
     def score(self, rows: Sequence[CaptionRow], unreadable: Sequence[BadRow]) -> dict[str, list[Any]]:
@@ -87,6 +87,7 @@ class _PartScores:
         self.n_rejected += len(unreadable)
         for row in rows:
             self.empty.add([*(row.predictions or []), *(row.references or [])])
+            self.signs.add(row.predictions or (), row.references or ())
         if self.keeps_ids:
             self.ids += [id_digest(row.id) for row in rows]
         columns: dict[str, list[Any]] = {}
@@ -118,7 +119,7 @@ class _PartScores:
         """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
         counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "empty": self.empty.counts()}
-        return {**counts, "metrics": metrics}
+        return {**counts, "signs": self.signs.counts(), "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:
         """Write the sums of the corpus tests, and what other values of the corpus need."""

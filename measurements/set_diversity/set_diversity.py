@@ -193,7 +193,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
     def result(self, predictions, references, options):
         """Measure the sets of both sides, and return the result."""
         source = options["document_frequency"]
-        table = None if source is None else self.frequencies.load(source)
+        table = None if source is None else self.frequencies.load(source, options["tokenizer"])
         rows = select_measured_rows(predictions, references, options["sizes"])
         sides = [
             Sets(name, texts, ngram_tokens(texts, options["tokenizer"]))

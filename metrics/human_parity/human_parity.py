@@ -379,7 +379,8 @@ class HumanParity(SetMetric, evaluate.Metric):
     def number_texts(predictions, references, options):
         """Return the words of all captions, and of the language model, as numbers."""
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
-        return number_texts(candidates, people, options["clusters"], load_language_model(options["language_model"]))
+        model = load_language_model(options["language_model"], options["tokenizer"])
+        return number_texts(candidates, people, options["clusters"], model)
 
     def row_values(self, predictions, references):
         """Return what the corpus needs of every row, with the options of load time; see `values_of_rows`."""

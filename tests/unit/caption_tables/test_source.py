@@ -37,6 +37,7 @@ from manycaps.caption_tables.files import expand_braces, table_files, table_kind
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import SCHEMA
 from manycaps.caption_tables.source import file_pieces
+from manycaps.kit import base
 from manycaps.kit.base import InputError
 from manycaps.scoring import ScoreOptions, score
 from tests.refusals import assert_refused
