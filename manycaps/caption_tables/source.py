@@ -104,7 +104,7 @@ class CaptionSource(NamedTuple):
         }
 
     def rows(self) -> Iterator[CaptionRow | BadRow]:
-        """Yield all rows in order, a second one of an id as a bad one; then warn of empty ones and of decoders' signs."""
+        """Yield all rows in order, a second one of an id as a bad one; then warn of empty captions and odd signs."""
         sides = {"predictions": self.main, "references": self.references or self.main}
         counted = [_CountedSide(side, role, self.tokenizer) for role, side in sides.items()]
         signs = DecoderSigns()

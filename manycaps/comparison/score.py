@@ -510,12 +510,19 @@ class ParityScores(NamedTuple):
     wrong: WrongCaptions | None
 
 
-def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
-    """Compare the captions of every system with two references or more a row; `options` go to the module."""
+def parity_of_captions(
+    rows: Sequence[SystemRow], options: Mapping[str, Any], stand_in: str | None = None
+) -> ParityScores:
+    """Compare the captions of every system with two references or more a row; `options` go to the module.
+
+    A caption of which the encoder knows nothing is an error, unless it has a `stand_in`.
+    """
     module, rows_of_system = load(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
     results: dict[str, dict[str, Any]] = {}
     systems, has_own_bars = list(rows[0].captions), False
     if module.load_options["distance"] == "bert":
+        if stand_in is not None:
+            rows = with_known_captions(rows, module, stand_in)
         distinct = {
             caption for row in rows for texts in (*row.captions.values(), row.references or []) for caption in texts
         }
@@ -541,6 +548,25 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
     distances_of = row_distances(module, references)
     wrong = wrong_captions(distances_of, references, options["clusters"], options["seed"])
     return ParityScores(rows_of_system, results, distances_of, wrong)
+
+
+def with_known_captions(rows: Sequence[SystemRow], module: Any, stand_in: str) -> list[SystemRow]:
+    """Put a text in the place of captions of which the module's encoder knows nothing; references stay."""
+    texts = {caption for row in rows for own in row.captions.values() for caption in own}
+    known = module.encoder.known(sorted(texts), module.load_options)
+    unknown = {text for text, counts in (known or {}).items() if counts.is_unknown}
+    if not unknown:
+        return list(rows)
+    n_unknown = sum(text in unknown for row in rows for own in row.captions.values() for text in own)
+    warnings.warn(f"a full stop stands for {n_unknown:,} captions whose words the encoder does not know", stacklevel=2)
+    return [
+        row._replace(
+            captions={
+                name: [stand_in if text in unknown else text for text in own] for name, own in row.captions.items()
+            }
+        )
+        for row in rows
+    ]
 
 
 def wording_can_be_compared(rows: Sequence[SystemRow], clusters: Sequence[Hashable] | None) -> bool:

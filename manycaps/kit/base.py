@@ -1211,13 +1211,13 @@ def warn_of_empty_captions(rows: Iterable[object], column: str, has_token: Calla
 
 # What a decoder leaves in a text, as texts and as tokens of tokenizers have it: ends and padding, thoughts before an
 # answer, and pieces of words.
-_MARKUP = "pad|eos|bos|unk|mask|sep|cls|start|end|start_?seq|end_?seq|image|(?:start|end)_of_[a-z]+|extra_id_\\d+|0x[0-9a-f]{2}"
+_MARKUP = r"pad|eos|bos|unk|mask|sep|cls|image|(?:start|end)(?:_?seq|_of_[a-z]+)?|extra_id_\d+|0x[0-9a-f]{2}"
 _THOUGHTS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _SIGNS_AND_REMEDIES = {
     rf"</?(?:{_THOUGHTS})>|◁/?think▷|\[/?THINK\]": "Leave out what the model thinks before it answers, up to </think>.",
     rf"<[|｜][^\s<>|｜]{{1,40}}[|｜]>|</?s>|</?(?:{_MARKUP})>|\[(?:PAD|UNK|CLS|SEP|MASK|BOS|EOS|/?INST)\]"
     r"|\b(?:startseq|endseq)\b": "Decode with skip_special_tokens=True.",
-    r"(?<!\S)\x23{2}(?=\w)|▁|(?<!\S)Ġ(?=\w)|(?<=\w)@@(?!\S)": "Join the pieces of words by `decode` of their tokenizer.",
+    r"(?<!\S)\x23{2}(?=\w)|▁|(?<!\S)Ġ(?=\w)|(?<=\w)@@(?!\S)": "Join the pieces of words by their tokenizer.",
 }
 _DECODER_SIGN = re.compile("|".join(f"({pattern})" for pattern in _SIGNS_AND_REMEDIES), re.IGNORECASE)
 

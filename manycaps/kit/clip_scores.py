@@ -42,6 +42,7 @@ from .base import (
     quote_value,
     read_count_table,
     signature,
+    warn_of_decoder_signs,
     warn_of_unread,
 )
 from .caption_sets import CAPTION_COLUMNS, TIE_TOLERANCE, ComparableRows
@@ -822,6 +823,8 @@ def sets_result(
         )
     ]
     columns = (sides[0].column, sides[1].column)
+    texts_of = {side.column: [side.captions] for side in sides if isinstance(side, CaptionSets)}
+    warn_of_decoder_signs(texts_of.get("predictions", ()), texts_of.get("references", ()))
     if all(side.sizes is not None for side in sides):  # before any work
         check_image_sets(module, columns, [list(side.sizes or ()) for side in sides], options)
     clip, counts = module.encoder.clip(options), {}

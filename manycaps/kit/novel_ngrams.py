@@ -36,6 +36,7 @@ from .base import (
     plain_arguments,
     quote_path,
     quote_value,
+    warn_of_decoder_signs,
 )
 from .tokenization import Tokenizer, tokenize_rows
 
@@ -133,6 +134,7 @@ def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = Fals
     """
     both = as_token_rows(texts, "texts"), as_token_rows(training, "training")
     check_flag("leave_out_row", leave_out_row)
+    warn_of_decoder_signs(*both, "texts")
     if leave_out_row and len(both[0]) != len(both[1]):
         expected = f"{len(both[0])} rows, as many as texts"
         raise InputError("training", expected, len(both[1]), "Row i of both is one image.")
