@@ -101,7 +101,6 @@ class HumanParityCallback(transformers.TrainerCallback):
     def _compare(self, state: Any, control: Any, trainer_parts: Mapping[str, Any]) -> Any:
         """Caption, compare, log, and stop if asked to."""
         captions = self._captions(trainer_parts["model"], trainer_parts.get("processing_class"))
-        captions = self._known(captions)
         result = self._module.compute(predictions=captions, references=self._references)
         values = drop_undefined({name: result[name] for name in LOGGED})
         self.last = {f"human_parity/{name.removeprefix('human_parity_')}": value for name, value in values.items()}
@@ -129,7 +128,7 @@ class HumanParityCallback(transformers.TrainerCallback):
         """Captions of all rows, by all processes together."""
         distributed = process_group()
         rank, n_processes = (distributed.get_rank(), distributed.get_world_size()) if distributed else (0, 1)
-        own = list(self._sample(model, processor, self._rows[rank::n_processes]))
+        own = self._known(list(self._sample(model, processor, self._rows[rank::n_processes])))
         if distributed is None:
             return own
         parts: list[list[list[str]]] = [[]] * n_processes

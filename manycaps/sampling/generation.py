@@ -44,10 +44,9 @@ def decoded_texts(tokenizer: Any, tokens: torch.Tensor | Sequence[Sequence[int]]
     WordPiece leaves blanks around punctuation ("a dog ' s toy"): they go as transformers did until version 4, whatever
     the files of the tokenizer say, since version 5 writes that it does not.
     """
-    rows = tokens.tolist() if isinstance(tokens, torch.Tensor) else [list(row) for row in tokens]
-    marks = _thought_marks(tokenizer)
+    marks, rows = _thought_marks(tokenizer), tokens
     if marks:  # else their text would be left, without the marks
-        rows = [_answer_tokens(row, marks) for row in rows]
+        rows = [_answer_tokens(row, marks) for row in torch.as_tensor(tokens).tolist()]
     backend = getattr(tokenizer, "backend_tokenizer", None)
     given = {"clean_up_tokenization_spaces": True} if "WordPiece" in repr(getattr(backend, "decoder", None)) else {}
     texts: list[str] = tokenizer.batch_decode(rows, skip_special_tokens=True, **given)
@@ -56,8 +55,9 @@ def decoded_texts(tokenizer: Any, tokens: torch.Tensor | Sequence[Sequence[int]]
 
 def _thought_marks(tokenizer: Any) -> dict[int, bool]:
     """Special tokens that open or close thoughts: their numbers, and whether they close."""
-    special = zip(getattr(tokenizer, "all_special_tokens", ()), getattr(tokenizer, "all_special_ids", ()), strict=False)
-    return {number: "/" in token or "end_of" in token for token, number in special if is_thought_mark(str(token))}
+    added = getattr(tokenizer, "added_tokens_decoder", {}).items()
+    special = {number: str(token) for number, token in added if getattr(token, "special", False)}
+    return {number: "/" in token or "end_of" in token for number, token in special.items() if is_thought_mark(token)}
 
 
 def _answer_tokens(row: list[int], marks: dict[int, bool]) -> list[int]:
