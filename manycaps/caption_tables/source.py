@@ -49,7 +49,7 @@ from manycaps.caption_tables.rows import (
 )
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
-from manycaps.kit.base import EmptyCaptions, InputError, looks_like_list, quote_path, reason_of
+from manycaps.kit.base import DecoderSigns, EmptyCaptions, InputError, looks_like_list, quote_path, reason_of
 from manycaps.kit.row_images import RepeatedTexts, repeated_texts
 from manycaps.kit.tokenization import Tokenizer, token_finder
 
@@ -114,9 +114,10 @@ class CaptionSource(NamedTuple):
         }
 
     def rows(self) -> Iterator[CaptionRow | BadRow]:
-        """Yield all rows in order, a second one of an id as a bad one, then warn of empty captions."""
+        """Yield all rows in order, a second one of an id as a bad one; then warn of empty captions and odd signs."""
         sides = {"predictions": self.main, "references": self.references or self.main}
         counted = [_CountedSide(side, role, self.tokenizer) for role, side in sides.items()]
+        signs = DecoderSigns()
         # Where rows are joined, the store finds ids that come again.
         ids = None if self._is_joined or self.main.layout.id is None else SeenIds()
         for row in self._rows():
@@ -128,9 +129,11 @@ class CaptionSource(NamedTuple):
             if isinstance(row, CaptionRow):
                 for side in counted:
                     side.add_row(row)
+                signs.add(row.predictions or (), row.references or ())
             yield row
         for side in counted:
             side.warn()
+        signs.warn(self.main.files[0].path)
 
     def _rows(self) -> Iterator[CaptionRow | BadRow]:
         with tempfile.TemporaryDirectory() as folder:

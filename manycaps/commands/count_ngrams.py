@@ -6,7 +6,7 @@ manycaps compare mine.jsonl -r references.jsonl --language-model language_model.
 The input is any file that `manycaps diversity` reads, with a column of captions or of caption lists; it is read row by
 row, and memory holds the distinct n-grams alone. Tokens are as in the COCO caption code, or by --tokenizer, which
 must be the metric's. With --least 2, n-grams that occur once are left out. The captions that are compared later must
-not be among them. The output is JSON: {"n_captions": 8092, "trigrams": {"  a": 312, " a dog": 40, ...}}.
+not be among them. The output is JSON: {"n_captions": 8092, "tokenizer": "ptb", "trigrams": {"  a": 312, ...}}.
 """
 
 import argparse

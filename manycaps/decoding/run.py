@@ -33,7 +33,7 @@ from manycaps.kit.base import InputError
 from manycaps.kit.parity_tails import LEVEL
 from manycaps.kit.tokenization import tokenize_rows
 from manycaps.rows.ordered import token_metric
-from manycaps.sampling.captions_file import SETTINGS, sampling_settings
+from manycaps.sampling.captions_file import NOTHING, SETTINGS, sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
 from manycaps.sampling.run import Sampler, items_of, load_sampler, write_samples
@@ -97,7 +97,8 @@ class Judge:
         """Compare the rows of every setting with people."""
         rows_of_setting = {}
         for name, setting_rows in rows.items():
-            scores = parity_of_captions(setting_rows, {**self._loaded, "clusters": clusters_of(setting_rows, None)})
+            loaded = {**self._loaded, "clusters": clusters_of(setting_rows, None)}
+            scores = parity_of_captions(setting_rows, loaded, stand_in=NOTHING)
             rows_of_setting[name], self.signature = scores.rows[name], str(scores.results[name]["signature"])
         return rows_of_setting
 

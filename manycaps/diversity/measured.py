@@ -4,7 +4,7 @@ import collections
 import functools
 import pathlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from manycaps.command_options import encoder_options
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
-from manycaps.kit.base import EmptyCaptions, warn_of_unread
+from manycaps.kit.base import EmptyCaptions, warn_of_unread, words_of_unknown
 from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
 from manycaps.kit.tokenization import as_tagger, token_finder
 from manycaps.saved_files import write_text_atomically
@@ -97,11 +97,14 @@ def measure_source(
     tagger = as_tagger(options.pos) if options.pos else None
     diversity, sample = CaptionDiversity(options.tokenizer, encoder and encoder.embed, tagger), RowSample()
     rows = caption_lists(open_captions([source], CaptionColumn(column, group_by), options.split, options.config))
-    empty = EmptyCaptions(token_finder(options.tokenizer))
+    empty, n_rows, shown = EmptyCaptions(token_finder(options.tokenizer)), 0, f"{source}: {column or 'captions'}"
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
             for row in chunk:
                 empty.add(row)
+            if encoder is not None:
+                encoder.check_known({shown: chunk}, lambda name, i, j, first=n_rows: f"{name}[{first + i}][{j}]")
+            n_rows += len(chunk)
             diversity.update(chunk)
             sample.update(chunk)
             if encoder is not None:
@@ -109,14 +112,21 @@ def measure_source(
             progress.update(sum(map(len, chunk)))
     if empty.n_empty:
         warnings.warn(f"{source}: {empty}.", stacklevel=2)
+    if (words := words_of_unknown(n_long)) is not None:
+        warnings.warn(f"{source}: {words}", stacklevel=2)
     return diversity, sample, dict(n_long)
 
 
 class LoadedEncoder(NamedTuple):
-    """What embeds captions, and what counts those that it does not read as a whole, and warns of them."""
+    """What embeds captions."""
 
     embed: Callable[[list[str]], np.ndarray]
+    # Counts captions that it does not read as a whole, and warns of them, and word pieces that it does not know.
     count_unread: Callable[[list[str]], dict[str, int]]
+    # Raises for a caption of which it knows nothing; takes columns of rows, and what names a caption by its place.
+    check_known: Callable[[Mapping[str, Sequence[Sequence[str]]], Callable[..., str]], None] = lambda _rows, _place: (
+        None
+    )
 
 
 def encoder_of(options: DiversityOptions) -> LoadedEncoder | None:
@@ -136,10 +146,14 @@ def load_encoder(**options: str) -> LoadedEncoder:
 
     def count_unread(captions: list[str]) -> dict[str, int]:
         counts = encoder.count_unread(captions, given)
-        warn_of_unread(counts, given)
+        # How many pieces are unknown is known when all captions are read.
+        warn_of_unread({name: number for name, number in counts.items() if name == "n_truncated"}, given)
         return counts
 
-    return LoadedEncoder(lambda captions: encoder.embed(captions, given, progress), count_unread)
+    def check_known(columns: Mapping[str, Sequence[Sequence[str]]], place: Callable[..., str]) -> None:
+        encoder.check_known(columns, given, place)
+
+    return LoadedEncoder(lambda captions: encoder.embed(captions, given, progress), count_unread, check_known)
 
 
 def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:

@@ -8,6 +8,7 @@ import datetime
 import difflib
 import enum
 import functools
+import gzip
 import hashlib
 import importlib.util
 import inspect
@@ -25,6 +26,7 @@ import threading
 import unicodedata
 import uuid
 import warnings
+import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
@@ -505,6 +507,74 @@ def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
         raise
 
 
+# Times its size that a compressed file may expand to, and bytes that any may: captions take a tenth, and gzip can make
+# a thousandth of text that says nothing.
+MOST_EXPANSION = 200
+EXPANSION_BYTES = 1 << 28
+
+# Bytes that are read at once of a compressed file that is read as a whole.
+PIECE_OF_EXPANDED = 1 << 24
+
+
+class ExpandedFile(gzip.GzipFile):
+    """The content of a file compressed by gzip, within a limit: some kilobytes may hold gigabytes.
+
+    Reading raises an InputError, which begins with `where`, once it expands beyond `MOST_EXPANSION` and
+    `EXPANSION_BYTES`.
+    """
+
+    def __init__(self, packed: IO[bytes], where: str) -> None:
+        super().__init__(fileobj=packed)
+        self._packed, self._where, self._n_expanded = packed, where, 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read some bytes, or all of them."""
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(PIECE_OF_EXPANDED), b""))
+        return self._count(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        """Read what is there without another read of the packed file."""
+        return self._count(super().read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Read a line, or the beginning of one; a line without an end meets the limit, not the end of the memory."""
+        if size is None or size < 0:
+            pieces = [self.readline(PIECE_OF_EXPANDED)]
+            while pieces[-1] and not pieces[-1].endswith(b"\n"):
+                pieces.append(self.readline(PIECE_OF_EXPANDED))
+            return b"".join(pieces)
+        return self._count(super().readline(size))
+
+    def _count(self, content: bytes) -> bytes:
+        self._n_expanded += len(content)
+        if self._n_expanded > EXPANSION_BYTES and self._n_expanded > MOST_EXPANSION * self._packed.tell():
+            expected = f"a .gz file that expands to at most {MOST_EXPANSION} times its size"
+            got = f"one of {self._n_expanded:,} bytes and more"
+            raise InputError(self._where, expected, got, "If it is right, unpack it (`gunzip`).")
+        return content
+
+
+@contextlib.contextmanager
+def open_text_bytes(path: str | os.PathLike[str], where: str) -> Iterator[IO[bytes]]:
+    """Open a text file of a user's, in a `with` statement; one that ends with `.gz` gives its content, within a limit.
+
+    Raises InputError, with the option that named the file and the file's name, where a `.gz` file is damaged, cut, no
+    gzip file, or expands beyond the limit.
+    """
+    if not os.fspath(path).endswith(".gz"):
+        with open(path, "rb") as plain:
+            yield plain
+        return
+    shown = quote_path(path)
+    try:
+        with open(path, "rb") as packed, ExpandedFile(packed, f"{where}: {shown}") as file:
+            yield file  # type: ignore[misc]
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        got = f"{shown}, which is damaged or cut ({reason_of(error)})"
+        raise InputError(where, "a whole gzip file", got, "Get it again, or name it by what it holds.") from error
+
+
 def read_json(
     path: str | os.PathLike[str],
     where: str | os.PathLike[str],
@@ -550,17 +620,24 @@ def check_count_table(source: object, where: str, also: str, advice: str) -> Non
 
 
 def read_count_table(
-    source: str | os.PathLike[str] | Mapping[str, Any], where: str, least: int, layout: str, advice: str
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    where: str,
+    least: int,
+    layout: str,
+    advice: str,
+    check_table: Callable[[Mapping[str, Any]], object] = lambda _table: None,
 ) -> tuple[Mapping[str, int], int]:
     """Return "document_frequency" of a table, whole numbers by strings, and its "n_documents", at least `least`.
 
-    Raises ValueError if the file is no JSON, or the table has another layout, or a count is not from 1 to n_documents.
+    `check_table` takes the table, and raises if it was made otherwise than is needed. Raises ValueError if the file is
+    no JSON, or the table has another layout, or a count is not from 1 to n_documents.
     """
     table = source if isinstance(source, Mapping) else read_json(source, where, advice)
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
     n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
     if not isinstance(counts, Mapping) or not is_count(n_documents, least, MOST_DOCUMENTS):
         raise InputError(where, f"the layout {layout}", quote_value(table), advice)
+    check_table(table)
     for entry, count in counts.items():
         if not isinstance(entry, str) or not is_count(count, 1, n_documents):
             raise InputError(
@@ -993,6 +1070,7 @@ def as_both_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[lis
             len(both[1]),
             "Give one list of references per list of candidates.",
         )
+    warn_of_decoder_signs(*both, "candidates")
     return both
 
 
@@ -1148,6 +1226,129 @@ def warn_of_empty_captions(rows: Iterable[object], column: str, has_token: Calla
         warnings.warn(f"{column}: {counted}.", stacklevel=2)
 
 
+# What a decoder leaves in a text, as texts and as tokens of tokenizers have it: ends and padding, thoughts before an
+# answer, and pieces of words.
+_MARKUP = r"pad|eos|bos|unk|mask|sep|cls|image|(?:start|end)(?:_?seq|_of_[a-z]+)?|extra_id_\d+|0x[0-9a-f]{2}"
+_THOUGHTS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
+_SIGNS_AND_REMEDIES = {
+    rf"</?(?:{_THOUGHTS})>|◁/?think▷|\[/?THINK\]": "Leave out what the model thinks before it answers, up to </think>.",
+    rf"<[|｜][^\s<>|｜]{{1,40}}[|｜]>|</?s>|</?(?:{_MARKUP})>|\[(?:PAD|UNK|CLS|SEP|MASK|BOS|EOS|/?INST)\]"
+    r"|\b(?:startseq|endseq)\b": "Decode with skip_special_tokens=True.",
+    r"(?<!\S)\x23{2}(?=\w)|▁|(?<!\S)Ġ(?=\w)|(?<=\w)@@(?!\S)": "Join the pieces of words by their tokenizer.",
+}
+_DECODER_SIGN = re.compile("|".join(f"({pattern})" for pattern in _SIGNS_AND_REMEDIES), re.IGNORECASE)
+
+# Each sign has one of these, and few other texts have.
+_HINTS_OF_SIGNS = ("<", "[", "-lsb-", "\x23\x23", "▁", "Ġ", "ġ", "@@", "◁", "seq")
+
+# What tokenizers make of parts of a sign.
+_SPLIT_SIGNS = (
+    ("-lsb- ", "["),
+    (" -rsb-", "]"),
+    ("< | ", "<|"),
+    (" | >", "|>"),
+    ("< ", "<"),
+    (" >", ">"),
+    ("\x23\x23 ", "\x23\x23"),
+)
+
+
+class DecoderSigns:
+    """Counts candidates that hold signs of a decoder, which score lower by them, and references that hold any.
+
+    >>> counted = DecoderSigns()
+    >>> counted.add(["a dog</s>", "a cat </s>"], ["a dog"])
+    >>> str(counted)
+    "2 of 2 captions hold signs of a decoder, such as '</s>', and no reference does"
+    """
+
+    def __init__(self) -> None:
+        self.n_captions = self.n_signed = self.n_signed_references = 0
+        # How many candidates hold each sign, and its place in `_SIGNS_AND_REMEDIES`.
+        self.signs: collections.Counter[str] = collections.Counter()
+        self.kinds: dict[str, int] = {}
+
+    def add(self, candidates: Iterable[str | TokenList], references: Iterable[str | TokenList] = ()) -> None:
+        """Count texts, or token lists, of a row."""
+        own = list(candidates)
+        found = _decoder_signs(own)
+        self.n_captions += len(own)
+        self.n_signed += len(found)
+        for kinds in found:
+            self.signs.update(kinds.keys())
+            self.kinds |= kinds
+        self.n_signed_references += len(_decoder_signs(list(references)))
+
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers, as `include` takes them."""
+        return dict(vars(self))
+
+    def include(
+        self,
+        n_captions: int = 0,
+        n_signed: int = 0,
+        n_signed_references: int = 0,
+        signs: Mapping[str, int] | None = None,
+        kinds: Mapping[str, int] | None = None,
+    ) -> None:
+        """Add the numbers of other rows."""
+        self.n_captions += n_captions
+        self.n_signed += n_signed
+        self.n_signed_references += n_signed_references
+        self.signs.update(signs or {})
+        self.kinds |= kinds or {}
+
+    def __str__(self) -> str:
+        first = min(self.signs, key=lambda sign: (-self.signs[sign], sign), default="")
+        hold = "holds" if self.n_captions == 1 else "hold"
+        return (
+            f"{self.n_signed:,} of {self.n_captions:,} captions {hold} signs of a decoder, such as {first!r}, and no "
+            "reference does"
+        )
+
+    def words(self, column: str = "predictions") -> str | None:
+        """Return the warning where most candidates and no reference hold such signs, else None."""
+        if 2 * self.n_signed <= self.n_captions or self.n_signed_references:
+            return None
+        remedies = list(_SIGNS_AND_REMEDIES.values())
+        advice = " ".join(remedies[kind] for kind in sorted(set(self.kinds.values())))
+        return f"{column}: {self}. They count as words. {advice}"
+
+    def warn(self, column: str = "predictions", stacklevel: int = 3) -> None:
+        """Warn where most candidates and no reference hold such signs."""
+        if (words := self.words(column)) is not None:
+            warnings.warn(words, stacklevel=stacklevel)
+
+
+def _decoder_signs(texts: Sequence[str | TokenList]) -> list[dict[str, int]]:
+    """Signs of each text that has any, with their places in `_SIGNS_AND_REMEDIES`."""
+    joined = [text if isinstance(text, str) else " ".join(text) for text in texts]
+    together = "\n".join(joined)
+    if not any(hint in together for hint in _HINTS_OF_SIGNS):
+        return []
+    found = []
+    for text, given in zip(joined, texts, strict=True):
+        if not isinstance(given, str):
+            for split, whole in _SPLIT_SIGNS:
+                text = text.replace(split, whole)
+        if signs := {match[0]: (match.lastindex or 1) - 1 for match in _DECODER_SIGN.finditer(text)}:
+            found.append(signs)
+    return found
+
+
+def warn_of_decoder_signs(
+    candidates: Iterable[Iterable[Any]], references: Iterable[Iterable[Any]] = (), column: str = "predictions"
+) -> None:
+    """Warn once where most candidates and no reference hold signs of a decoder; rows of texts or of token lists."""
+    counted = DecoderSigns()
+    for row in candidates:
+        counted.add(row)
+    if counted.n_signed:
+        for row in references:
+            counted.add((), row)
+        counted.warn(column, stacklevel=4)
+
+
 def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
     """Warn where rows, candidates and references, are equal to an earlier row, and would be taken for independent."""
     n_rows, n_shared = len(columns[0]), n_sharing_rows(columns)
@@ -1161,9 +1362,37 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
 
 
 def warn_of_unread(result: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Warn where a result with these options counts texts that were not read to their end."""
+    """Warn where a result with these options counts texts that were not read to their end, or in unknown words."""
     if result.get("n_truncated"):
         warnings.warn(words_of_unread(options), stacklevel=3)
+    if (words := words_of_unknown(result)) is not None:
+        warnings.warn(words, stacklevel=3)
+
+
+# Share of unknown word pieces, or words, above which a result says more of the encoder than of the texts.
+MOST_UNKNOWN = 0.03
+
+
+def words_of_unknown(result: Mapping[str, Any]) -> str | None:
+    """Say that the encoder does not know more than a few per cent of what the texts consist of; None where it does.
+
+    >>> words_of_unknown({"n_pieces": 100, "n_unknown_pieces": 3}) is None
+    True
+    """
+    remedies = {
+        "pieces": "an encoder of their language, such as encoder='sentence-transformers/paraphrase-multilingual-"
+        "MiniLM-L12-v2'",
+        "words": "vectors of their language, of words in lower case",
+    }
+    for unit, remedy in remedies.items():
+        n_all, n_unknown = result.get(f"n_{unit}", 0), result.get(f"n_unknown_{unit}", 0)
+        if n_unknown > MOST_UNKNOWN * n_all:
+            got = f"{n_unknown:,} of {n_all:,} {'word pieces' if unit == 'pieces' else unit} unknown"
+            return (
+                f"encoder: expected texts whose words the encoder knows, got {got} ({n_unknown / n_all:.0%}): texts "
+                f"that differ in these count as equal. Give {remedy}."
+            )
+    return None
 
 
 def words_of_unread(options: Mapping[str, Any]) -> str:
@@ -1590,6 +1819,8 @@ class CollectionModule:
         """Return the result of checked columns, with all warnings of rows; `result` alone has none of these."""
         for name, column in columns.items():
             warn_of_empty_captions(column, name, self.has_token(options))
+        candidates = next((name for name in ("predictions", "data") if name in columns), "")
+        warn_of_decoder_signs(columns.get(candidates, ()), columns.get("references", ()), candidates)
         # What is left out, as references beside objects, is a column of empty rows.
         if all(map(all, columns.values())):
             options = self._with_images(columns, options)

@@ -39,7 +39,7 @@ from .caption_sets import (
 )
 from .parity_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
 from .row_images import clusters_of_images, repeated_texts
-from .tokenization import RowTexts, WordNumbers, number_keys, word_ids
+from .tokenization import RowTexts, Tokenizer, WordNumbers, check_same_tokenizer, number_keys, word_ids
 
 # --------------------------------------------------------------------------------------------------------------------
 # Wording: are candidates put into words as people's captions are? An n-gram model of people's captions says so.
@@ -121,8 +121,12 @@ LANGUAGE_MODEL = {
 }
 
 
-def load_language_model(source: str | os.PathLike[str] | Mapping[str, Any] | None) -> LanguageModel | None:
+def load_language_model(
+    source: str | os.PathLike[str] | Mapping[str, Any] | None, tokenizer: Tokenizer | None = None
+) -> LanguageModel | None:
     """Read and check the counts of a corpus: the path of a JSON file, or a mapping; None stays None.
+
+    Their tokenizer, where they say which, is the one given.
 
     >>> load_language_model({"n_captions": 1, "trigrams": {"  a": 1, " a ": 1}})
     LanguageModel(trigrams={'  a': 1, ' a ': 1}, n_captions=1)
@@ -137,6 +141,7 @@ def load_language_model(source: str | os.PathLike[str] | Mapping[str, Any] | Non
         raise InputError(
             "language_model", f"the layout {LANGUAGE_MODEL_LAYOUT}", quote_value(table), HOW_TO_MAKE_A_MODEL
         )
+    check_same_tokenizer(table, "language_model", tokenizer)
     for trigram, count in trigrams.items():
         if not isinstance(trigram, str) or trigram.count(" ") != 2 or not is_count(count, 1, 2**53):
             raise InputError(

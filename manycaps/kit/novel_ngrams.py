@@ -6,7 +6,6 @@ does not grow with the number of training captions, which are read once, in chun
 same hash with a probability of 0.3%. `tests/oracles` has a loop over sets of tuples.
 """
 
-import gzip
 import hashlib
 import itertools
 import math
@@ -33,9 +32,11 @@ from .base import (
     exact_mean,
     is_regular_file,
     no_such_path,
+    open_text_bytes,
     plain_arguments,
     quote_path,
     quote_value,
+    warn_of_decoder_signs,
 )
 from .row_images import Text, image_numbers, labels_of_images
 from .tokenization import Tokenizer, tokenize_rows
@@ -135,6 +136,7 @@ def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = Fals
     """
     both = as_token_rows(texts, "texts"), as_token_rows(training, "training")
     check_flag("leave_out_row", leave_out_row)
+    warn_of_decoder_signs(*both, "texts")
     if leave_out_row and len(both[0]) != len(both[1]):
         expected = f"{len(both[0])} rows, as many as texts"
         raise InputError("training", expected, len(both[1]), "Row i of both is one image.")
@@ -338,7 +340,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Lines of a text file, also compressed by gzip, without blank ones."""
     if not is_regular_file(path):
         raise InputOSError("training", "a text file with one caption per line", *no_such_path(os.fspath(path)))
-    with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
+    with open_text_bytes(path, "training") as file:
         for number, line in enumerate(file, start=1):
             try:
                 text = line.decode("utf-8").strip()

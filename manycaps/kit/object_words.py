@@ -31,6 +31,7 @@ from .base import (
     check_no_table,
     check_row_counts,
     quote_value,
+    warn_of_decoder_signs,
 )
 from .caption_sets import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
 
@@ -599,5 +600,6 @@ def chair(
         raise InputError("references", "human captions, or objects", "neither", "Give one of them.")
     people = [[] for _ in rows] if references is None else as_caption_rows(references, "references")
     check_row_counts(len(rows), len(people))
+    warn_of_decoder_signs(rows, people, "candidates")
     labels = None if objects is None else as_objects(objects, len(rows), known)
     return object_values(object_sums(compare_rows(rows, people, labels, known)))

@@ -86,6 +86,7 @@ class Vectors(NamedTuple):
 
 def encode_rows(module: Any, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
     """Return rows of captions with the vectors of the module's encoder, ready to be compared."""
+    module.encoder.check_known(dict(zip(CAPTION_COLUMNS, (predictions, references), strict=True)), options)
     embedded = embed_caption_rows(
         predictions, references, lambda captions: module.encoder.embed(captions, options, module.progress)
     )

@@ -9,7 +9,8 @@ import transformers
 
 from ..installed_modules import load
 from ..kit.base import InputTypeError, check_whole_number, quote_value
-from ..sampling.generation import drop_own_settings, n_prompt_tokens
+from ..sampling.answers import without_thoughts
+from ..sampling.generation import decoded_texts, drop_own_settings, n_prompt_tokens
 from .caption_reward import as_references, drop_undefined, process_group
 
 # Values of `human_parity` that are logged, where they are defined.
@@ -113,11 +114,21 @@ class HumanParityCallback(transformers.TrainerCallback):
             control.should_training_stop = True
         return control
 
+    def _known(self, captions: list[list[str]]) -> list[list[str]]:
+        """Captions with a full stop for each of which the encoder of the distance knows nothing."""
+        options = self._module.load_options
+        if options["distance"] != "bert":
+            return captions
+        known = self._module.encoder.known((text for row in captions for text in row), options)
+        if known is None:
+            return captions
+        return [[NOTHING if known[text].is_unknown else text for text in row] for row in captions]
+
     def _captions(self, model: Any, processor: Any) -> list[list[str]]:
         """Captions of all rows, by all processes together."""
         distributed = process_group()
         rank, n_processes = (distributed.get_rank(), distributed.get_world_size()) if distributed else (0, 1)
-        own = list(self._sample(model, processor, self._rows[rank::n_processes]))
+        own = self._known(list(self._sample(model, processor, self._rows[rank::n_processes])))
         if distributed is None:
             return own
         parts: list[list[list[str]]] = [[]] * n_processes
@@ -153,7 +164,7 @@ class HumanParityCallback(transformers.TrainerCallback):
             max_new_tokens=self._max_new_tokens,
         )
         tokens = tokens[:, n_prompt_tokens(model, tokens, inputs.get("input_ids")) :]
-        texts = [text.strip() or NOTHING for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
+        texts = [without_thoughts(text)[0] or NOTHING for text in decoded_texts(tokenizer, tokens)]
         for start in range(0, len(texts), self._n):
             yield texts[start : start + self._n]
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from ..kit.base import (
+    DecoderSigns,
     Floats,
     InputError,
     InputTypeError,
@@ -83,6 +84,7 @@ class CaptionReward:
         self._tokenizer: Tokenizer = "ptb"
         self._model: LanguageModel | None = None
         self._last: dict[str, float] = {}
+        self._has_warned_of_signs = False
         # Rows of the last call, as long as nobody has asked for their wording.
         self._unwatched: RewardedRows | None = None
 
@@ -100,7 +102,7 @@ class CaptionReward:
             TypeError, ValueError: the counts cannot be used.
         """
         check_language_model(language_model)
-        self._model = load_language_model(language_model)
+        self._model = load_language_model(language_model, self._tokenizer)
         return self
 
     def rewards_of(self, rows: RewardedRows) -> list[Floats]:
@@ -121,6 +123,12 @@ class CaptionReward:
 
     def _rewards(self, rows: RewardedRows) -> list[Floats]:
         """Rewards of rows, whose wording `last` scores."""
+        if not self._has_warned_of_signs:  # once, not at every step
+            counted = DecoderSigns()
+            for texts, people in zip(rows.candidates, rows.references, strict=True):
+                counted.add(texts, people)
+            self._has_warned_of_signs = counted.words() is not None
+            counted.warn("completions")
         rewards = self.rewards_of(rows)
         self._unwatched = rows._replace(images=None)
         return rewards

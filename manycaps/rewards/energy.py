@@ -11,7 +11,7 @@ from ..kit.parity_tests import row_gaps
 from ..kit.tokenization import Tokenizer
 from ..kit.training_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
 from .caption_reward import CaptionReward, RewardedRows, drop_undefined
-from .distances import Documents, kernel_of_distances, row_distances
+from .distances import Documents, EmbeddingDistances, kernel_of_distances, row_distances
 
 # Kernels by name, and their bandwidth unless it is given.
 KERNELS = ("gaussian", "laplace")
@@ -99,6 +99,8 @@ class EnergyReward(CaptionReward):
         """Return the rewards of each row."""
         texts = [[*mine, *theirs] for mine, theirs in zip(rows.candidates, rows.references, strict=True)]
         sizes = [(len(mine), len(theirs)) for mine, theirs in zip(rows.candidates, rows.references, strict=True)]
+        if isinstance(self._distances, EmbeddingDistances):
+            self._distances.check_references(rows.references)
         distances = self._distances(texts)
         rewards: list[Floats] = [np.zeros(0)] * len(sizes)
         by_size = {size: [i for i, own in enumerate(sizes) if own == size] for size in dict.fromkeys(sizes)}

@@ -24,6 +24,7 @@ import aiohttp
 import yarl
 
 from manycaps.kit.base import InputError, map_in_order, reason_of
+from manycaps.sampling.answers import Sample
 from manycaps.sampling.items import RowError
 from manycaps.sampling.sample_options import SampleOptions, check_address, wrong_address
 from manycaps.sampling.server_words import server_words
@@ -138,7 +139,7 @@ class Requests:
             finally:  # after an error no worker waits for an answer
                 self.cancel()
 
-    def texts(self, body: Mapping[str, Any], wanted: int, name: str) -> list[str]:
+    def texts(self, body: Mapping[str, Any], wanted: int, name: str) -> list[Sample]:
         """Return the texts of a request for the item `name`: at least one, and at most as many as were wanted.
 
         Raises RefusedError if the server refuses the request, RowError if it answers others, ValueError otherwise.
@@ -163,7 +164,7 @@ class Requests:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    async def _texts(self, content: bytes, name: str) -> list[str]:
+    async def _texts(self, content: bytes, name: str) -> list[Sample]:
         """Repeat a request until it is answered, with pauses that grow."""
         if self._is_cancelled:
             raise asyncio.CancelledError
@@ -187,7 +188,7 @@ class Requests:
             f"Check the server, --model and {KEY}; finished rows are kept: the same command resumes.",
         )
 
-    async def _attempt(self, content: bytes) -> list[str]:
+    async def _attempt(self, content: bytes) -> list[Sample]:
         """Make a request once; whatever goes wrong with it is an `AttemptError`."""
         try:
             async with self._session.post(
@@ -232,16 +233,15 @@ class Requests:
                 target = f"{to.scheme}://{self._url.host} ({path})"
         return f"a redirect (status {response.status}) to {target}, which is not followed"
 
-    def _texts_of(self, answer: bytes) -> list[str]:
+    def _texts_of(self, answer: bytes) -> list[Sample]:
         """Return the texts of an answer, which may be anything that a server sends."""
         try:
             content = json.loads(answer)
         except (ValueError, RecursionError) as error:
             raise AttemptError(f"no JSON in {self._described(answer)} ({reason_of(error)})") from None
         choices = content.get("choices") if isinstance(content, dict) else None
-        texts = [
-            text for choice in (choices if isinstance(choices, list) else ()) if (text := _text_of(choice)) is not None
-        ]
+        given = choices if isinstance(choices, list) else ()
+        texts = [sample for choice in given if (sample := _sample_of(choice)) is not None]
         if not texts:
             raise AttemptError(f"no text in {self._described(answer)}")
         return texts
@@ -289,14 +289,22 @@ async def _content_of(response: aiohttp.ClientResponse) -> bytes:
     return bytes(content[:most])
 
 
-def _text_of(choice: Any) -> str | None:
-    """Return the text of one sample; None where there is none, or only what a filter left of it."""
+def _sample_of(choice: Any) -> Sample | None:
+    """Return one sample; None where there is no text, or only what a filter left of it.
+
+    Without a text, an answer that ended at its limit has spent all of its tokens on thoughts, which the server keeps
+    apart.
+    """
     message = choice.get("message") if isinstance(choice, dict) else None
     text = message.get("content") if isinstance(message, dict) else None
+    is_cut = isinstance(choice, dict) and choice.get("finish_reason") == "length"
+    has_thoughts = isinstance(message, dict) and bool(message.get("reasoning_content") or message.get("reasoning"))
+    if is_cut and isinstance(message, dict) and (text is None or (not text and has_thoughts)):
+        return Sample("", is_cut=True, has_thoughts=True)
     if not isinstance(text, str) or choice.get("finish_reason") == "content_filter":
         return None
     # Half a surrogate pair cannot be written: it becomes U+FFFD.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+    return Sample(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip(), is_cut)
 
 
 def _wait_of(headers: Mapping[str, str]) -> float | None:

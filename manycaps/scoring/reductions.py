@@ -296,7 +296,7 @@ class GatheredWording:
         from manycaps.kit.tokenization import WordNumbers
 
         self._wording, self._tokenizer = caption_wording, options["tokenizer"]
-        self._model = caption_wording.load_language_model(options["language_model"])
+        self._model = caption_wording.load_language_model(options["language_model"], self._tokenizer)
         self._vocabulary = WordNumbers()
         self._kept: dict[str, list[np.ndarray]] = {}
 

@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
-from manycaps.kit.base import EmptyCaptions, InputError, words_of_unread
+from manycaps.kit.base import DecoderSigns, EmptyCaptions, InputError, words_of_unknown, words_of_unread
 from manycaps.kit.caption_wording import WORDING_ALONE
 from manycaps.kit.kernel_tests import n_threads
 from manycaps.kit.row_images import RepeatedTexts
@@ -249,26 +249,30 @@ class _Run:
                 "Give that option again, or --restart.",
             )
         folder.write_json(folder.summary, summary)
-        _warn_of_empty(reports)
+        _warn_of_texts(reports)
         sum((RepeatedTexts(*report.get("repeated", ())) for report in reports), RepeatedTexts()).warn()
         _warn_of_unread(self.scorers, summary["metrics"])
         return summary
 
 
-def _warn_of_empty(reports: Sequence[Mapping[str, Any]]) -> None:
-    """Warn once of empty captions in all parts."""
-    empty = EmptyCaptions()
+def _warn_of_texts(reports: Sequence[Mapping[str, Any]]) -> None:
+    """Warn once of empty captions, and once of signs of a decoder, in all parts."""
+    empty, signs = EmptyCaptions(), DecoderSigns()
     for report in reports:
         empty.include(**report.get("empty", {}))
+        signs.include(**report.get("signs", {}))
+    signs.warn()
     if empty.n_empty:
         warnings.warn(f"captions: {empty}.", stacklevel=2)
 
 
 def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str, Any]]) -> None:
-    """Warn once where a sentence encoder, and once where a CLIP, did not read texts to their end."""
+    """Warn once where a sentence encoder, and once where a CLIP, did not read texts to their end, or in known words."""
     unread = (scorer.options for scorer in scorers if results[scorer.name].get("n_truncated"))
-    for words in dict.fromkeys(map(words_of_unread, unread)):
-        warnings.warn(words, stacklevel=2)
+    unknown = (words_of_unknown(results[scorer.name]) for scorer in scorers)
+    for words in dict.fromkeys((*map(words_of_unread, unread), *unknown)):
+        if words is not None:
+            warnings.warn(words, stacklevel=2)
 
 
 @contextlib.contextmanager

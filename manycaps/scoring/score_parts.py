@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.base import DecoderSigns, EmptyCaptions
 from manycaps.kit.row_images import RepeatedTexts, reference_hash, repeated_texts
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import RunPart, RunSettings
@@ -78,7 +78,7 @@ class _PartScores:
         finders = [scorer.module.has_token(scorer.options) for scorer in self.scorers]
         # A single metric is asked directly: once a caption.
         has_token = finders[0] if len(finders) == 1 else lambda caption: all(find(caption) for find in finders)
-        self.empty = EmptyCaptions(has_token)
+        self.empty, self.signs = EmptyCaptions(has_token), DecoderSigns()
         self.repeated = RepeatedTexts()
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
@@ -90,6 +90,7 @@ class _PartScores:
         for row in rows:
             self.empty.add([*(row.predictions or []), *(row.references or [])])
         self.repeated += repeated_texts(row.references or () for row in rows)
+            self.signs.add(row.predictions or (), row.references or ())
         if self.keeps_ids:
             self.ids += [id_digest(row.id) for row in rows]
         columns: dict[str, list[Any]] = {}
@@ -122,7 +123,7 @@ class _PartScores:
         """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
         counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "empty": self.empty.counts()}
-        counts["repeated"] = list(self.repeated)
+        counts |= {"repeated": list(self.repeated), "signs": self.signs.counts()}
         return {**counts, "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:

@@ -34,6 +34,9 @@ ROW_FIELDS = {
 COUNTS = (
     "n_truncated",
     "n_windowed",
+    "n_pieces",
+    "n_unknown_pieces",
+    "n_words",
     "n_unknown_words",
     "n_captions",
     "n_captions_references",
@@ -240,6 +243,9 @@ class Scorer:
             # An interval needs two rows of the corpus, not of a part.
             options = {**self.options, "confidence_level": None}
             self.module.check_sizes(text_counts(**checked), CAPTION_COLUMNS, options)
+        is_embedded = self.has_model and self.options.get("encoder") is not None
+        if is_embedded and self.module.has_effect("encoder", self.options):
+            self.module.encoder.check_known(checked, self.options)
         return checked
 
     def _distribution_scores(

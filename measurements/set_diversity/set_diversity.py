@@ -211,7 +211,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
     def result(self, predictions, references, options):
         """Measure the sets of both sides, and return the result."""
         source = options["document_frequency"]
-        table = None if source is None else self.frequencies.load(source)
+        table = None if source is None else self.frequencies.load(source, options["tokenizer"])
         rows = select_measured_rows(predictions, references, options["sizes"])
         sides = [
             Sets(name, texts, ngram_tokens(texts, options["tokenizer"]))
@@ -219,6 +219,8 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         ]
         if table is None:
             warn_of_equal_documents(sides[1].tokens)
+        if IS_EMBEDDED.holds(options):
+            self.encoder.check_known({"predictions": predictions, "references": references}, options)
         kernels = self._kernels(rows, options)
         result = row_result(*set_values(sides, kernels, table, self.progress), options["details"])
         if options["equivalent"] is not None:

@@ -156,6 +156,8 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
 
     def result(self, data, options):
         """Count words, n-grams and captions, and return the result."""
+        if is_semantic(options):
+            self.encoder.check_known({"data": data}, encoder_options(options))
         diversity = self._diversity(options)
         chunks = list(row_chunks(data, CHUNK_CAPTIONS))
         for chunk in self.progress(chunks, desc="diversity", unit="chunk", delay=1):

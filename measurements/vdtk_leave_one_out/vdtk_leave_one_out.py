@@ -274,6 +274,8 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
     def _vectors(self, rows, used, vectors, options):
         """Vectors of the captions of every row, each distinct caption embedded once."""
         if vectors is None:
+            places = dict(zip(used, rows, strict=True))
+            self.encoder.check_known({"data": [places.get(i, []) for i in range(used[-1] + 1)]}, options)
             embedded = embed_caption_rows(
                 rows, [], lambda captions: self.encoder.embed(captions, options, self.progress)
             )

@@ -97,7 +97,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
     def score_with_sums(self, predictions, references, options):
         """Return the result, and the sums that give the numbers of a larger corpus."""
         progress, source = self.progress, options["document_frequency"]
-        table = None if source is None else self.frequencies.load(source)
+        table = None if source is None else self.frequencies.load(source, options["tokenizer"])
         tokens = (ngram_tokens(rows, options["tokenizer"]) for rows in (predictions, references))
         lexicon = load_lexicon(options["meteor15_data"], progress, options["language"])
         scored = coco_scores(*tokens, lexicon, progress, table)

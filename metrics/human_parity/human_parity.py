@@ -381,7 +381,7 @@ class HumanParity(SetMetric, evaluate.Metric):
     def number_texts(predictions, references, options):
         """Return the words of all captions, and of the language model, as numbers."""
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
-        model = load_language_model(options["language_model"])
+        model = load_language_model(options["language_model"], options["tokenizer"])
         texts = number_texts(candidates, people, options["clusters"], model)
         seen_references(texts).warn()
         return texts

@@ -94,7 +94,8 @@ class Wording(CollectionModule, evaluate.Metric):
         if clusters is not None:
             check_clusters(clusters, len(predictions))
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
-        texts = number_texts(candidates, people, clusters, load_language_model(source))
+        model = load_language_model(source, options["tokenizer"])
+        texts = number_texts(candidates, people, clusters, model)
         seen_references(texts).warn()
         measured = corpus_wording(wording_of(texts, is_tested=source is None), clusters, level)
         measured.warn_of_few_rows()
