@@ -16,14 +16,14 @@ from manycaps.caption_tables.arrow_records import arrow_records, parquet_pieces,
 from manycaps.caption_tables.columns import (
     ColumnNames,
     Layout,
+    Reading,
     Values,
+    add_wide,
     check_files_of_columns,
     columns_of,
     find_layout,
     read_id,
     read_values,
-    wide_columns,
-    with_wide,
 )
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, find_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
@@ -61,14 +61,34 @@ class FileSide(NamedTuple):
     holds_media: bool
     # "image", "video" or both: rows may lack it.
     optional: tuple[str, ...] = ()
-    # Columns of one caption each, by the column of the layout that stands for them.
+    # How numbered columns are read together, and those of the first file: others may have more of them.
+    reading: Reading = Reading()
     wide: Mapping[str, tuple[str, ...]] = {}
     # Whether its rows are in splits, of which one may be named.
     has_splits: bool = False
 
-    def columns(self) -> set[str]:
-        """Return the names of the columns to read."""
-        return {column for name in self.layout if name is not None for column in self.wide.get(name, (name,))}
+    def columns(self) -> "ReadColumns":
+        """Return the columns to read."""
+        return ReadColumns(self.layout, self.reading)
+
+    def n_numbered(self, role: str) -> int:
+        """Return how many numbered columns of captions of a role each file has, of the file with the fewest."""
+        name = getattr(self.layout, role) or ""
+        n_columns = len(self.wide.get(name, ()))
+        for file in self.files if n_columns and len(self.files) > 1 else ():
+            with contextlib.suppress(InputError):  # whoever reads its rows says why
+                n_columns = min(n_columns, len(self.reading.wide(names_of(first_records([file])[1])).get(name, ())))
+        return n_columns
+
+
+class ReadColumns:
+    """The columns whose values are needed, by `in`."""
+
+    def __init__(self, layout: Layout, reading: Reading) -> None:
+        self._layout, self._reading = layout, reading
+
+    def __contains__(self, column: object) -> bool:
+        return isinstance(column, str) and self._reading.is_read(column, self._layout)
 
 
 class CaptionSource(NamedTuple):
@@ -249,7 +269,7 @@ class _CountedSide(EmptyCaptions):
     def __init__(self, side: FileSide, role: str, tokenizer: Tokenizer) -> None:
         super().__init__(token_finder(tokenizer))
         self._file, self._role = side.files[0].path, role
-        self._n_columns = len(side.wide.get(getattr(side.layout, role) or "", ()))
+        self._n_columns = side.n_numbered(role)
 
     def add_row(self, row: CaptionRow) -> None:
         captions = getattr(row, self._role)
@@ -293,11 +313,12 @@ def open_source(
     chosen = columns_of(columns, predictions)
     sides = ["predictions"] if references else ["predictions", "references"]
     understand = functools.partial(find_layout, chosen=chosen, sides=sides, either=either)
-    main = side_of(table_files(predictions, split), understand)
+    main = side_of(table_files(predictions, split), understand, chosen)
     others = None
     if references:
-        understand = functools.partial(find_layout, chosen=columns_of(columns, references), sides=["references"])
-        others = side_of(table_files(references, split), understand)
+        chosen = columns_of(columns, references)
+        understand = functools.partial(find_layout, chosen=chosen, sides=["references"])
+        others = side_of(table_files(references, split), understand, chosen)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
             raise InputError(
@@ -336,14 +357,34 @@ def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
         yield whole(file)  # whoever reads it says why
 
 
-def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
-    """Find the layout of all files from the first one that can be read."""
+def side_of(files: list[TableFile], find: Callable[..., Layout], chosen: Mapping[str, str]) -> FileSide:
+    """Find the layout of all files from the first one that can be read; `chosen` are names that a user gave."""
+    reading = Reading(tuple(chosen.values()))
+    file, records, layout, wide = first_layout(files, find, reading)
+    side = _file_side(files, file, records, layout)
+    return side._replace(reading=reading, wide=wide, has_splits=are_splits(file, names_of(records)))
+
+
+def first_layout(
+    files: Sequence[TableFile], find: Callable[..., Layout], reading: Reading
+) -> tuple[TableFile, list[Record], Layout, dict[str, tuple[str, ...]]]:
+    """Return the first file that can be read, its first records, its layout, and the numbered columns read together.
+
+    The captions of these are in the records as well, by the name that the columns have in common.
+    """
     file, records = first_records(files)
-    names = list(dict.fromkeys(name for record in records for name in record.values))
-    wide = wide_columns(names)
-    records = [record._replace(values=with_wide(record.values, wide)) for record in records]
-    side = _file_side(files, file, records, find([*names, *wide], where=file.path))
-    return side._replace(wide=wide, has_splits=are_splits(file, names))
+    names = names_of(records)
+    wide = reading.wide(names)
+    layout = find(names, where=file.path, wide=wide)
+    for note in reading.notes(names, layout):
+        warnings.warn(f"{file.path}: {note}.", stacklevel=5)
+    wide_records = [record._replace(values=add_wide(record.values, reading.wide(record.values))) for record in records]
+    return file, wide_records, layout, wide
+
+
+def names_of(records: Iterable[Record]) -> list[str]:
+    """Return the names of all columns of some records."""
+    return list(dict.fromkeys(name for record in records for name in record.values))
 
 
 def are_splits(file: TableFile, names: Collection[str]) -> bool:
@@ -435,8 +476,9 @@ def _values(side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
 def _as_values(file: str, record: Record | Unreadable, side: FileSide) -> Values | BadRow:
     if isinstance(record, Unreadable):
         return BadRow(file, record.row, None, record.reason)
-    name, values = None, with_wide(record.values, side.wide)
+    name, values = None, record.values
     try:
+        values = side.reading.with_captions(values, side.layout, record.row)
         return read_values(values, side.layout, record.row, one_side=side.single, optional=side.optional)
     except InputError as error:
         with contextlib.suppress(InputError):
