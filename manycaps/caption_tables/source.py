@@ -38,7 +38,7 @@ from manycaps.caption_tables.rows import (
     store_file,
     store_pieces,
 )
-from manycaps.caption_tables.tar_records import tar_pieces, tar_records
+from manycaps.caption_tables.tar_records import Paragraphs, tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
 from manycaps.kit.base import EmptyCaptions, InputError, looks_like_list, reason_of
 from manycaps.kit.tokenization import Tokenizer, token_finder
@@ -378,6 +378,14 @@ def first_layout(
     layout = find(names, where=file.path, wide=wide)
     for note in reading.notes(names, layout):
         warnings.warn(f"{file.path}: {note}.", stacklevel=5)
+    texts = [record.values.get(name) for record in records for name in (layout.predictions, layout.references) if name]
+    n_texts = sum(isinstance(text, Paragraphs) for text in texts)
+    if n_texts:
+        warnings.warn(
+            f"{file.path}: {n_texts:,} of the first {len(records):,} texts have empty lines within, and every line is "
+            "read as a caption. If a text is one caption, write it as `caption` into the .json of its sample.",
+            stacklevel=5,
+        )
     wide_records = [record._replace(values=add_wide(record.values, reading.wide(record.values))) for record in records]
     return file, wide_records, layout, wide
 
