@@ -113,7 +113,7 @@ def sample_key(name: str) -> str:
 def _take(
     values: dict[str, Any], facts: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | None, row: int
 ) -> InputError | None:
-    """Add a member to the values of its sample, or one of JSON to its facts; return why it cannot be read, else None."""
+    """Add a member to the values of its sample, JSON to its facts; return why it cannot be read, else None."""
     data, ending = content.read() if content else b"", os.path.basename(member.name).partition(".")[2].lower()
     if len(data) < member.size:
         raise tarfile.ReadError("unexpected end of data")

@@ -74,7 +74,8 @@ class ComparedSettings(SettingsBesidePeople):
 
         texts = decoding_page(self), json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
         make_folder(pathlib.Path(folder))
-        for name, text in zip(OUTPUT_NAMES, texts, strict=True):
+        # The page, of a common name, is last: the numbers beside it say that it is ours.
+        for name, text in reversed(list(zip(OUTPUT_NAMES, texts, strict=True))):
             write_text_atomically(pathlib.Path(folder) / name, text)
 
 

@@ -212,3 +212,15 @@ def test_settings_beside_a_file_that_are_none(folder, tmp_path, capsys):
     printed = capsys.readouterr().err
     assert "a.settings: expected settings of `manycaps sample`, got others (--temperature:" in printed
     assert printed.endswith("). Delete it, or sample again.\n")
+
+
+def test_a_page_that_is_not_of_this_command_is_not_replaced(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("manycaps.decoding.run.load_sampler", lambda *_: StandIn())
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "index.html").write_text("mine")
+    line = model_line(folder, tmp_path / "out", "--temperature", "0.5,1", "--on-error", "skip")
+    assert main(line) == 1
+    assert "or one that this command has written, got one with index.html and no decoding.json." in (
+        capsys.readouterr().err
+    )
+    assert (tmp_path / "out" / "index.html").read_text() == "mine"
