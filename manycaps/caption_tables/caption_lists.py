@@ -18,6 +18,7 @@ from manycaps.caption_tables.source import (
     file_records,
     first_layout,
     names_of,
+    warn_of_lines,
 )
 from manycaps.kit.base import InputError
 
@@ -53,6 +54,7 @@ def open_captions(
         tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, reading=reading, wide=wide
     )
     check_split_used(split, [side._replace(has_splits=are_splits(file, names_of(records)))])
+    warn_of_lines(files)
     return CaptionSource(side, None, {}, None, is_stream=True)
 
 

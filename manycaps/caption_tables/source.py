@@ -25,12 +25,14 @@ from manycaps.caption_tables.columns import (
     read_id,
     read_values,
 )
-from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, find_medium, table_files, whole
+from manycaps.caption_tables.files import TEXT, Piece, Record, TableFile, Unreadable, find_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
+from manycaps.caption_tables.ids import MOST_IDS, check_ids_meet, difference_of_ids
 from manycaps.caption_tables.json_records import json_records
 from manycaps.caption_tables.rows import (
     BadRow,
     CaptionRow,
+    JoinedRows,
     JoinedStore,
     SeenIds,
     create_store,
@@ -48,6 +50,13 @@ PIECE_BYTES = 1 << 24
 
 # Records that are read to find the columns: a record may lack some.
 N_FIRST_RECORDS = 100
+
+
+# What to do where plain text has no ids.
+WITH_IDS = (
+    'Write {"id": "1.jpg", "caption": "a dog"} a line as JSON Lines, or an id, a tab and a caption; an empty line '
+    "begins another row."
+)
 
 
 class FileSide(NamedTuple):
@@ -174,6 +183,35 @@ class CaptionSource(NamedTuple):
                     roles = [role for role in ("predictions", "references") if getattr(side.layout, role) is not None]
                     for role in roles:
                         store.leave_out_repeats(role, functools.partial(_values, side))
+            if self.references is not None:
+                self._check_ids(store, self.references)
+
+    def _check_ids(self, store: JoinedRows, references: FileSide) -> None:
+        """Raise a ValueError if no id of the files is in the references; warn if some differ in their form alone."""
+        files = [side.files[0].path for side in (self.main, references)]
+        if not self._is_joined:  # rows that are streamed, of which the first that meets will do
+            known = set(store.ids_of("references", alone=False))
+            ids = list[str]()
+            for _, _, values in _values(self.main):
+                if not isinstance(values, BadRow) and values.id is not None:
+                    if values.id in known:
+                        return
+                    ids.append(values.id)
+            check_ids_meet(files[0], ids, files[1], list(known))
+            return
+        ids = store.ids_of("predictions", alone=True)
+        others = store.ids_of("references", alone=True)
+        if not store.has_whole_rows:
+            if self.limit is not None:  # only references of known ids are in the store
+                read = (values for _, _, values in _values(references) if not isinstance(values, BadRow))
+                others = [values.id for values in itertools.islice(read, MOST_IDS) if values.id is not None]
+            check_ids_meet(files[0], ids, files[1], others)
+        elif ids and others and (difference := difference_of_ids(ids, others)):
+            warnings.warn(
+                f"{files[0]}: {len(ids):,} ids are not in {files[1]}, and {len(others):,} of that are not here; they "
+                f"differ in {difference}.",
+                stacklevel=4,
+            )
 
     def pieces(self, n_bytes: int, store: str | None = None) -> Iterator[Piece]:
         """Split the rows into pieces of about `n_bytes`, in order; with a limit, the first rows alone.
@@ -321,17 +359,37 @@ def open_source(
         others = side_of(table_files(references, split), understand, chosen)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
-            raise InputError(
-                side.files[0].path,
-                "a column of ids to join predictions and references by",
-                "none",
-                "Name it with --columns id=NAME.",
-            )
+            raise _no_ids_error(side.files[0])
     check_split_used(split, [side for side in (main, others) if side is not None])
     media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
+    warn_of_lines(main.files)
     main = main._replace(optional=tuple(optional))
     others = others and others._replace(optional=tuple(optional))
     return CaptionSource(main, others, media, limit, tokenizer=tokenizer)
+
+
+def _no_ids_error(file: TableFile) -> InputError:
+    """The error of a file that cannot be joined with another one."""
+    expected = "a column of ids to join predictions and references by"
+    if file.kind == TEXT:
+        return InputError(file.path, expected, f"plain text without ids{lines_of_text(file)}", WITH_IDS)
+    return InputError(file.path, expected, "none", "Name it with --columns id=NAME.")
+
+
+def lines_of_text(file: TableFile) -> str:
+    """Say how plain text without ids is read, where all of it is one row; an empty text where it has several."""
+    records = [record for record in itertools.islice(file_records(file), 2) if isinstance(record, Record)]
+    captions = records[0].values.get("captions") if len(records) == 1 else None
+    if not isinstance(captions, list) or len(captions) < 2 or "id" in records[0].values:
+        return ""
+    return f" ({len(captions):,} lines without an empty one between them, which are the captions of one row)"
+
+
+def warn_of_lines(files: Sequence[TableFile]) -> None:
+    """Warn of plain text that is one row as a whole: it may have been meant to hold one row a line."""
+    for file in files:
+        if file.kind == TEXT and (lines := lines_of_text(file)):
+            warnings.warn(f"{file.path}: plain text{lines}. {WITH_IDS}", stacklevel=3)
 
 
 def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:

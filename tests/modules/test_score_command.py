@@ -428,8 +428,8 @@ def test_files_that_no_manifest_says_are_of_a_run_are_never_replaced(score, tmp_
     mine.write_text('{"my": "results"}')
     _, error = score("trm_meteor", lines, *restart, code=1)
     assert error == (
-        f"{quote_path(tmp_path / 'o')}: expected a new folder, or one that holds a run of `manycaps score`, got one with "
-        f"{name} and no manifest of a run. Give another folder with -o, or move these files away."
+        f"{quote_path(tmp_path / 'o')}: expected a new folder, or one that holds a run of `manycaps score`, got one "
+        f"with {name} and no manifest of a run. Give another folder with -o, or move these files away."
     )
     assert mine.read_text() == '{"my": "results"}'
 

@@ -134,7 +134,7 @@ def test_messages_of_options(tmp_path, given, message):
 
 def test_messages_about_rows(folder, tmp_path, capsys):
     assert main(model_line(folder, tmp_path / "a", "--temperature", "0.5,1", "--stems")) == 2
-    assert "--references: expected two captions or more with ids such as '0', got none." in capsys.readouterr().err
+    assert "--references: expected ids that the source has, such as '0', got none of" in capsys.readouterr().err
     assert main(model_line(folder, tmp_path / "b", "--temperature", "0.5,1", "--limit", "12")) == 1
     assert "rows: expected 20 or more with references, half of them to choose" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.jsonl"))
