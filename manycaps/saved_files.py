@@ -130,6 +130,17 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def check_ours(folder: pathlib.Path, name: str, sign: str) -> None:
+    """Raise if a folder has a file that would be replaced, and not the one that is written before it, our sign."""
+    if (folder / name).exists() and not (folder / sign).exists():
+        raise InputOSError(
+            quote_path(folder),
+            "a new folder, or one that this command has written",
+            f"one with {name} and no {sign}",
+            "Give another folder, or move this file away.",
+        )
+
+
 def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
     """Lock an open folder or file for this program, where the system can; `kind` is "a folder" or "a file"."""
     try:

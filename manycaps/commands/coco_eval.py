@@ -12,18 +12,17 @@ package pycocoevalcap, or from --meteor15-data.
 
 import argparse
 import json
-import pathlib
 import sys
 import warnings
+
+from manycaps.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("annotations", metavar="ANNOTATIONS")
     parser.add_argument("results", metavar="RESULTS")
-    parser.add_argument(
-        "--output", type=pathlib.Path, metavar="FILE", help="also write the values of every image, as JSON"
-    )
+    parser.add_argument("--output", type=path_of, metavar="FILE", help="also write the values of every image, as JSON")
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file as ANNOTATIONS: test")
     parser.add_argument("--meteor15-data", metavar="PATH", help="meteor-1.5.jar, or a folder that holds it")
 

@@ -50,7 +50,7 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of
+from manycaps.command_options import add_format, add_options, options_of, path_of
 from manycaps.comparison import CompareOptions
 from manycaps.kit.base import InputError
 
@@ -58,11 +58,9 @@ from manycaps.kit.base import InputError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument(
-        "-o", "--output", type=pathlib.Path, default=pathlib.Path("report"), metavar="FOLDER", help="default: report"
+        "-o", "--output", type=path_of, default=pathlib.Path("report"), metavar="FOLDER", help="default: report"
     )
-    parser.add_argument(
-        "--figures", type=pathlib.Path, metavar="FOLDER", help="write each plot as SVG and PDF, for a paper"
-    )
+    parser.add_argument("--figures", type=path_of, metavar="FOLDER", help="write each plot as SVG and PDF, for a paper")
     parser.add_argument("--overwrite", action="store_true", help="replace the report of an earlier comparison")
     add_format(parser, "md", "latex")
     add_options(parser, CompareOptions)

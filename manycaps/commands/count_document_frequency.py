@@ -9,8 +9,9 @@ The output is JSON: {"n_documents": 8092, "tokenizer": "ptb", "document_frequenc
 """
 
 import argparse
-import pathlib
 import sys
+
+from manycaps.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument(
-        "--output", type=pathlib.Path, default="document_frequency.json", metavar="FILE", help="default: %(default)s"
+        "--output", type=path_of, default="document_frequency.json", metavar="FILE", help="default: %(default)s"
     )
 
 

@@ -10,8 +10,9 @@ not be among them. The output is JSON: {"n_captions": 8092, "tokenizer": "ptb", 
 """
 
 import argparse
-import pathlib
 import sys
+
+from manycaps.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument(
-        "--output", type=pathlib.Path, default="language_model.json", metavar="FILE", help="default: %(default)s"
+        "--output", type=path_of, default="language_model.json", metavar="FILE", help="default: %(default)s"
     )
 
 

@@ -15,6 +15,7 @@ import tqdm
 from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.caption_tables.files import source_name
+from manycaps.caption_tables.ids import check_ids_meet, difference_of_ids
 from manycaps.caption_tables.json_records import parse_once
 from manycaps.caption_tables.rows import random_key
 from manycaps.catalog import MODULES, RowValue, module_of
@@ -31,6 +32,9 @@ PEOPLE = "people"
 
 # Name of the human captions that stand in as a system.
 DRAWN = "drawn people"
+
+# What messages say of a file whose rows are matched by their numbers.
+NO_IDS = " (no ids: rows are numbered)"
 
 # Most systems at a time: shared tasks have forty.
 MOST_SYSTEMS = 100
@@ -230,10 +234,11 @@ def read_systems(
                 # A wrong reference may concern one of the systems only.
                 raise error if error.where.startswith(file) else error.within(file) from None
     baseline, *others = systems
+    shown = {name: f"{file}{NO_IDS if sources[name].main.layout.id is None else ''}" for name, file in files.items()}
     if common_rows:
-        notes += _keep_common_rows(systems, len(ids))
+        notes += _keep_common_rows(shown, systems, len(ids))
     for name in others:
-        check_same_ids(files[name], list(systems[name]), files[baseline], list(systems[baseline]))
+        check_same_ids(shown[name], list(systems[name]), shown[baseline], list(systems[baseline]))
         _check_same_references(files[name], systems[name], files[baseline], systems[baseline])
     rows_read = _with_references(list(systems[baseline].values()), references, notes, common_rows=common_rows)
     if limit is not None and limit < len(rows_read):
@@ -309,10 +314,13 @@ def _warnings_as(notes: list[str]) -> Iterator[None]:
     notes += [str(warning.message) for warning in caught]
 
 
-def _keep_common_rows(systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) -> list[str]:
+def _keep_common_rows(files: Mapping[str, str], systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) -> list[str]:
     """Drop the rows that one of the systems lacks, and say how many of all there are."""
     common = set.intersection(*(set(rows) for rows in systems.values()))
     if not common:
+        (baseline, expected), *others = systems.items()
+        for name, rows in others:
+            check_ids_meet(files[name], rows, files[baseline], expected)
         raise InputError("--common-rows", "ids that all files have", "none", "Check the ids of the files.")
     for rows in systems.values():
         for name in [name for name in rows if name not in common]:
@@ -335,6 +343,7 @@ def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
 
 def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Sequence[str]) -> None:
     """Raise a ValueError unless a system has the rows of the baseline, in any order; names are the sources'."""
+    check_ids_meet(name, ids, baseline, expected)
     for what, some, others in (("none with", expected, set(ids)), ("one more, with", ids, set(expected))):
         different = [row_id for row_id in some if row_id not in others]
         if different:
@@ -343,7 +352,14 @@ def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Seque
                 f"the rows of {baseline}",
                 f"{what} the id {different[0]!r} ({len(different)} such rows in all)",
                 "Give all systems the same rows, or compare those that all have: --common-rows.",
-            )
+            ).with_advice(_in_what_they_differ(ids, expected))
+
+
+def _in_what_they_differ(ids: Sequence[str], expected: Sequence[str]) -> str:
+    """Say in what the ids differ that one of two systems has; nothing where there is no simple answer."""
+    more, others = ([one for one in some if one not in set(rest)] for some, rest in ((ids, expected), (expected, ids)))
+    difference = difference_of_ids(more, others)
+    return "" if difference is None else f"Some differ in {difference}."
 
 
 def _check_same_references(

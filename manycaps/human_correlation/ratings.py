@@ -21,6 +21,7 @@ import scipy.special
 
 from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
+from manycaps.caption_tables.ids import check_ids_meet
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
 from manycaps.kit.base import (
@@ -133,6 +134,8 @@ def compare_rated_systems(options: RatingOptions) -> RatedSystems:
     """
     ratings = read_ratings(options.ratings, options.scales)
     ids, numbers = system_numbers(options, ratings)
+    rated = [row for row in dict.fromkeys(row for _, row in ratings.records) if row]
+    check_ids_meet("id of --ratings", rated, "the systems", ids, "Rate rows of the systems, by their ids.")
     check_names(ratings, "id", {*ids, ""}, f"one of the {len(ids):,} rows of the systems")
     from manycaps.comparison.read import SystemRow, clusters_of
 

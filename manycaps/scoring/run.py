@@ -11,11 +11,12 @@ from typing import Any
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
-from manycaps.kit.base import DecoderSigns, EmptyCaptions, InputError, words_of_unknown, words_of_unread
+from manycaps.kit.base import DecoderSigns, EmptyCaptions, InputError, quote_path, words_of_unknown, words_of_unread
 from manycaps.kit.caption_wording import WORDING_ALONE
 from manycaps.kit.kernel_tests import n_threads
 from manycaps.kit.row_images import RepeatedTexts
 from manycaps.scoring.corpus_values import metric_corpus_result
+from manycaps.scoring.run_folder import HOW_TO_BEGIN_AGAIN, run_digest
 from manycaps.scoring.run_settings import (
     Engine,
     PartReport,
@@ -62,7 +63,7 @@ def run_score(options: ScoreOptions) -> tuple[pathlib.Path, dict[str, Any]]:
     settings, scorers = _prepare(options)
     folder = settings.run_folder()
     with folder.lock():
-        if options.restart:
+        if options.restart and folder.check_ours():
             folder.remove_results()
         return folder.path, _Run(settings, scorers, options).finish()
 
@@ -120,10 +121,10 @@ class _Run:
     """A run of checked settings, whose input is divided into parts."""
 
     def __init__(self, settings: RunSettings, scorers: Sequence[Scorer], options: ScoreOptions) -> None:
-        self.settings, self.scorers, self.options = settings, scorers, options
-        self.folder = settings.run_folder()
         part_bytes = _part_bytes(settings, options.part_bytes)
         now = manifest(settings, list(scorers), part_bytes)
+        self.settings, self.scorers, self.options = settings._replace(run=run_digest(now)), scorers, options
+        self.folder = self.settings.run_folder()
         if not check_same(self.folder, now):
             self.folder.write_json(self.folder.manifest, now)
         if settings.source.needs_store and self.folder.report("joined", 0) is None:
@@ -208,7 +209,18 @@ class _Run:
                 bar.set_postfix(rows=n_rows, rejected=n_rejected)
                 self._check_rejected(n_rows, n_rejected, ENOUGH_ROWS)
         self._check_rejected(n_rows, n_rejected)
+        if name == "score":
+            self._check_counts()
         return n_rows
+
+    def _check_counts(self) -> None:
+        """Raise a ValueError unless every part has been scored with the rows that the survey has counted in it."""
+        for part in self.parts:
+            counts = [self.folder.report(step, part.number) for step in ("survey", "score")]
+            n_read = [report["n_read"] for report in counts if report is not None]
+            if len(set(n_read)) > 1:
+                path = quote_path(self.folder.part_file("score", part.number))
+                raise InputError(path, f"{n_read[0]:,} rows, as counted before", f"{n_read[1]:,}", HOW_TO_BEGIN_AGAIN)
 
     def _check_rejected(self, n_rows: int, n_rejected: int, least: int = 1) -> None:
         """Raise a ValueError if too large a share of the rows is rejected, once there are enough rows."""

@@ -74,7 +74,7 @@ class _PartScores:
         self.n_earlier = {scorer.name: collections.Counter(n_earlier) for scorer in self.scorers}
         self.documents = _documents(settings.run_folder())
         self.rejected: list[dict[str, Any]] = []
-        self.n_rejected = self.n_rows = 0
+        self.n_rejected = self.n_rows = self.n_read = 0
         finders = [scorer.module.has_token(scorer.options) for scorer in self.scorers]
         # A single metric is asked directly: once a caption.
         has_token = finders[0] if len(finders) == 1 else lambda caption: all(find(caption) for find in finders)
@@ -87,10 +87,11 @@ class _PartScores:
         for bad in unreadable:
             self._reject(bad, None)
         self.n_rejected += len(unreadable)
+        self.n_read += len(rows) + len(unreadable)
         for row in rows:
             self.empty.add([*(row.predictions or []), *(row.references or [])])
-        self.repeated += repeated_texts(row.references or () for row in rows)
             self.signs.add(row.predictions or (), row.references or ())
+        self.repeated += repeated_texts(row.references or () for row in rows)
         if self.keeps_ids:
             self.ids += [id_digest(row.id) for row in rows]
         columns: dict[str, list[Any]] = {}
@@ -122,8 +123,8 @@ class _PartScores:
     def report(self) -> dict[str, Any]:
         """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
-        counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "empty": self.empty.counts()}
-        counts |= {"repeated": list(self.repeated), "signs": self.signs.counts()}
+        counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "n_read": self.n_read}
+        counts |= {"empty": self.empty.counts(), "repeated": list(self.repeated), "signs": self.signs.counts()}
         return {**counts, "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:

@@ -106,7 +106,7 @@ def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
         files.append(folder.part_file("survey", part.number, "frequencies.json"))
         counted = {"n_documents": n_documents, "tokenizer": counter.options["tokenizer"], "counts": counts}
         folder.write_json(files[-1], counted, compact=True)
-    report = {"n_rows": n_rows, "n_rejected": n_bad, "n_compared": n_compared}
+    report = {"n_rows": n_rows, "n_rejected": n_bad, "n_read": n_rows + n_bad, "n_compared": n_compared}
     folder.finish("survey", part.number, report, files)
     return report
 

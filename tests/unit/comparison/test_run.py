@@ -255,10 +255,11 @@ def test_what_is_said_of_files_is_said_once_on_screen_and_page(folder, capsys, l
 
 @pytest.mark.parametrize("option", ["", "--common-rows"])
 def test_rows_that_differ_are_an_error_that_names_the_option(option, folder, capsys):
-    write_table(folder / "others.csv", ["id", "caption", "reference"], [["x", "a dog", "a cat"]])
+    others = [["x", "a dog", "a cat"], *([] if option else [[IDS[0], "a dog", PEOPLE[0][0]]])]
+    write_table(folder / "others.csv", ["id", "caption", "reference"], others)
     write_table(folder / "mine.csv", ["id", "caption", "reference"], [[IDS[0], "a dog", PEOPLE[0][0]]])
     assert main(["compare", "mine.csv", "others.csv", "-o", "report", *option.split()]) != 0
-    message = "--common-rows: expected ids that all files have, got none. Check the ids of the files."
+    message = f"others.csv: expected ids that mine.csv has, such as {IDS[0]!r}, got none of these in 1 rows, the first "
     assert (message if option else "or compare those that all have: --common-rows.") in capsys.readouterr().err
 
 

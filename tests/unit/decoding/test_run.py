@@ -134,7 +134,7 @@ def test_messages_of_options(tmp_path, given, message):
 
 def test_messages_about_rows(folder, tmp_path, capsys):
     assert main(model_line(folder, tmp_path / "a", "--temperature", "0.5,1", "--stems")) == 2
-    assert "--references: expected two captions or more with ids such as '0', got none." in capsys.readouterr().err
+    assert "--references: expected ids that the source has, such as '0', got none of" in capsys.readouterr().err
     assert main(model_line(folder, tmp_path / "b", "--temperature", "0.5,1", "--limit", "12")) == 1
     assert "rows: expected 20 or more with references, half of them to choose" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.jsonl"))
@@ -212,3 +212,15 @@ def test_settings_beside_a_file_that_are_none(folder, tmp_path, capsys):
     printed = capsys.readouterr().err
     assert "a.settings: expected settings of `manycaps sample`, got others (--temperature:" in printed
     assert printed.endswith("). Delete it, or sample again.\n")
+
+
+def test_a_page_that_is_not_of_this_command_is_not_replaced(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("manycaps.decoding.run.load_sampler", lambda *_: StandIn())
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "index.html").write_text("mine")
+    line = model_line(folder, tmp_path / "out", "--temperature", "0.5,1", "--on-error", "skip")
+    assert main(line) == 1
+    assert "or one that this command has written, got one with index.html and no decoding.json." in (
+        capsys.readouterr().err
+    )
+    assert (tmp_path / "out" / "index.html").read_text() == "mine"
