@@ -1038,7 +1038,7 @@ class Words:
 
 
 def say(comparison: Comparison, *, are_asked_for: bool = False) -> Words:
-    """Put a result into sentences and tables; `are_asked_for` says that the metrics were chosen, and are no defaults."""
+    """Put a result into sentences and tables; `are_asked_for`: the metrics were chosen, and are no defaults."""
     parity, order = comparison.human_parity, comparison.shown.order
     systems = {} if parity is None else {name: parity.systems[name] for name in in_order(parity, order)}
     lacks_meaning = parity is None or not has_meaning(parity)

@@ -12,8 +12,8 @@ Written: human_parity_level.csv, for each cell the share of trials with p <= 0.0
 of the gaps, of the tails and of all three together; the standard deviation of the wording's z (p with the sign of the
 gap) with its 95% interval; the share of 95% intervals of the wording gap that hold 0; the share of trials (without a
 distance of every fifth one) in which a phrase is named; and with a distance the share in which something false is said:
-all three together find a difference, or a phrase is named. Printed beside it is the interval that 95% of such shares lie in if
-they are 5%; exits with 1 if a share is above the one that holds 99.9%.
+all three together find a difference, or a phrase is named. Printed beside it is the interval that 95% of such shares
+lie in if they are 5%; exits with 1 if a share is above the one that holds 99.9%.
 """
 
 import functools

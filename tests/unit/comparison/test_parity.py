@@ -186,7 +186,7 @@ def test_systems_stand_as_given_unless_an_order_is_asked_for():
 def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse():
     given = [system("a", 0.01, 100, 0.4), system("b", 0.03, 300, 0.2), system("c", 0.2, 10, 0.01)]
     given.append(system("copy", 0.0, 900, 0.05, copied=0.9))  # copies are marked nowhere
-    shown = [tested_pair("c", "a", [FEWER]), tested_pair("b", "a"), tested_pair("c", "b")]
+    shown = [tested_pair("c", "a", FEWER), tested_pair("b", "a"), tested_pair("c", "b")]
     parity = comparison(*given, pairs=shown)
     assert best_systems(parity, "unlike_people_share") == ["a", "b"]
     assert best_systems(parity, "rows_needed") == ["a", "b"]
@@ -200,7 +200,10 @@ def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse(
         assert "marked: not shown to be worse than the best of the column." in parity_table(each).caption
 
 
-def tested_pair(first, second, shares=(), tested=("unlike_people_share", "ordinary_share")):
+TESTED = ("unlike_people_share", "ordinary_share")
+
+
+def tested_pair(first, second, *shares, tested=TESTED):
     """Two systems that were compared by these shares."""
     return dataclasses.replace(pair(shares), first=first, second=second, tested_shares=tested)
 
@@ -209,7 +212,7 @@ def tested_pair(first, second, shares=(), tested=("unlike_people_share", "ordina
 def test_a_share_that_no_pair_is_tested_by_has_no_marks(tested, marked):
     """Else every system is marked: 35% beside 4%. Shares of few rows are tested by no pair, either."""
     given = [system("a", 0.04, 100), system("b", 0.35, 90)]
-    pairs = [tested_pair("b", "a", [FEWER] if marked else [], tested)]
+    pairs = [tested_pair("b", "a", *([FEWER] if marked else []), tested=tested)]
     parity = comparison(*given, pairs=pairs)
     assert best_systems(parity, "unlike_people_share") == marked
     header, column = parity_table(parity).header, [row[1].is_best for row in parity_table(parity).rows]
