@@ -51,6 +51,7 @@ from manycaps.kit.parity_tails import (
     RowsNeeded,
     TailDistances,
     TailShare,
+    clear_phrases,
     corpus_tails,
     is_above_people,
     joint_p_value,
@@ -833,16 +834,21 @@ def systems_beside_people(
             tails=tails[name],
             result=results[name],
             adjusted_p_value=float(p_value),
-            words=words_of({**results[name], "phrases": system_rows.phrases}, float(p_value)) if has_interval else [],
+            words=words_of(with_phrases(results[name], system_rows.phrases), float(p_value)) if has_interval else [],
             wording=wording[name],
         )
         for (name, system_rows), p_value in zip(rows.items(), adjusted, strict=True)
     ]
 
 
+def with_phrases(result: Mapping[str, Any], phrases: Sequence[Phrase]) -> dict[str, Any]:
+    """Return a result with the phrases, as the details of the module have them."""
+    return {**result, "phrases": [phrase._asdict() for phrase in phrases]}
+
+
 def wording_alike(phrases: Sequence[Phrase]) -> ParityWord:
     """Say that the test of the wording finds no difference, beside phrases that differ, if any do."""
-    if phrases:
+    if clear_phrases(with_phrases({}, phrases)["phrases"]):
         return ParityWord(
             "alike", "The test of its wording finds no difference from human wording. Single phrases differ."
         )

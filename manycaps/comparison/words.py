@@ -27,6 +27,7 @@ from manycaps.kit.parity_tails import (
     POWER,
     SHARE_NOUNS,
     TAIL,
+    clear_phrases,
     format_p_value,
     gap_text,
     p_value_digits,
@@ -222,8 +223,9 @@ def differs_in_phrases(phrases: str) -> str:
 def system_phrases(system: System, width: int | None = None) -> str:
     """Name the phrases in which a system differs from people, in words that agree with its verdict; may be empty."""
     is_alike = any(word["name"] == "alike" for word in system["words"])
+    named = clear_phrases(system["phrases"]) if is_alike else system["phrases"]
     said = differs_in_phrases if is_alike else gives_itself_away
-    return phrase_line([Phrase(**phrase) for phrase in system["phrases"]], width, said)
+    return phrase_line([Phrase(**phrase) for phrase in named], width, said)
 
 
 def phrase_line(

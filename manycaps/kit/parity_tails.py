@@ -689,6 +689,10 @@ LEVEL = 0.05
 POWER = 0.8
 CONFIDENCE_LEVEL = 0.95
 
+# Largest adjusted p-value of a phrase that is named where the joint test finds no difference: so both together say of
+# people in 5% that they differ, as the joint test alone does.
+LEVEL_OF_PHRASES = 0.01
+
 # Shares of the level that the test of the gaps and the tests of the tails have, where both are made.
 WEIGHT_OF_GAPS, WEIGHT_OF_TAILS = 0.8, 0.2
 
@@ -1006,7 +1010,7 @@ class ParityWord(NamedTuple):
     sentence: str
 
 
-def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[ParityWord]:
+def words_of(result: Mapping[str, Any], p_value: float | None = None) -> list[ParityWord]:
     """Say what a result means.
 
     `result` is one of `human_parity`, with its p-value and confidence_level=0.95; `p_value` takes the place of its own,
@@ -1038,7 +1042,7 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
         sentence = "Not tested: all captions of a row are equally far apart, or there are too few rows."
         return [ParityWord("untested", sentence)]
     if p_value > LEVEL:
-        said = only_phrases_differ if result.get("phrases") else cannot_be_distinguished
+        said = only_phrases_differ if clear_phrases(result.get("phrases") or ()) else cannot_be_distinguished
         return [ParityWord("alike", said(_bound(result)))]
     words = _share_words(result)
     names = {word.name for word in words}
@@ -1049,6 +1053,15 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
         sentence = f"Distinguished from human captions ({p_text}): {_gaps_text(result, chosen)}."
         words.append(ParityWord("different", sentence))
     return words
+
+
+def clear_phrases(phrases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the phrases that are named where the joint test finds no difference.
+
+    >>> clear_phrases([{"phrase": "shirt", "p_value": 0.001}, {"phrase": "unk", "p_value": 0.04}])
+    [{'phrase': 'shirt', 'p_value': 0.001}]
+    """
+    return [phrase for phrase in phrases if phrase["p_value"] <= LEVEL_OF_PHRASES]
 
 
 def cannot_be_distinguished(bound: str) -> str:

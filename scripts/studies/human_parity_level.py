@@ -12,8 +12,8 @@ Written: human_parity_level.csv, for each cell the share of trials with p <= 0.0
 of the gaps, of the tails and of all three together; the standard deviation of the wording's z (p with the sign of the
 gap) with its 95% interval; the share of 95% intervals of the wording gap that hold 0; the share of trials (without a
 distance of every fifth one) in which a phrase is named; and with a distance the share in which something false is said:
-all three together find a difference, or a phrase is named. Printed beside it is the interval that 95% of such shares
-lie in if they are 5%; exits with 1 if a share is above the one that holds 99.9%.
+all three together find a difference, or a phrase is named that is clear enough beside them. Printed beside it is the
+interval that 95% of such shares lie in if they are 5%; exits with 1 if a share is above the one that holds 99.9%.
 """
 
 import functools
@@ -28,7 +28,7 @@ import scipy.stats
 
 from manycaps.kit.base import TokenList
 from manycaps.kit.caption_wording import WordingTest, number_texts, telling_phrases, wording_of, wording_test
-from manycaps.kit.parity_tails import KeptDistances, corpus_tails
+from manycaps.kit.parity_tails import KeptDistances, clear_phrases, corpus_tails
 from manycaps.kit.parity_tests import gaps_test, parity_p_values, row_gaps
 from manycaps.kit.tokenization import tokenize_rows
 from scripts.studies.caption_rows import read_images
@@ -192,10 +192,12 @@ def main(options: Options) -> int:
             test: WordingTest = wording_test(wording_of(coded, is_tested=True), rows.clusters, 0.95)
             z = np.sign(test.gap) * scipy.stats.norm.isf(max(test.p_value, 1e-300) / 2)
             is_left_out = not distance and trial % 5
-            is_named = math.nan if is_left_out else bool(telling_phrases(coded, rows.clusters))
+            phrases = [] if is_left_out else telling_phrases(coded, rows.clusters)
+            is_named = math.nan if is_left_out else bool(phrases)
             p_values = (*people.p_values(rows, distance, test.p_value, trial), test.p_value)
             rejections = [math.nan if math.isnan(p_value) else p_value <= 0.05 for p_value in p_values]
-            is_said = bool(rejections[0] or is_named) if distance else math.nan
+            is_clear = bool(clear_phrases([phrase._asdict() for phrase in phrases]))
+            is_said = rejections[0] or is_clear if distance else math.nan
             lines.append((*rejections, z, test.low <= 0 <= test.high, is_named, is_said))
         *rejections, z, covered, named, said = np.array(lines, dtype=float).T
         sd = math.sqrt((z**2).mean())

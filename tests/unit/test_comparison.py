@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from manycaps.catalog import ROW_VALUES, known_values
-from manycaps.comparison.read import ScoredSystem, SystemRow, name_systems
 from manycaps.comparison import words
+from manycaps.comparison.read import ScoredSystem, SystemRow, name_systems
 from manycaps.comparison.words import comparison_methods, notes, pair_summary, say, system_table
 from manycaps.functional import paired_test
 from manycaps.report.comparison_page import differing_rows

@@ -186,7 +186,12 @@ def test_systems_stand_as_given_unless_an_order_is_asked_for():
 def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse():
     given = [system("a", 0.01, 100, 0.4), system("b", 0.03, 300, 0.2), system("c", 0.2, 10, 0.01)]
     given.append(system("copy", 0.0, 900, 0.05, copied=0.9))  # copies are marked nowhere
-    shown = [tested_pair("c", "a", FEWER), tested_pair("b", "a"), tested_pair("c", "b")]
+    tested = ("unlike_people_share", "ordinary_share")
+    shown = [
+        compared_by("c", "a", FEWER, tested=tested),
+        compared_by("b", "a", tested=tested),
+        compared_by("c", "b", tested=tested),
+    ]
     parity = comparison(*given, pairs=shown)
     assert best_systems(parity, "unlike_people_share") == ["a", "b"]
     assert best_systems(parity, "rows_needed") == ["a", "b"]
@@ -200,10 +205,7 @@ def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse(
         assert "marked: not shown to be worse than the best of the column." in parity_table(each).caption
 
 
-TESTED = ("unlike_people_share", "ordinary_share")
-
-
-def tested_pair(first, second, *shares, tested=TESTED):
+def compared_by(first, second, *shares, tested):
     """Two systems that were compared by these shares."""
     return dataclasses.replace(pair(shares), first=first, second=second, tested_shares=tested)
 
@@ -212,7 +214,7 @@ def tested_pair(first, second, *shares, tested=TESTED):
 def test_a_share_that_no_pair_is_tested_by_has_no_marks(tested, marked):
     """Else every system is marked: 35% beside 4%. Shares of few rows are tested by no pair, either."""
     given = [system("a", 0.04, 100), system("b", 0.35, 90)]
-    pairs = [tested_pair("b", "a", *([FEWER] if marked else []), tested=tested)]
+    pairs = [compared_by("b", "a", *([FEWER] if marked else []), tested=tested)]
     parity = comparison(*given, pairs=pairs)
     assert best_systems(parity, "unlike_people_share") == marked
     header, column = parity_table(parity).header, [row[1].is_best for row in parity_table(parity).rows]
@@ -222,7 +224,7 @@ def test_a_share_that_no_pair_is_tested_by_has_no_marks(tested, marked):
 def test_a_column_with_one_candidate_left_has_no_marks_and_those_left_out_are_named():
     """An untranslated source among translators, whose captions often are references."""
     copies = [system(name, 0.05, 500, copied=0.6) for name in ("one", "two", "three")]
-    parity = comparison(system("source", 0.9, 1), *copies, pairs=[tested_pair("one", "source", tested=())])
+    parity = comparison(system("source", 0.9, 1), *copies, pairs=[compared_by("one", "source", tested=())])
     for key in ("unlike_people_share", "ordinary_share", "rows_needed"):
         assert best_systems(parity, key) == []
     caption = parity_table(parity, whole=True).caption
@@ -253,7 +255,7 @@ def test_a_verdict_never_contradicts_the_phrases_beside_it(by_wording):
     else:
         result = {"human_parity_p_value": 0.2, "tails_p_value": 0.2}
         result |= {f"unlike_people_share_ci_{end}": share for end, share in (("low", 0.01), ("high", 0.07))}
-        alike = words_of(result | {"phrases": [phrase]})
+        alike = words_of(result | {"phrases": [phrase._asdict()]})
         different, silent = [ParityWord("ordinary", "Bland.")], words_of(result)[0].sentence
     assert "annot be distinguished from human" in silent
     numbers = {"adjusted_p_value": 0.2, "n_rows": 60, "phrases": [phrase._asdict()]}

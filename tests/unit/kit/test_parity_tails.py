@@ -401,13 +401,14 @@ def test_a_word_needs_the_interval_above_what_people_give(shares, names):
     assert [word.name for word in words_of(result_with(**shares))] == names
 
 
-@pytest.mark.parametrize("phrases", [[], None, [{"phrase": "shirt"}]])
+@pytest.mark.parametrize("phrases", [[], None, [{"p_value": 0.04}], [{"p_value": 0.001}]])
 def test_phrases_that_differ_are_said_beside_a_joint_test_that_finds_nothing(phrases):
-    """Of a result with details, whose list of phrases may be empty or missing."""
+    """Of a result with details, whose list of phrases may be empty or missing; so that of people 5% is said in all."""
+    is_clear = phrases == [{"p_value": 0.001}]
     [sentence] = sentences(result_with(0.2) | ({} if phrases is None else {"phrases": phrases}))
-    start = "The joint test finds no difference from human captions; at most" if phrases else "Cannot be distinguished"
+    start = "The joint test finds no difference from human captions; at most" if is_clear else "Cannot be distinguished"
     assert sentence.startswith(start)
-    assert sentence.endswith("Single phrases differ.") == bool(phrases)
+    assert sentence.endswith("Single phrases differ.") == is_clear
     assert [word.name for word in words_of(result_with(0.01) | {"phrases": phrases})] == ["different"]
 
 
