@@ -24,19 +24,19 @@ less predictably than 19 of 20: fewer are better. The rest says how like people'
 captions are nearer than 19 of 20, formulaic ones worded more predictably, and near-duplicates are pairs of captions
 nearer to each other than 19 of 20 human pairs. People give 5% of each. The phrases that give a system away are those
 that it has more often, or less often, than people. p is corrected by Holm's method, over the systems and over the
-pairs. Systems stand as they were given, the best of every column is marked, with those not shown to be worse; --sort
-orders them by faults, or by the rows after which they are distinguished. --distance says how captions are compared: by
-default with sentence embeddings where they are installed, otherwise with METEOR, which sees about a third of the wrong
-captions. With --margin 0.02, the answer also says which systems are shown to be within a gap of 0.02 of people and of
-each other, in the unit of the distance.
+pairs. Systems stand as they were given; the best of a column that a test compares them by is marked, with those not
+shown to be worse; --sort orders them by faults, or by the rows after which they are distinguished. --distance says how
+captions are compared: by default with sentence embeddings where they are installed, otherwise with METEOR, which sees
+about a third of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap
+of 0.02 of people and of each other, in the unit of the distance.
 
 Tables follow. They compare every two systems row by row by each metric of -m, with a paired test that counts ties, p
 corrected for the number of pairs by Holm's method, the smallest difference that could have been found, and the number
 of rows that the observed difference needs; each system with people by the set metrics; and, with --full, every two
 systems as sets, and how often they say the same. The default metrics are trm_meteor and trm_cider where there are
 references, pac_score with --images, ref_pac_score with both, emscore_pac with --videos; -m replaces them with others,
-such as meteor15. Rows of one image file are not independent and form a cluster; --clusters forms clusters by id:
---clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
+such as meteor15, each of which gets a line below the answer. Rows of one image file are not independent and form a
+cluster; --clusters forms clusters by id: --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper

@@ -3,7 +3,7 @@
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.read import are_score_folders, name_systems, read_captions
 from manycaps.comparison.render import SystemComparison
-from manycaps.comparison.score import score_captions, score_further
+from manycaps.comparison.score import check_module_names, score_captions, score_further
 from manycaps.comparison.test import compare_scores
 from manycaps.comparison.words import say
 from manycaps.installed_modules import progress_bars
@@ -41,6 +41,7 @@ def compare(options: CompareOptions) -> SystemComparison:
     >>> sorted(path.name for path in (folder / "report").iterdir())
     ['comparison.json', 'index.html']
     """
+    check_module_names(options.metrics or ())
     sources = name_systems(options.systems, options.names, options.baseline)
     with progress_bars(shown=False):  # of modules, beside the comparison's
         if are_score_folders(sources):
@@ -53,4 +54,4 @@ def compare(options: CompareOptions) -> SystemComparison:
         result = compare_scores(
             scores, margin=options.margin, order=options.sort or "", n_resamples=options.n_resamples, seed=options.seed
         )
-        return SystemComparison(result=result, words=say(result))
+        return SystemComparison(result=result, words=say(result, are_asked_for=options.metrics is not None))

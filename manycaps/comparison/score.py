@@ -114,14 +114,20 @@ def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> l
     return modules
 
 
-def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
-    """Raise a ValueError unless the modules are known, and the rows have the columns that they need."""
-    there = _columns_of(rows)
+def check_module_names(modules: Sequence[str]) -> None:
+    """Raise a ValueError unless these are modules that systems are compared by; human_parity always is one."""
     for module in modules:
-        if module not in COMPARED_MODULES:
+        if module not in COMPARED_MODULES and module != MODULE:
             known = ", ".join(COMPARED_MODULES)
             advice = MODULES[module].not_compared if module in MODULES else advice_for(module)
             raise InputError("--metrics", f"some of {known}", f"{module!r}", advice)
+
+
+def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
+    """Raise a ValueError unless the modules are known, and the rows have the columns that they need."""
+    there = _columns_of(rows)
+    check_module_names(modules)
+    for module in modules:
         for needed in _needed_columns(module):
             if needed not in there:
                 how = "-r" if needed == "references" else f"--{needed}"

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from manycaps.caption_tables import CaptionRow, CaptionSource, open_source
 from manycaps.caption_tables.files import is_local
-from manycaps.catalog import ROW_VALUES, module_of
+from manycaps.catalog import MODULES, ROW_VALUES
 from manycaps.command_options import option_flag
 from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
 from manycaps.comparison.read import (
@@ -93,7 +93,8 @@ def read_score_folders(
     for folder in read.values():
         check_same_ids(folder.path, folder.ids, baseline.path, baseline.ids)
         _check_same_scoring(folder, baseline, chosen)
-    known = [value for value in ROW_VALUES if module_of(value).slug in chosen]
+    given = {value.key for module in chosen for value in MODULES[module].values}
+    known = [value for value in ROW_VALUES if value.key in given]
     keys = list(dict.fromkeys([*(value.key for value in known), *map(row_test_key, known)]))
     keys += COLUMNS if PARITY in chosen else ()
     keys = [key for key in keys if all(key in folder.rows.column_names for folder in read.values())]

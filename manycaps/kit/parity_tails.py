@@ -689,6 +689,10 @@ LEVEL = 0.05
 POWER = 0.8
 CONFIDENCE_LEVEL = 0.95
 
+# Largest adjusted p-value of a phrase that is named where the joint test finds no difference: so both together say of
+# people in 5% that they differ, as the joint test alone does.
+LEVEL_OF_PHRASES = 0.01
+
 # Shares of the level that the test of the gaps and the tests of the tails have, where both are made.
 WEIGHT_OF_GAPS, WEIGHT_OF_TAILS = 0.8, 0.2
 
@@ -1006,13 +1010,14 @@ class ParityWord(NamedTuple):
     sentence: str
 
 
-def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[ParityWord]:
+def words_of(result: Mapping[str, Any], p_value: float | None = None) -> list[ParityWord]:
     """Say what a result means.
 
     `result` is one of `human_parity`, with its p-value and confidence_level=0.95; `p_value` takes the place of its own,
     for example after Holm's correction over several systems. There is at least one word: "untested" alone where there
-    is no p-value, "alike" alone where no difference is detected, "different" where the gaps say how, or nearer or
-    farther, as no share does. Raises ValueError if the result has no p-value or no intervals.
+    is no p-value, "alike" alone where the joint test finds no difference (the `phrases` of the details may differ by
+    tests of their own, which is said), "different" where the gaps say how, or nearer or farther, as no share does.
+    Raises ValueError if the result has no p-value or no intervals.
 
     >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_expected": 0.01}
     >>> shares = {"unlike_people": 0.05, "copied": 0.0, "ordinary": 0.32, "near_duplicate": 0.04, "spread": 0.05}
@@ -1037,7 +1042,8 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
         sentence = "Not tested: all captions of a row are equally far apart, or there are too few rows."
         return [ParityWord("untested", sentence)]
     if p_value > LEVEL:
-        return [ParityWord("alike", f"Cannot be distinguished from human captions{_bound(result)}.")]
+        said = only_phrases_differ if clear_phrases(result.get("phrases") or ()) else cannot_be_distinguished
+        return [ParityWord("alike", said(_bound(result)))]
     words = _share_words(result)
     names = {word.name for word in words}
     is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL and _has_sign(result, "fidelity_gap")
@@ -1047,6 +1053,33 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
         sentence = f"Distinguished from human captions ({p_text}): {_gaps_text(result, chosen)}."
         words.append(ParityWord("different", sentence))
     return words
+
+
+def clear_phrases(phrases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the phrases that are named where the joint test finds no difference.
+
+    >>> clear_phrases([{"phrase": "shirt", "p_value": 0.001}, {"phrase": "unk", "p_value": 0.04}])
+    [{'phrase': 'shirt', 'p_value': 0.001}]
+    """
+    return [phrase for phrase in phrases if phrase["p_value"] <= LEVEL_OF_PHRASES]
+
+
+def cannot_be_distinguished(bound: str) -> str:
+    """Say that no test finds a difference.
+
+    >>> cannot_be_distinguished("; too few rows to test the shares")
+    'Cannot be distinguished from human captions; too few rows to test the shares.'
+    """
+    return f"Cannot be distinguished from human captions{bound}."
+
+
+def only_phrases_differ(bound: str) -> str:
+    """Say that the joint test finds no difference, and that the corrected tests of single phrases find one.
+
+    >>> only_phrases_differ("; too few rows to test the shares")
+    'The joint test finds no difference from human captions; too few rows to test the shares. Single phrases differ.'
+    """
+    return f"The joint test finds no difference from human captions{bound}. Single phrases differ."
 
 
 def _gaps_text(result: Mapping[str, float], chosen: Collection[str]) -> str:
@@ -1097,14 +1130,10 @@ def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
     people, copied = f"(people {TAIL:.0%})", 0.0
     words = []
     if is_unlike := is_above_people(result, "unlike_people_share"):
-        share, least = share_text(result, "unlike_people_share"), _percent_down(result["wrong_share_ci_low"])
-        bound = f": at least {least}% are not what people write" if least else ""
-        words.append(
-            ParityWord(
-                "unlike",
-                f"{share} of its captions are farther from the references than 19 of 20 human ones {people}{bound}.",
-            )
-        )
+        # How many are wrong, and how many only seldom said, no distance knows.
+        share = share_text(result, "unlike_people_share")
+        sentence = f"{share} of its captions are farther from the references than 19 of 20 human ones {people}."
+        words.append(ParityWord("unlike", sentence))
     for name, share, place in (
         ("odd-wording", "odd_wording_share", "less predictable in their wording"),
         ("formulaic", "formulaic_share", "more predictable in their wording"),
@@ -1133,7 +1162,7 @@ def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
     if is_above_people(result, "near_duplicate_share"):
         share = share_text(result, "near_duplicate_share")
         words.append(ParityWord("near-duplicates", f"{share} of its caption pairs are near-duplicates {people}."))
-    # Captions that are not what people write lie far apart, too: then that has been said.
+    # Captions far from the references lie far apart, too: then that has been said.
     if not is_unlike and is_above_people(result, "spread_share"):
         share = share_text(result, "spread_share")
         words.append(

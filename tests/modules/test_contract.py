@@ -214,6 +214,9 @@ def test_a_suite_of_evaluate_runs_with_transformers_4_alone(tmp_path):
         assert suite.run(Repeating())[0]["cider_d"] == expected["cider_d"]
 
 
+# A path at which there is nothing.
+NOWHERE = "no-such-path"
+
 # Values of options that are not their defaults, and what an option takes beside it; the rest is in `EFFECTS`.
 OTHER_VALUES = {
     "tokenizer": str.split,
@@ -265,6 +268,19 @@ OTHER_VALUES = {
     "frames": 1,
     "transfer": True,
     "evaluate_scores": "distance",
+    "meteor15_data": NOWHERE,
+}
+
+# Values of options that mean another thing in every module.
+OF_MODULES = {
+    "human_parity": {"distance": "cider", "language_model": {"n_captions": 1, "trigrams": {"  a": 1}}},
+    "wording": {"language_model": {"n_captions": 1, "trigrams": {"  a": 1}}},
+    "trm": {"distance": "euclidean", "variant": NOWHERE, "checkpoint": NOWHERE},
+    "mmd": {"preset": "kid", "variant": NOWHERE, "checkpoint": NOWHERE},
+    "chair": {"objects": [["dog"]] * 4},
+    "set_diversity": {"k": 1},
+    "vdtk_diversity": {"pos": NOWHERE},
+    "vdtk_leave_one_out": {"n_hypotheses": 2, "pos": NOWHERE},
 }
 
 # Options that change no number by intention: how fast, how much at once, and how large a test may be.
@@ -293,19 +309,31 @@ def test_no_option_is_ignored(name):
     options = {"encoder": bag_of_words} if "encoder" in module.DEFAULTS and name != "vdtk_diversity" else {}
     module = manycaps.load(name, **{**module.load_options, **module.effective_options(options)})
     default = module.compute(**own, details=True)
-    for option in OTHER_VALUES.keys() & module.DEFAULTS.keys() - module.LOAD_OPTIONS - NEUTRAL:
-        found = outcome(module, **own, **{option: OTHER_VALUES[option], "details": True})
+    for option in module.DEFAULTS.keys() - module.LOAD_OPTIONS - NEUTRAL:
+        found = outcome(module, **own, **{option: other_value(name, option), "details": True})
         assert repr(found) != repr(default) or (name, option) in OF_MORE_ROWS, f"{option} changes nothing"
         if isinstance(found, dict) and found["signature"] == default["signature"]:
             same = [repr(found[key]) == repr(default[key]) for key in found.keys() & default.keys()]
             assert all(same), f"{option} is not in the signature"
 
 
+def other_value(name, option):
+    """A value of an option that is not its default: from its module's table where that has choices, or a flag."""
+    declared = module_of(name).OPTIONS[option]
+    values = OTHER_VALUES | OF_MODULES.get(name, {})
+    if option not in values and declared.choices:
+        return next(choice for choice in declared.choices if choice != declared.default)
+    if option not in values and isinstance(declared.default, bool):
+        return not declared.default
+    assert option in values, f"expected another value of {name}'s option {option} in OTHER_VALUES or OF_MODULES"
+    return values[option]
+
+
 def outcome(module, **given):
     """A result, or the message of a refusal."""
     try:
         return module.compute(**given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OSError) as error:
         return re.search(".*: expected .*", str(error))[0]
 
 
