@@ -45,7 +45,7 @@ def signs_in(warned):
 @pytest.mark.parametrize("name", SIGNS)
 def test_signs_that_are_named(name):
     layout, sign, remedy = SIGNS[name]
-    with pytest.warns(UserWarning) as warned:
+    with pytest.warns(UserWarning, match="signs of a decoder") as warned:
         warn_of_decoder_signs([[layout.format(caption) for caption in row] for row in CAPTIONS], CAPTIONS)
     (message,) = signs_in(warned)
     start = (

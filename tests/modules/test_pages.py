@@ -160,9 +160,8 @@ def test_one_image_has_an_answer_or_a_message(name):
     try:
         shown = form.measure(*one)
     except InputError as error:
-        assert "rows" in str(error)  # which document frequencies need
-    else:
-        assert "| `" in shown[0] + shown[-1]
+        shown = [f"| `rows` {error}"] if "rows" in str(error) else [str(error)]  # which document frequencies need
+    assert "| `" in shown[0] + shown[-1]
 
 
 def test_objects_of_one_image_are_listed():
