@@ -91,21 +91,21 @@ def image_numbers(
         low, high = sorted((root(row), root(other)))
         first[high] = low
 
-    for texts, rows in sets.items():
-        if len(texts) > 1 or single_are_images:
+    for key, rows in sets.items():
+        if len(key) > 1 or single_are_images:
             for row in rows[1:]:
                 join(rows[0], row)
-    for texts, others in _overlapping(list(sets)):
-        n_common = len(texts & others)
-        if 2 <= n_common >= math.ceil(min(len(texts), len(others)) / 2):
-            join(sets[texts][0], sets[others][0])
-        elif candidates is not None and len(texts) > 1 < len(others):
+    for one, other in _overlapping(list(sets)):
+        n_common = len(one & other)
+        if 2 <= n_common >= math.ceil(min(len(one), len(other)) / 2):
+            join(sets[one][0], sets[other][0])
+        elif candidates is not None and len(one) > 1 < len(other):
             captions = [
                 each.union(map(text_key, itertools.chain.from_iterable(candidates[row] for row in sets[each])))
-                for each in (texts, others)
+                for each in (one, other)
             ]
-            if texts <= captions[1] and others <= captions[0]:
-                join(sets[texts][0], sets[others][0])
+            if one <= captions[1] and other <= captions[0]:
+                join(sets[one][0], sets[other][0])
     roots = [root(row) for row in range(n_rows)]
     numbers: dict[int, int] = {}
     images = np.array([numbers.setdefault(row, len(numbers)) for row in roots], dtype=np.int64)
