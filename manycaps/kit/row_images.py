@@ -91,8 +91,8 @@ def image_numbers(
         low, high = sorted((root(row), root(other)))
         first[high] = low
 
-    for held, rows in sets.items():
-        if len(held) > 1 or single_are_images:
+    for key, rows in sets.items():
+        if len(key) > 1 or single_are_images:
             for row in rows[1:]:
                 join(rows[0], row)
     for one, other in _overlapping(list(sets)):
