@@ -23,6 +23,7 @@ from ..kit.caption_wording import (
     wording_shares,
 )
 from ..kit.tokenization import Tokenizer, tokenize_rows
+from ..tables import finite_numbers
 
 Reward = TypeVar("Reward", bound="CaptionReward")
 
@@ -424,9 +425,4 @@ def watch_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageModel
     coded = number_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
     wording = wording_of(coded, is_tested=False)
     odd = wording_shares(wording).shares["odd_wording_share"]
-    return drop_undefined({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
-
-
-def drop_undefined(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the values that are defined, as floats."""
-    return {name: float(value) for name, value in values.items() if not math.isnan(value)}
+    return finite_numbers({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})

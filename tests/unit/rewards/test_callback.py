@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import json
 import math
 import types
 
@@ -164,6 +165,58 @@ def test_wrong_captions_of_a_bland_model_cancel_in_t2_and_not_in_what_stops_the_
     assert np.median([result["rows_needed"] for result in people]) > 200
     falls = [before / after for before, after in itertools.pairwise(rows_needed)]
     assert max(falls) < 1.5, "the number of rows never falls by more than chance"
+
+
+class Reporter(transformers.TrainerCallback):
+    """What TensorBoard's and W&B's callbacks are for a trainer."""
+
+    def __init__(self):
+        self.logs = []
+
+    def on_log(self, args, state, control, logs=None, **_):
+        self.logs.append((state.global_step, dict(logs)))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_all_that_a_trainer_reports_to_gets_the_values_and_loses_none(tmp_path, is_first):
+    watch, reporter = callback(), Reporter()
+    trainer = train(tmp_path, *((reporter, watch) if is_first else (watch, reporter)))
+    plain = Reporter()
+    train(tmp_path, plain)
+    ours = [(step, logs) for step, logs in reporter.logs if "human_parity/p_value" in logs]
+    assert [step for step, _ in ours] == [0, 2, 4]
+    assert {name: value for name, value in ours[-1][1].items() if name != "epoch"} == watch.last
+    losses = [[step for step, logs in each.logs if "loss" in logs] for each in (reporter, plain)]
+    assert losses[0] == losses[1] != []
+    history = [line for line in trainer.state.log_history if "human_parity/p_value" in line]
+    assert history == [{**logs, "step": step} for step, logs in ours]
+
+
+def test_values_are_in_the_events_of_tensorboard(tmp_path):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed: pip install -r tests/requirements.txt")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from torch.utils.tensorboard import SummaryWriter
+    from transformers.integrations import TensorBoardCallback
+
+    train(tmp_path, TensorBoardCallback(SummaryWriter(tmp_path / "events")), callback())
+    events = EventAccumulator(str(tmp_path / "events"))
+    events.Reload()
+    found = [name for name in events.Tags()["scalars"] if name.endswith("human_parity/p_value")]
+    assert len(found) == 1
+    assert [event.step for event in events.Scalars(found[0])] == [0, 2, 4]
+
+
+def test_no_nan_and_no_infinity_is_logged(tmp_path, monkeypatch):
+    watch, reporter = callback(), Reporter()
+    monkeypatch.setattr(watch, "_captions", lambda *_: None)
+    values = {**dict.fromkeys(LOGGED, 0.5), "rows_needed": math.inf, "faulty_share": math.nan}
+    watch._module = types.SimpleNamespace(compute=lambda **_: values)
+    trainer = train(tmp_path, reporter, watch)
+    trainer.state.save_to_json(str(tmp_path / "trainer_state.json"))
+    content = json.loads((tmp_path / "trainer_state.json").read_text(), parse_constant=pytest.fail)
+    logged = [line for line in content["log_history"] if "human_parity/p_value" in line]
+    assert len(logged) == 3
+    assert not [line for line in logged if {"human_parity/rows_needed", "human_parity/faulty_share"} & set(line)]
 
 
 def test_the_log_of_a_trainer_gets_the_values():
