@@ -4,7 +4,6 @@ Completions of a trainer are texts or conversations; which of them belong to one
 """
 
 import itertools
-import math
 import os
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

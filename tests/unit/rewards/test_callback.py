@@ -75,6 +75,7 @@ def train(folder, *callbacks, n_steps=4):
         remove_unused_columns=False,
         save_strategy="no",
         report_to="none",
+        logging_steps=2,
         disable_tqdm=True,
         use_cpu=True,
         seed=1,
@@ -237,9 +238,8 @@ def test_a_captioner_without_prompts_is_sampled_from_its_own_probabilities(tmp_p
     watch, sampled, settings = callback(inputs=functools.partial(pixels, size=16)), [], model.generation_config
     for own in ({}, {"num_beams": 2, "repetition_penalty": 9.0, "min_p": 0.9}):
         settings.update(**own)
-        watch.on_train_begin(
-            None, transformers.TrainerState(), None, model=model, processing_class=tiny_models.new_tokenizer()
-        )
+        state, control = transformers.TrainerState(), transformers.TrainerControl()
+        watch.on_train_begin(None, state, control, model=model, processing_class=tiny_models.new_tokenizer())
         sampled.append(watch.last)
     assert sampled[0] == sampled[1]
     assert model.generation_config is settings
@@ -252,5 +252,5 @@ def test_messages():
     watch = HumanParityCallback(ROWS, n_candidates=2, distance="cider")
     model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
     message = "prompt: expected a text or a conversation in every row, got None. Or give inputs=..., a function"
-    begin = functools.partial(watch.on_train_begin, None, transformers.TrainerState(), None)
+    begin = functools.partial(watch.on_train_begin, None, transformers.TrainerState(), transformers.TrainerControl())
     assert_refused(TypeError, message, begin, model=model, processing_class=Words())
