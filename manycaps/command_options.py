@@ -208,5 +208,7 @@ def add_format(parser: argparse.ArgumentParser, *more: str, default: str = "text
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, as every command does."""
-    print(json.dumps(value, indent=1))
+    """Print a value as JSON, as every command does: null for NaN and infinity."""
+    from .tables import finite
+
+    print(json.dumps(finite(value), indent=1, allow_nan=False))

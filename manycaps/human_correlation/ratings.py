@@ -193,7 +193,7 @@ def _rating(value: Any, scale: str, i: int) -> float:
     if abs(number) > LARGEST_SIZE:
         raise InputError(
             f"{scale}[{i}]",
-            "a number",
+            "a number" if math.isinf(number) else f"a number of size at most {LARGEST_SIZE:g}",
             quote_value(value),
             "Correct it, leave the cell empty, or name the columns of ratings with --scales.",
         )
