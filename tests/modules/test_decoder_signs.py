@@ -177,7 +177,7 @@ def test_scorers_of_coco_warn():
 @pytest.mark.parametrize("command", ["compare", "score", "rows", "plan", "diversity", "decoding"])
 @pytest.mark.parametrize("is_joined", [False, True], ids=["one file", "references apart"])
 def test_commands_warn_once(command, is_joined, tmp_path, capsys):
-    rows = list(enumerate(zip(SIGNED * 4, CAPTIONS * 4, strict=True)))
+    rows = list(enumerate(zip(SIGNED * 8, CAPTIONS * 8, strict=True)))
     lines = [
         {"id": str(i), "predictions": mine} | ({} if is_joined else {"references": people})
         for i, (mine, people) in rows
@@ -206,4 +206,4 @@ def test_commands_warn_once(command, is_joined, tmp_path, capsys):
     captured = capsys.readouterr()
     said = " ".join((captured.out + captured.err).split())
     assert said.count("signs of a decoder") == (2 if command == "decoding" else 1)
-    assert "24 of 24 captions hold signs of a decoder, such as '</s>', and no reference does" in said
+    assert "48 of 48 captions hold signs of a decoder, such as '</s>', and no reference does" in said
