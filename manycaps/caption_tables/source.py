@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.caption_tables.arrow_records import arrow_records, parquet_pieces, parquet_records
@@ -490,7 +490,7 @@ def are_single(texts: Iterable[Any]) -> bool:
     return all(isinstance(text, str) and not looks_like_list(text) for text in texts if text is not None)
 
 
-def _records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+def _records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
     """Records of a piece; with names, only these columns are read where a file allows it."""
     file = piece.file
     if file.kind == ".parquet":
@@ -509,7 +509,7 @@ def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
     return _piece_records(whole(file), None)
 
 
-def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+def _piece_records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
     """Records of a piece; a file that cannot be read is one unreadable part."""
     if piece.file.n_bytes == 0:
         yield Unreadable(0, InputError("", "at least one row", "an empty file", "Leave it out, or write it again."))

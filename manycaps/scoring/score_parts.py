@@ -119,8 +119,7 @@ class _PartScores:
         """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
         counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "n_read": self.n_read}
-        counts["empty"] = self.empty.counts()
-        return {**counts, "metrics": metrics}
+        return {**counts, "empty": self.empty.counts(), "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:
         """Write the sums of the corpus tests, and what other values of the corpus need."""
