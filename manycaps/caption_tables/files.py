@@ -63,6 +63,8 @@ class TableFile(NamedTuple):
     hub_part: tuple[str | None, str] | None = None
     # Split to read, "test" or "train+restval", where it may hold several.
     split: str | None = None
+    # Column and value of the rows to read, where a table holds several systems.
+    only: tuple[str, str] | None = None
 
 
 class Piece(NamedTuple):

@@ -52,7 +52,15 @@ from manycaps.caption_tables.rows import (
 )
 from manycaps.caption_tables.tar_records import Paragraphs, tar_pieces, tar_records
 from manycaps.caption_tables.text_records import text_pieces, text_records
-from manycaps.kit.base import DecoderSigns, EmptyCaptions, InputError, looks_like_list, quote_path, reason_of
+from manycaps.kit.base import (
+    DecoderSigns,
+    EmptyCaptions,
+    InputError,
+    looks_like_list,
+    quote_path,
+    quote_value,
+    reason_of,
+)
 from manycaps.kit.row_images import RepeatedTexts, repeated_texts
 from manycaps.kit.tokenization import Tokenizer, token_finder
 
@@ -350,6 +358,7 @@ def open_source(
     optional: Sequence[str] = (),
     split: str | None = None,
     tokenizer: Tokenizer = "ptb",
+    only: tuple[str, str] | None = None,
 ) -> CaptionSource:
     """Find files of captions, and describe how they are read.
 
@@ -360,7 +369,8 @@ def open_source(
     Without a `limit` all rows are read. With `either`, files that hold references alone will do. Rows that lack an
     `optional` "image" or "video", or name none that can be read, are good ones. `split`, "test" or "train+restval", is
     for files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise. A
-    caption without a token of the `tokenizer` is counted as empty.
+    caption without a token of the `tokenizer` is counted as empty. `only` has a column of the files of predictions, and
+    the value of the rows to read.
 
     A ValueError says that there is no such file, no column of captions or several of them, no id to join by, or that no
     file can be read.
@@ -369,7 +379,8 @@ def open_source(
     chosen = columns_of(columns, predictions)
     sides = ["predictions"] if references else ["predictions", "references"]
     understand = functools.partial(find_layout, chosen=chosen, sides=sides, either=either)
-    main = side_of(table_files(predictions, split), understand, chosen)
+    files = [file._replace(only=only) for file in table_files(predictions, split)]
+    main = side_of(files, understand, chosen)
     others = None
     if references:
         chosen = columns_of(columns, references)
@@ -544,16 +555,49 @@ def _piece_records(piece: Piece, columns: Container[str] | None) -> Iterator[Rec
     if piece.file.n_bytes == 0:
         yield Unreadable(0, InputError("", "at least one row", "an empty file", "Leave it out, or write it again."))
         return
-    row = piece.first_row
+    row, only = piece.first_row, piece.file.only
+    columns = columns if only is None or columns is None else _Either(columns, only[0])
     try:
         for record in _records(piece, columns):
             row = record.row + 1
-            yield record
+            if only is None or isinstance(record, Unreadable) or str(record.values.get(only[0])) == only[1]:
+                yield record
     except (EOFError, zlib.error) as error:
         got = f"one that ends or has damage here ({error})"
         yield Unreadable(row, InputError(f"row[{row}]", "a whole .gz file", got, "Copy it."))
     except (ValueError, OSError) as error:
         yield Unreadable(row, _without_path(piece.file.path, error))
+
+
+class _Either:
+    """Columns of a container, and one more."""
+
+    def __init__(self, columns: Container[str], more: str) -> None:
+        self._columns, self._more = columns, more
+
+    def __contains__(self, column: object) -> bool:
+        return column == self._more or column in self._columns
+
+
+def values_of_column(source: str, column: str, option: str) -> list[str]:
+    """Return the different values of a column of a table, in order; raise a ValueError where a row has none.
+
+    Values are texts or whole numbers; `option` named the column.
+    """
+    found: dict[str, None] = {}
+    for file in table_files([source]):
+        for record in _piece_records(whole(file), (column,)):
+            if isinstance(record, Unreadable):
+                raise record.reason.within(file.path)
+            value = record.values.get(column)
+            if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+                got = f"none ({quote_value(value)})" if column in record.values else "no such column"
+                fix = f"Name the column of the systems with {option}; the names stand in every row."
+                raise InputError(f"{file.path}: {column}[{record.row}]", "the name of a system", got, fix)
+            found[str(value)] = None
+    if not found:
+        raise InputError(source, "at least one row", "none", "Give a file with captions.")
+    return list(found)
 
 
 def _piece_values(piece: Piece, side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:

@@ -11,7 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
-from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS
+from manycaps.caption_tables.columns import (
+    ID_COLUMNS,
+    IMAGE_COLUMNS,
+    OUTPUT_COLUMNS,
+    TARGET_COLUMNS,
+    USUAL_CAPTIONS,
+    VIDEO_COLUMNS,
+)
 from manycaps.caption_tables.files import MEDIA_ENDINGS, TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
 from manycaps.kit.base import InputError, quote_value, reason_of, unique_keys
 
@@ -48,6 +55,8 @@ MOST_LINES_BEFORE_CLIPS = 20
 HEADER = re.compile(r"\w+(?: ?[,;|\t] ?\w+)*")
 USUAL_NAMES = USUAL_CAPTIONS | {*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS, "image_name", "video_name", "comment"}
 USUAL_NAMES |= {"sentence"}
+# A line of plain text may be the word "answer" alone.
+USUAL_NAMES -= {*OUTPUT_COLUMNS, *TARGET_COLUMNS}
 
 # Endings of names of images and videos.
 MEDIA = tuple(ending for endings in MEDIA_ENDINGS.values() for ending in endings)

@@ -58,6 +58,9 @@ class CompareOptions(ModuleOptions):
     baseline: Annotated[
         str | None, Option("name of the system that the others are compared with; default: the first")
     ] = None
+    systems_by: Annotated[
+        str | None, Option("column that names the system of each row, where one table holds all of them", "COLUMN")
+    ] = None
     with_captions: Annotated[bool, Option("read the captions of folders of scores again")] = False
     columns: Columns = None
     split: SplitName = None

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manycaps.command_options import path_of
 from tests.hostile_inputs.rule import BROKEN_JSON
 
 
@@ -298,7 +299,7 @@ def number_options(command: str) -> list[str]:
     """Return the options of a command that take a number."""
     parser = argparse.ArgumentParser()
     importlib.import_module(f"manycaps.commands.{command.replace('-', '_')}").add_arguments(parser)
-    return [action.option_strings[-1] for action in parser._actions if action.type not in (None, pathlib.Path)]
+    return [action.option_strings[-1] for action in parser._actions if action.type not in (None, path_of)]
 
 
 def bad_outputs() -> Iterator[tuple[str, Command]]:

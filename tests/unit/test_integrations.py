@@ -3,6 +3,7 @@
 import json
 import math
 
+import evaluate
 import numpy as np
 import pytest
 

@@ -321,7 +321,7 @@ def test_rows_that_differ_are_an_error_that_names_the_option(option, folder, cap
     write_table(folder / "others.csv", ["id", "caption", "reference"], others)
     write_table(folder / "mine.csv", ["id", "caption", "reference"], [[IDS[0], "a dog", PEOPLE[0][0]]])
     assert main(["compare", "mine.csv", "others.csv", "-o", "report", *option.split()]) != 0
-    message = f"others.csv: expected ids that mine.csv has, such as {IDS[0]!r}, got none of these in 1 rows, the first "
+    message = f"others.csv: expected ids that mine.csv has, such as {IDS[0]!r}, got none of these in 1 row, the first "
     assert (message if option else "or compare those that all have: --common-rows.") in capsys.readouterr().err
 
 
