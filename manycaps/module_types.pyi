@@ -16,6 +16,8 @@ class Module(Protocol):
     def __len__(self) -> int: ...
 
 class HumanParity(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -25,17 +27,17 @@ class HumanParity(Module, Protocol):
         reference_embeddings: Iterable[Any] | None = None,
         distances: Iterable[Any] | None = None,
         n_candidates: Iterable[Any] | None = None,
-        distance: Any = "bert",
-        tokenizer: Any = "ptb",
+        distance: Any = 'bert',
+        tokenizer: Any = 'ptb',
         language_model: Any = None,
         document_frequency: Any = None,
         meteor15_data: Any = None,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
-        p_value: Any = "chi-squared",
+        long_texts: Any = 'truncate',
+        p_value: Any = 'chi-squared',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -45,12 +47,14 @@ class HumanParity(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Wording(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         language_model: Any = None,
         confidence_level: Any = None,
         clusters: Any = None,
@@ -58,16 +62,18 @@ class Wording(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class TrmMeteor(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        statistic: Any = "per_side",
-        meteor: Any = "nltk",
+        statistic: Any = 'per_side',
+        meteor: Any = 'nltk',
         meteor15_data: Any = None,
-        tokenizer: Any = "ptb",
-        p_value: Any = "none",
+        tokenizer: Any = 'ptb',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -77,29 +83,33 @@ class TrmMeteor(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Meteor15(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
-        language: Any = "en",
-        function_words: Any = "english",
+        tokenizer: Any = 'ptb',
+        language: Any = 'en',
+        function_words: Any = 'english',
         paraphrases: Any = None,
         meteor15_data: Any = None,
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class TrmCider(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        statistic: Any = "per_side",
-        tokenizer: Any = "ptb",
+        statistic: Any = 'per_side',
+        tokenizer: Any = 'ptb',
         document_frequency: Any = None,
-        p_value: Any = "none",
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -109,6 +119,8 @@ class TrmCider(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class TrmBert(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -116,13 +128,13 @@ class TrmBert(Module, Protocol):
         references: Iterable[Any] | None = None,
         prediction_embeddings: Iterable[Any] | None = None,
         reference_embeddings: Iterable[Any] | None = None,
-        statistic: Any = "per_side",
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        statistic: Any = 'per_side',
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
-        p_value: Any = "none",
+        long_texts: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -132,6 +144,8 @@ class TrmBert(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Trm(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -143,18 +157,18 @@ class Trm(Module, Protocol):
         reference_images: Iterable[Any] | None = None,
         distances: Iterable[Any] | None = None,
         n_candidates: Iterable[Any] | None = None,
-        distance: Any = "cosine",
-        evaluate_scores: Any = "similarity",
-        statistic: Any = "per_side",
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        distance: Any = 'cosine',
+        evaluate_scores: Any = 'similarity',
+        statistic: Any = 'per_side',
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         variant: Any = None,
         checkpoint: Any = None,
-        long_captions: Any = "truncate",
-        p_value: Any = "none",
+        long_captions: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -164,6 +178,8 @@ class Trm(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Mmd(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -175,25 +191,25 @@ class Mmd(Module, Protocol):
         reference_images: Iterable[Any] | None = None,
         kernels: Iterable[Any] | None = None,
         n_candidates: Iterable[Any] | None = None,
-        kernel: Any = "rbf",
-        sigma: Any = "median",
+        kernel: Any = 'rbf',
+        sigma: Any = 'median',
         degree: int | None = 3,
         gamma: Any = None,
         coef0: Any = 1.0,
-        estimator: Any = "unbiased",
+        estimator: Any = 'unbiased',
         pooled: bool | None = False,
         preset: Any = None,
         n_subsets: int | None = 100,
         subset_size: int | None = 1000,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         variant: Any = None,
         checkpoint: Any = None,
-        long_captions: Any = "truncate",
-        p_value: Any = "none",
+        long_captions: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -203,6 +219,8 @@ class Mmd(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class MmdBert(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -210,15 +228,15 @@ class MmdBert(Module, Protocol):
         references: Iterable[Any] | None = None,
         prediction_embeddings: Iterable[Any] | None = None,
         reference_embeddings: Iterable[Any] | None = None,
-        estimator: Any = "unbiased",
-        sigma: Any = "median",
+        estimator: Any = 'unbiased',
+        sigma: Any = 'median',
         pooled: bool | None = False,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
-        p_value: Any = "none",
+        long_texts: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -228,6 +246,8 @@ class MmdBert(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class FidBert(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -236,12 +256,12 @@ class FidBert(Module, Protocol):
         prediction_embeddings: Iterable[Any] | None = None,
         reference_embeddings: Iterable[Any] | None = None,
         pooled: bool | None = False,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
-        p_value: Any = "none",
+        long_texts: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -251,34 +271,40 @@ class FidBert(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class BleuRouge(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class CiderD(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         document_frequency: Any = None,
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class CocoCaption(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
-        language: Any = "en",
+        tokenizer: Any = 'ptb',
+        language: Any = 'en',
         document_frequency: Any = None,
         meteor15_data: Any = None,
         best_of: bool | None = False,
@@ -286,6 +312,8 @@ class CocoCaption(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Chair(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -300,6 +328,8 @@ class Chair(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class PacScore(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -307,15 +337,17 @@ class PacScore(Module, Protocol):
         images: Iterable[Any] | None = None,
         prediction_embeddings: Iterable[Any] | None = None,
         retrieval: bool | None = False,
-        prompt: Any = "A photo depicts",
+        prompt: Any = 'A photo depicts',
         weight: Any = 2.0,
         batch_size: int | None = 64,
         n_workers: Any = None,
-        long_captions: Any = "truncate",
+        long_captions: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class RefPacScore(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -324,15 +356,17 @@ class RefPacScore(Module, Protocol):
         references: Iterable[Any] | None = None,
         prediction_embeddings: Iterable[Any] | None = None,
         reference_embeddings: Iterable[Any] | None = None,
-        prompt: Any = "A photo depicts",
+        prompt: Any = 'A photo depicts',
         weight: Any = 2.0,
         batch_size: int | None = 64,
         n_workers: Any = None,
-        long_captions: Any = "truncate",
+        long_captions: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class EmscorePac(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -340,49 +374,55 @@ class EmscorePac(Module, Protocol):
         references: Iterable[Any] | None = None,
         videos: Iterable[Any] | None = None,
         idf: bool | None = False,
-        reference_aggregation: Any = "authors",
-        frames: Any = "all",
+        reference_aggregation: Any = 'authors',
+        frames: Any = 'all',
         batch_size: int | None = 64,
         n_workers: Any = None,
-        long_captions: Any = "truncate",
+        long_captions: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class SetDiversity(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         document_frequency: Any = None,
         kernels: Any = ...,
         vendi_orders: Any = ...,
-        sizes: Any = "equal",
+        sizes: Any = 'equal',
         equivalent: Any = None,
         k: Any = None,
-        answer_order: Any = "any",
+        answer_order: Any = 'any',
         quality: Any = None,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class Novelty(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        training: Any = "references",
-        tokenizer: Any = "ptb",
+        training: Any = 'references',
+        tokenizer: Any = 'ptb',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class VdtkConceptOverlap(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -390,29 +430,33 @@ class VdtkConceptOverlap(Module, Protocol):
         labels: Any = None,
         transfer: bool | None = False,
         training: Any = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class VdtkDiversity(Module, Protocol):
+
+
     def compute(
         self,
         *,
         data: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         head_shares: Any = ...,
         lengths: Any = ...,
         pos: Any = None,
         semantic: bool | None = False,
         encoder: Any = None,
-        device: Any = "auto",
-        dtype: Any = "float32",
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class VdtkLeaveOneOut(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -426,14 +470,14 @@ class VdtkLeaveOneOut(Module, Protocol):
         seed: int | None = 0,
         pos: Any = None,
         head_share: Any = 1.0,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         meteor15_data: Any = None,
-        estimator: Any = "unbiased",
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        estimator: Any = 'unbiased',
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
@@ -442,17 +486,17 @@ def load(
     name: Literal["human_parity"],
     config_name: str | None = None,
     *,
-    distance: Any = "bert",
-    tokenizer: Any = "ptb",
+    distance: Any = 'bert',
+    tokenizer: Any = 'ptb',
     language_model: Any = None,
     document_frequency: Any = None,
     meteor15_data: Any = None,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
-    p_value: Any = "chi-squared",
+    long_texts: Any = 'truncate',
+    p_value: Any = 'chi-squared',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -465,12 +509,13 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> HumanParity: ...
+
 @overload
 def load(
     name: Literal["wording"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     language_model: Any = None,
     confidence_level: Any = None,
     clusters: Any = None,
@@ -481,16 +526,17 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Wording: ...
+
 @overload
 def load(
     name: Literal["trm_meteor"],
     config_name: str | None = None,
     *,
-    statistic: Any = "per_side",
-    meteor: Any = "nltk",
+    statistic: Any = 'per_side',
+    meteor: Any = 'nltk',
     meteor15_data: Any = None,
-    tokenizer: Any = "ptb",
-    p_value: Any = "none",
+    tokenizer: Any = 'ptb',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -503,14 +549,15 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> TrmMeteor: ...
+
 @overload
 def load(
     name: Literal["meteor15"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
-    language: Any = "en",
-    function_words: Any = "english",
+    tokenizer: Any = 'ptb',
+    language: Any = 'en',
+    function_words: Any = 'english',
     paraphrases: Any = None,
     meteor15_data: Any = None,
     details: bool | None = False,
@@ -520,15 +567,16 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Meteor15: ...
+
 @overload
 def load(
     name: Literal["trm_cider"],
     config_name: str | None = None,
     *,
-    statistic: Any = "per_side",
-    tokenizer: Any = "ptb",
+    statistic: Any = 'per_side',
+    tokenizer: Any = 'ptb',
     document_frequency: Any = None,
-    p_value: Any = "none",
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -541,18 +589,19 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> TrmCider: ...
+
 @overload
 def load(
     name: Literal["trm_bert"],
     config_name: str | None = None,
     *,
-    statistic: Any = "per_side",
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    statistic: Any = 'per_side',
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
-    p_value: Any = "none",
+    long_texts: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -565,23 +614,24 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> TrmBert: ...
+
 @overload
 def load(
     name: Literal["trm"],
     config_name: str | None = None,
     *,
-    distance: Any = "cosine",
-    evaluate_scores: Any = "similarity",
-    statistic: Any = "per_side",
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    distance: Any = 'cosine',
+    evaluate_scores: Any = 'similarity',
+    statistic: Any = 'per_side',
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     variant: Any = None,
     checkpoint: Any = None,
-    long_captions: Any = "truncate",
-    p_value: Any = "none",
+    long_captions: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -594,30 +644,31 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Trm: ...
+
 @overload
 def load(
     name: Literal["mmd"],
     config_name: str | None = None,
     *,
-    kernel: Any = "rbf",
-    sigma: Any = "median",
+    kernel: Any = 'rbf',
+    sigma: Any = 'median',
     degree: int | None = 3,
     gamma: Any = None,
     coef0: Any = 1.0,
-    estimator: Any = "unbiased",
+    estimator: Any = 'unbiased',
     pooled: bool | None = False,
     preset: Any = None,
     n_subsets: int | None = 100,
     subset_size: int | None = 1000,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     variant: Any = None,
     checkpoint: Any = None,
-    long_captions: Any = "truncate",
-    p_value: Any = "none",
+    long_captions: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -630,20 +681,21 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Mmd: ...
+
 @overload
 def load(
     name: Literal["mmd_bert"],
     config_name: str | None = None,
     *,
-    estimator: Any = "unbiased",
-    sigma: Any = "median",
+    estimator: Any = 'unbiased',
+    sigma: Any = 'median',
     pooled: bool | None = False,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
-    p_value: Any = "none",
+    long_texts: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -656,18 +708,19 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> MmdBert: ...
+
 @overload
 def load(
     name: Literal["fid_bert"],
     config_name: str | None = None,
     *,
     pooled: bool | None = False,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
-    p_value: Any = "none",
+    long_texts: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -680,12 +733,13 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> FidBert: ...
+
 @overload
 def load(
     name: Literal["bleu_rouge"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -693,12 +747,13 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> BleuRouge: ...
+
 @overload
 def load(
     name: Literal["cider_d"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     document_frequency: Any = None,
     details: bool | None = False,
     keep_in_memory: Any = ...,
@@ -707,13 +762,14 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> CiderD: ...
+
 @overload
 def load(
     name: Literal["coco_caption"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
-    language: Any = "en",
+    tokenizer: Any = 'ptb',
+    language: Any = 'en',
     document_frequency: Any = None,
     meteor15_data: Any = None,
     best_of: bool | None = False,
@@ -724,6 +780,7 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> CocoCaption: ...
+
 @overload
 def load(
     name: Literal["chair"],
@@ -741,24 +798,25 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Chair: ...
+
 @overload
 def load(
     name: Literal["pac_score"],
     config_name: str | None = None,
     *,
     retrieval: bool | None = False,
-    prompt: Any = "A photo depicts",
+    prompt: Any = 'A photo depicts',
     weight: Any = 2.0,
     batch_size: int | None = 64,
     n_workers: Any = None,
-    long_captions: Any = "truncate",
+    long_captions: Any = 'truncate',
     details: bool | None = False,
     variant: Any = None,
     checkpoint: Any = None,
     model: Any = None,
     processor: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     compile: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -766,23 +824,24 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> PacScore: ...
+
 @overload
 def load(
     name: Literal["ref_pac_score"],
     config_name: str | None = None,
     *,
-    prompt: Any = "A photo depicts",
+    prompt: Any = 'A photo depicts',
     weight: Any = 2.0,
     batch_size: int | None = 64,
     n_workers: Any = None,
-    long_captions: Any = "truncate",
+    long_captions: Any = 'truncate',
     details: bool | None = False,
     variant: Any = None,
     checkpoint: Any = None,
     model: Any = None,
     processor: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     compile: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -790,24 +849,25 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> RefPacScore: ...
+
 @overload
 def load(
     name: Literal["emscore_pac"],
     config_name: str | None = None,
     *,
     idf: bool | None = False,
-    reference_aggregation: Any = "authors",
-    frames: Any = "all",
+    reference_aggregation: Any = 'authors',
+    frames: Any = 'all',
     batch_size: int | None = 64,
     n_workers: Any = None,
-    long_captions: Any = "truncate",
+    long_captions: Any = 'truncate',
     details: bool | None = False,
     variant: Any = None,
     checkpoint: Any = None,
     model: Any = None,
     processor: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     compile: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -815,25 +875,26 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> EmscorePac: ...
+
 @overload
 def load(
     name: Literal["set_diversity"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     document_frequency: Any = None,
     kernels: Any = ...,
     vendi_orders: Any = ...,
-    sizes: Any = "equal",
+    sizes: Any = 'equal',
     equivalent: Any = None,
     k: Any = None,
-    answer_order: Any = "any",
+    answer_order: Any = 'any',
     quality: Any = None,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -841,13 +902,14 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> SetDiversity: ...
+
 @overload
 def load(
     name: Literal["novelty"],
     config_name: str | None = None,
     *,
-    training: Any = "references",
-    tokenizer: Any = "ptb",
+    training: Any = 'references',
+    tokenizer: Any = 'ptb',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -855,6 +917,7 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Novelty: ...
+
 @overload
 def load(
     name: Literal["vdtk_concept_overlap"],
@@ -863,7 +926,7 @@ def load(
     labels: Any = None,
     transfer: bool | None = False,
     training: Any = None,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -871,21 +934,22 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> VdtkConceptOverlap: ...
+
 @overload
 def load(
     name: Literal["vdtk_diversity"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     head_shares: Any = ...,
     lengths: Any = ...,
     pos: Any = None,
     semantic: bool | None = False,
     encoder: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -893,6 +957,7 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> VdtkDiversity: ...
+
 @overload
 def load(
     name: Literal["vdtk_leave_one_out"],
@@ -906,14 +971,14 @@ def load(
     seed: int | None = 0,
     pos: Any = None,
     head_share: Any = 1.0,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     meteor15_data: Any = None,
-    estimator: Any = "unbiased",
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    estimator: Any = 'unbiased',
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -921,5 +986,6 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> VdtkLeaveOneOut: ...
+
 @overload
 def load(name: str, config_name: str | None = None, **options: Any) -> Any: ...
