@@ -42,6 +42,7 @@ from .kit.kernel_tests import (
 )
 from .kit.meteor15_scores import meteor15
 from .kit.meteor_nltk import Lexicon, meteor, meteor_distances
+from .kit.neighbour_spheres import DensityCoverage, density_coverage
 from .kit.ngram_scores import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l
 from .kit.novel_ngrams import novelty
 from .kit.object_words import chair
@@ -96,7 +97,9 @@ __all__ = [  # noqa: RUF022
     "triangle_rank_p_values",
     "triangle_rank_statistic",
     # Two sets of features.
+    "DensityCoverage",
     "cmmd",
+    "density_coverage",
     "kid",
     # Diversity of sets, and what is novel in them.
     "compression_ratio",
