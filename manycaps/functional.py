@@ -27,6 +27,7 @@ from .kit.diversity_sets import (
     utility_k,
     vendi_score,
 )
+from .kit.judge_slopes import JudgeBias, judge_bias
 from .kit.kernel_tests import (
     cmmd,
     frechet_p_values,
@@ -130,6 +131,9 @@ __all__ = [  # noqa: RUF022
     "holm_p_values",
     "paired_corpus_bleu_test",
     "paired_test",
+    # Judges.
+    "JudgeBias",
+    "judge_bias",
     # Rewards for training.
     "energy_rewards",
     "kernel_rewards",

@@ -44,9 +44,9 @@ _EXAMPLES = """
 >>> result = density_coverage.compute(prediction_embeddings=narrow, reference_embeddings=people)
 >>> keys = ("precision", "recall", "density", "coverage")
 >>> {key: round(result[key], 2) for key in keys}
-{'precision': 1.0, 'recall': 0.1, 'density': 2.64, 'coverage': 0.48}
+{'precision': 1.0, 'recall': 0.21, 'density': 1.83, 'coverage': 0.63}
 >>> {key: round(result[f"{key}_excess"], 2) for key in keys}
-{'precision': 0.09, 'recall': -0.82, 'density': 1.61, 'coverage': -0.39}
+{'precision': 0.07, 'recall': -0.72, 'density': 1.14, 'coverage': -0.14}
 """
 
 # When options of splits have an effect.
