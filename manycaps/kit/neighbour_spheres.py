@@ -228,15 +228,25 @@ def people_excesses(
 def check_enough_vectors(
     sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
 ) -> None:
-    """Raise unless each side has more texts than `nearest_k`."""
+    """Raise unless each side has more texts than `nearest_k`, and two at least."""
+    k = options["nearest_k"] or 1
     for column, n_texts in zip(columns, map(sum, zip(*sizes, strict=True)), strict=True):
-        if n_texts <= options["nearest_k"]:
+        if n_texts <= k:
             raise InputError(
-                "nearest_k",
-                f"less than the {n_texts} texts of all rows of {column}",
-                options["nearest_k"],
-                "Give more rows, or a smaller nearest_k.",
+                column,
+                f"at least {k + 1} texts in all rows for nearest_k={options['nearest_k']}",
+                n_texts,
+                "Give more rows." if k == 1 else "Give more rows, or a smaller nearest_k.",
             )
+
+
+def neighbours_of(sizes: Sequence[tuple[int, int]], nearest_k: int | None) -> int:
+    """Return the k of rows of (n_candidates, n_references): the one asked for, or `NEAREST_K` where there are so many.
+
+    >>> neighbours_of([(1, 5)] * 100, None), neighbours_of([(3, 5)], None)
+    (5, 2)
+    """
+    return nearest_k or min(NEAREST_K, *(sum(side) - 1 for side in zip(*sizes, strict=True)))
 
 
 def encode_caption_sets(module: Any, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
@@ -260,7 +270,7 @@ def density_coverage_result(
     module: Any, rows: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the result for the vectors of all rows; `settings` are what they add to the signature."""
-    k = options["nearest_k"]
+    k = neighbours_of(rows.sizes(), options["nearest_k"])
     vectors = rows.vectors.astype(np.float64, copy=False)
     mine, theirs = (vectors[np.concatenate(side)] for side in (rows.predictions, rows.references))
     result: dict[str, Any] = _means(_per_text(mine, theirs, k))

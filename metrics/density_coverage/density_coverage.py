@@ -2,12 +2,11 @@
 
 import evaluate
 
-from .base import CAPTIONS, DETAILS, About, CollectionModule, Effect, Option, Ready, value_table, whole_number
-from .caption_sets import CAPTION_COLUMNS, SET_OPTIONS, text_counts
+from .base import CAPTIONS, DETAILS, About, CollectionModule, Effect, Option, Ready, or_none, value_table, whole_number
+from .caption_sets import CAPTION_COLUMNS, text_counts
 from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .neighbour_spheres import (
     N_SPLITS,
-    NEAREST_K,
     check_enough_vectors,
     density_coverage_result,
     encode_caption_sets,
@@ -67,16 +66,23 @@ class DensityCoverage(CollectionModule, evaluate.Metric):
     OPTIONS = (
         {
             "nearest_k": Option(
-                NEAREST_K,
-                whole_number(1),
-                "Neighbours up to which a sphere reaches, less than the texts of either side; in the texts of all "
-                "rows, so that of a caption's neighbours some describe other images.",
+                None,
+                or_none(whole_number(1)),
+                "Neighbours up to which a sphere reaches, among the texts of all rows: less than either side has; by "
+                "default 5, or as many as a smaller side allows.",
             ),
             "n_splits": Option(
                 N_SPLITS, whole_number(0, 1_000), "Random splits of the references for people's own values; 0: none."
             ),
         }
-        | {"seed": SET_OPTIONS["seed"]._replace(needs=HAS_SPLITS)}
+        | {
+            "seed": Option(
+                0,
+                whole_number(0),
+                "Of the splits: the same seed gives the same answer, whatever the order of the rows.",
+                needs=HAS_SPLITS,
+            )
+        }
         | ENCODER_OPTIONS
         | DETAILS
     )
