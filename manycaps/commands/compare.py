@@ -5,6 +5,8 @@ manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
 manycaps compare systems/*.jsonl -r references.jsonl --images photos/ -o report/
 manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
 manycaps compare scores/baseline scores/mine
+manycaps compare --scores scores.csv
+manycaps compare --scores samples_a.jsonl samples_b.jsonl -m exact_match
 
 Each file holds the captions of one system, one or several for every image; the first is the baseline, unless --baseline
 names another. A single system is compared only with people. References are in a file of their own, or beside the
@@ -37,6 +39,12 @@ systems as sets, and how often they say the same. The default metrics are trm_me
 references, pac_score with --images, ref_pac_score with both, emscore_pac with --videos; -m replaces them with others,
 such as meteor15. Rows of one image file are not independent and form a cluster; --clusters forms clusters by id:
 --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
+
+With --scores, systems are compared by the scores of any other program, without captions: a table with the columns
+system, id and scores, a table with the column id and a column of each system, or a table for each system, such as the
+logged samples of a benchmark. An item may have several scores of a system, of as many samples or repeats: its score is
+their mean. -m chooses the columns of scores. Every two systems are tested as above, and systems are ranked in groups
+that do not differ; -o gets comparison.json alone.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
@@ -87,6 +95,11 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.saved_files import check_can_be_written, sole_output
 
     options = options_of(arguments, CompareOptions)
+    if options.scores is not None:
+        from manycaps.foreign_scores.run import run_command
+
+        run_command(options, arguments)
+        return
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):
         for path in outputs:
