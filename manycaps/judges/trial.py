@@ -84,11 +84,10 @@ class JudgeTrial:
             for name in self.bias.named
         ]
         share = self.bias.explained_variance
-        explained = "" if math.isnan(share) else f", which explain {100 * share:.0f}% of its variance within rows"
-        if named:
-            lines.append(f"{self.judge} {', '.join(named)}: of the four features{explained}.")
-        else:
-            lines.append(f"{self.judge}: no preference for a feature of wording was shown.")
+        lines.append(f"{self.judge} {', '.join(named) or 'shows no preference for a feature of wording'}.")
+        if not math.isnan(share):
+            n = len(self.bias.slopes)
+            lines.append(f"The {n} features explain {100 * share:.0f}% of its variance within rows and systems.")
         return lines
 
     def tables(self) -> list[Table]:

@@ -471,12 +471,18 @@ def _same_sizes(column: Sequence[Sequence[Any]], name: str, texts: TokenRows) ->
     return [value for row in listed for value in row]
 
 
+def is_number(value: object) -> bool:
+    """Return whether a value is a number, and no bool.
+
+    >>> is_number(np.float32(0.5)), is_number(True), is_number("1")
+    (True, False, False)
+    """
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
 def _as_values(column: Sequence[Sequence[float]], name: str, texts: TokenRows) -> Floats:
     flat = _same_sizes(column, name, texts)
-    try:
-        values = np.array(flat, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.full(len(flat), math.nan)
+    values = np.array([value if is_number(value) else math.nan for value in flat], dtype=np.float64)
     if not np.isfinite(values).all():
         number = int(np.argmin(np.isfinite(values)))
         row = RowTexts(np.array([len(each) for each in texts]))
