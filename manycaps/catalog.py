@@ -337,6 +337,15 @@ _BY_HAND = (
         compare_options=CLIP_OPTIONS,
     ),
     ModuleRecord(
+        slug="mid",
+        compares="captions, their image and references, over a whole corpus",
+        computes="MID, mutual information under a Gaussian of people's captions and images, beside people's own value",
+        not_compared="Its Gaussian is of all rows: give them to the module in Python.",
+        network=CLIP,
+        extras=("clip",),
+        not_scored=WHOLE_DATA_SET,
+    ),
+    ModuleRecord(
         slug="emscore_pac",
         compares="captions and their video, with or without references",
         computes="CLIP cosines of the whole clip, and of words with frames",

@@ -43,6 +43,7 @@ from .kit.kernel_tests import (
 )
 from .kit.meteor15_scores import meteor15
 from .kit.meteor_nltk import Lexicon, meteor, meteor_distances
+from .kit.mutual_divergence import MutualDivergence, mutual_divergence
 from .kit.neighbour_spheres import DensityCoverage, density_coverage
 from .kit.ngram_scores import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l
 from .kit.novel_ngrams import novelty
@@ -77,6 +78,8 @@ __all__ = [  # noqa: RUF022
     "rouge_l",
     "Lexicon",
     # Images and captions.
+    "MutualDivergence",
+    "mutual_divergence",
     "pac_s",
     "ref_pac_s",
     # Distances and kernels of the texts of a row.
