@@ -58,7 +58,7 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of
+from manycaps.command_options import add_format, add_options, options_of, print_json
 from manycaps.comparison import CompareOptions
 from manycaps.kit.base import InputError
 
@@ -88,6 +88,20 @@ def check_no_figures(folder: pathlib.Path) -> None:
         )
 
 
+def run_scores(arguments: argparse.Namespace, options: CompareOptions) -> None:
+    """Compare by the scores of another program."""
+    from manycaps.foreign_scores.run import OUTPUT_NAME, save_comparison
+
+    if arguments.figures is not None:
+        raise InputError("--figures", "none beside --scores", str(arguments.figures), "It belongs to captions.")
+    compared = save_comparison(options, arguments.output, overwrite=arguments.overwrite)
+    if arguments.format == "json":
+        print_json(compared.to_dict())
+    else:
+        print(compared.write(arguments.format, full=options.full))
+    print(f"wrote {arguments.output / OUTPUT_NAME}", file=sys.stderr)
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.comparison import compare
@@ -96,9 +110,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     options = options_of(arguments, CompareOptions)
     if options.scores is not None:
-        from manycaps.foreign_scores.run import run_command
-
-        run_command(options, arguments)
+        run_scores(arguments, options)
         return
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):

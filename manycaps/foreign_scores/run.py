@@ -1,16 +1,15 @@
 """From the options of a comparison by scores of another program to the rankings."""
 
-import argparse
 import dataclasses
 import json
+import pathlib
 import re
-import sys
 
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.foreign_scores.ranking import ScoreComparison, ScoreRanking, compare_scores
 from manycaps.foreign_scores.score_tables import ScoreTable, read_score_tables
 from manycaps.kit.base import InputError, quote_value
-from manycaps.saved_files import check_can_be_written, make_folder, sole_output, write_text_atomically
+from manycaps.saved_files import check_can_be_written, sole_output, write_text_atomically
 
 # The file that the command writes into its folder.
 OUTPUT_NAME = "comparison.json"
@@ -38,26 +37,22 @@ def compare_score_tables(options: CompareOptions) -> ScoreComparison:
     return ScoreComparison(rankings=[_ranking(table, name, options, notes) for name in table.names], notes=notes)
 
 
-def run_command(options: CompareOptions, arguments: argparse.Namespace) -> None:
-    """Compare, print the answer, and write every number, as `manycaps compare --scores` does."""
-    if arguments.figures is not None:
-        raise InputError("--figures", "none beside --scores", str(arguments.figures), "It belongs to captions.")
-    path = arguments.output / OUTPUT_NAME
-    with sole_output(arguments.output):
+def save_comparison(options: CompareOptions, folder: pathlib.Path, *, overwrite: bool) -> ScoreComparison:
+    """Compare, and write every number into a folder, as `manycaps compare --scores` does."""
+    path = folder / OUTPUT_NAME
+    with sole_output(folder):
         check_can_be_written(path, options.scores or ())
-        if path.exists() and not arguments.overwrite:
+        if path.exists() and not overwrite:
             raise InputError(
                 "--output",
                 "a folder without a report",
-                f"{arguments.output}, which has {path.name}",
+                f"{folder}, which has {path.name}",
                 "Choose another, or give --overwrite.",
             )
         comparison = compare_score_tables(options)
         numbers = json.dumps(comparison.to_dict(), indent=1, allow_nan=False)
-        make_folder(arguments.output)
         write_text_atomically(path, numbers + "\n")
-    print(numbers if arguments.format == "json" else comparison.write(arguments.format, full=options.full))
-    print(f"wrote {path}", file=sys.stderr)
+    return comparison
 
 
 def check_other_options(options: CompareOptions) -> None:

@@ -16,7 +16,7 @@ class JudgeOptions:
     """
 
     scores: Annotated[Sequence[str], Option("tables of texts and a judge's scores", "SCORES", "")]
-    references: Annotated[Sequence[str], Option("human texts, by id", "FILE", "-r")] = ()
+    references: Annotated[Sequence[str], Option("human texts, by id", "FILE", "-r")]
     judges: Annotated[
         Sequence[str] | None,
         Option("columns of scores, separated by commas; default: all of numbers", "NAME,...", "-j", convert=comma_list),

@@ -347,7 +347,7 @@ def _slopes(
     for i, (name, (value, low, high, p_value)) in enumerate(zip(names, found, strict=True)):
         unit = units[0] / units[i + 1]
         p_adjusted = adjusted[i] if name in FEATURES else p_value
-        slopes[name] = JudgeSlope(value * unit, low * unit, high * unit, value, p_value, p_adjusted)
+        slopes[name] = JudgeSlope(*(float(number * unit) for number in (value, low, high)), value, p_value, p_adjusted)
     return slopes
 
 
@@ -366,9 +366,9 @@ def _differences(fit: Fit, plain: Fit, texts: JudgedTexts, unit: float, level: f
                 SystemDifference(
                     texts.system_names[first],
                     texts.system_names[second],
-                    *(unit * value for value in raw[:3]),
+                    *(float(unit * value) for value in raw[:3]),
                     raw[3],
-                    *(unit * value for value in without[:3]),
+                    *(float(unit * value) for value in without[:3]),
                     without[3],
                     dict(zip(texts.names, explained.tolist(), strict=True)),
                 )

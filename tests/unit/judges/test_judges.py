@@ -142,8 +142,11 @@ def test_what_is_refused(tmp_path, files, cases, capsys, change, given, message)
 
 
 def test_references_are_needed(files, capsys):
-    assert main(["judge", files[0]]) == 2
-    assert "--references: expected human texts, got none" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["judge", files[0]])
+    assert "-r/--references" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="--references: expected human texts, got none"):
+        JudgeOptions([files[0]], references=[])
 
 
 def test_people_who_are_the_only_reference_are_left_out(tmp_path, cases):
