@@ -133,7 +133,7 @@ def judged_rows(
                 f"none for {sum(item not in references for item in table.items):,} of {len(table.items):,}",
                 "Add them, or leave these texts out.",
             )
-        empty: dict[str, list[float]] = {name: []} | ({ratings: []} if ratings else {})
+        empty: dict[str, list[float]] = {column: [] for column in (name, ratings) if column}
         row = rows.setdefault(record.item, JudgedRow(record.item, [], [], empty, references[record.item]))
         row.systems.extend([record.system] * len(values))
         row.texts.extend(record.texts)
@@ -167,6 +167,8 @@ def _try(
         ratings=None if options.ratings is None else [row.scores[options.ratings] for row in rows],
         clusters=clusters,
     )
+    if options.baseline is not None and options.baseline not in systems:
+        raise InputError("--baseline", f"a system with scores of {name}", quote_value(options.baseline), "Add them.")
     baseline = options.baseline or (options.people if options.people in systems else systems[0])
     return try_judge(name, rows, bias, options.people, baseline, clusters, options.n_resamples, options.seed)
 

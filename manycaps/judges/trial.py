@@ -206,16 +206,16 @@ def try_judge(
     defined = [name for name, (_, _, p) in beside.items() if not math.isnan(p)]
     adjusted = dict(zip(defined, holm_p_values([beside[name][2] for name in defined]).tolist(), strict=True))
     systems = []
-    for name, values in means.items():
+    for name, own in means.items():
         share, difference, p_value = beside.get(name, (math.nan,) * 3)
-        labels = None if clusters is None else [clusters[i] for i in values]
+        labels = None if clusters is None else [clusters[i] for i in own]
         low, high = math.nan, math.nan
-        if len(values) > 1:
-            low, high = interval_of_rows(list(values.values()), CONFIDENCE_LEVEL, labels)
+        if len(own) > 1:
+            low, high = interval_of_rows(list(own.values()), CONFIDENCE_LEVEL, labels)
         systems.append(
             JudgedSystem(
                 name=name,
-                mean=exact_mean(list(values.values())),
+                mean=exact_mean(list(own.values())),
                 ci_low=low,
                 ci_high=high,
                 n_texts=n_texts[name],
@@ -240,7 +240,7 @@ def _beside(
     common = [i for i in mine if i in theirs]
     if not common:
         return (math.nan,) * 3
-    sides = [np.array([side[i] for i in common]) for side in (mine, theirs)]
+    first, second = (np.array([side[i] for i in common]) for side in (mine, theirs))
     labels = None if clusters is None else [clusters[i] for i in common]
-    test = paired_test(*sides, labels, n_resamples=n_resamples, seed=seed)
+    test = paired_test(first, second, labels, n_resamples=n_resamples, seed=seed)
     return (test.n_larger + test.n_equal / 2) / len(common), test.difference, test.p_value

@@ -210,6 +210,23 @@ def _unit_rows(words: Ints, lengths: Ints, n_words: int, weights: Floats) -> sci
 # Least squares with rows and systems taken out, and the jackknife.
 
 
+class Estimate(NamedTuple):
+    """A number, the ends of its interval, and the two-sided p-value of "it is 0"."""
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+
+    def scaled(self, unit: float) -> "Estimate":
+        """Return it in another unit, above 0."""
+        return Estimate(float(self.value * unit), float(self.low * unit), float(self.high * unit), self.p_value)
+
+
+# Of a feature that does not vary.
+UNDEFINED = Estimate(math.nan, math.nan, math.nan, math.nan)
+
+
 class Fit(NamedTuple):
     """Coefficients of least squares, and those without each cluster."""
 
@@ -217,8 +234,8 @@ class Fit(NamedTuple):
     coefficients: Floats
     without: Floats
 
-    def interval(self, weights: Floats, target: int, level: float) -> tuple[float, float, float, float]:
-        """Return a weighted sum of coefficients, the ends of its interval, and the p-value of "it is 0".
+    def interval(self, weights: Floats, target: int, level: float) -> Estimate:
+        """Estimate a weighted sum of coefficients.
 
         With G clusters, the variance is (G - 1) / G sum over g of (sum without g - their mean)^2, of Student's
         distribution with G - 1 degrees.
@@ -229,7 +246,7 @@ class Fit(NamedTuple):
         error = math.sqrt((n - 1) / n * math.fsum((parts - parts.mean()) ** 2))
         reach = -float(scipy.special.stdtrit(n - 1, (1 - level) / 2)) * error
         p_value = 2 * float(scipy.special.stdtr(n - 1, -abs(value) / error)) if error > 0 else float(value == 0)
-        return value, value - reach, value + reach, p_value
+        return Estimate(value, value - reach, value + reach, p_value)
 
 
 def centred(values: Floats, rows: Ints) -> Floats:
@@ -329,25 +346,25 @@ def _with_others(texts: JudgedTexts) -> JudgedTexts:
 def _slopes(
     fit: Fit, names: Sequence[str], units: Floats, varies: npt.NDArray[np.bool_], level: float
 ) -> dict[str, JudgeSlope]:
-    found = []
+    found: list[Estimate] = []
     for i, _ in enumerate(names):
         if not varies[i + 1]:
-            found.append((math.nan,) * 4)
+            found.append(UNDEFINED)
             continue
         weights = np.zeros(fit.coefficients.shape[0])
         weights[i] = 1.0
         found.append(fit.interval(weights, 0, level))
     tested = [i for i, name in enumerate(names) if name in FEATURES and varies[i + 1]]
-    order = sorted(tested, key=lambda i: found[i][3])
+    order = sorted(tested, key=lambda i: found[i].p_value)
     adjusted, largest = dict.fromkeys(range(len(names)), math.nan), 0.0
     for rank, i in enumerate(order):  # Holm's rule, as `holm_p_values`
-        largest = max(largest, min(1.0, (len(order) - rank) * found[i][3]))
+        largest = max(largest, min(1.0, (len(order) - rank) * found[i].p_value))
         adjusted[i] = largest
     slopes = {}
-    for i, (name, (value, low, high, p_value)) in enumerate(zip(names, found, strict=True)):
-        unit = units[0] / units[i + 1]
-        p_adjusted = adjusted[i] if name in FEATURES else p_value
-        slopes[name] = JudgeSlope(*(float(number * unit) for number in (value, low, high)), value, p_value, p_adjusted)
+    for i, (name, estimate) in enumerate(zip(names, found, strict=True)):
+        slope = estimate.scaled(units[0] / units[i + 1])
+        p_adjusted = adjusted[i] if name in FEATURES else estimate.p_value
+        slopes[name] = JudgeSlope(slope.value, slope.low, slope.high, estimate.value, estimate.p_value, p_adjusted)
     return slopes
 
 
@@ -358,19 +375,23 @@ def _differences(fit: Fit, plain: Fit, texts: JudgedTexts, unit: float, level: f
         for second in range(first + 1, n_systems):
             contrast = np.zeros(n_systems)
             contrast[first], contrast[second] = 1.0, -1.0
-            raw = plain.interval(contrast[1:], 0, level)
-            without = fit.interval(np.concatenate((np.zeros(n_features), contrast[1:])), 0, level)
+            raw = plain.interval(contrast[1:], 0, level).scaled(unit)
+            rest = fit.interval(np.concatenate((np.zeros(n_features), contrast[1:])), 0, level).scaled(unit)
             of_features = contrast[1:] @ plain.coefficients[:, 1:]
             explained = unit * fit.coefficients[:n_features, 0] * of_features
             differences.append(
                 SystemDifference(
                     texts.system_names[first],
                     texts.system_names[second],
-                    *(float(unit * value) for value in raw[:3]),
-                    raw[3],
-                    *(float(unit * value) for value in without[:3]),
-                    without[3],
-                    dict(zip(texts.names, explained.tolist(), strict=True)),
+                    difference=raw.value,
+                    low=raw.low,
+                    high=raw.high,
+                    p_value=raw.p_value,
+                    remaining=rest.value,
+                    remaining_low=rest.low,
+                    remaining_high=rest.high,
+                    remaining_p_value=rest.p_value,
+                    explained=dict(zip(texts.names, explained.tolist(), strict=True)),
                 )
             )
     return differences
