@@ -46,7 +46,8 @@ def main() -> None:
             candidates, references = caption_sets()
             rows.append({"drawn": None, "k": k, **compute_prdc(references, candidates, k)})
     rows = [{name: value if name in ("drawn", "k") else float(value) for name, value in row.items()} for row in rows]
-    write_json("density_coverage.json", {"meta": meta(["prdc", "scikit-learn", "numpy"]), "rows": rows})
+    facts = {"program": "compute_prdc(references, candidates, k) of the authors' package"}
+    write_json("density_coverage.json", {"meta": meta(["prdc", "scikit-learn", "numpy"], **facts), "rows": rows})
 
 
 if __name__ == "__main__":
