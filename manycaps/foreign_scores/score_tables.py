@@ -61,7 +61,7 @@ def read_score_tables(
     A table with a column system (or model) has a line for each score. One without it is a table of items with a column
     for each system; several of them are the tables of a system each, named by `systems` or by their files. Columns of
     numbers, or of true and false, are scores, all or those that `names` lists; a cell may hold a list of numbers, of
-    several samples, and may be empty.
+    several samples, and may be empty. The items of an object are columns, `vqa.score`.
 
     Raises:
         ValueError, OSError: a file cannot be read, has no such column, or a cell is no number.
@@ -99,10 +99,22 @@ def columns_of(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _records(path: str) -> list[Mapping[str, Any]]:
     with errors_of_others(quote_path(path), "a table", ""):
-        records = list(table_records(path))
+        records = [_flat(record) for record in table_records(path)]
     if not records:
         raise InputError(quote_path(path), "at least one score", "none", "Give a table with lines.")
     return records
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with the items of objects in columns of their own.
+
+    >>> _flat({"id": 1, "vqa": {"score": 0.5, "answer": "a dog"}})
+    {'id': 1, 'vqa.score': 0.5, 'vqa.answer': 'a dog'}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        flat |= {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
+    return flat
 
 
 def _first(names: Sequence[str], known: Sequence[str]) -> str | None:

@@ -72,6 +72,15 @@ def test_truth_values_and_texts_of_numbers_are_scores(tmp_path):
     assert table.samples("correct") == {("a", "1"): [1.0], ("b", "1"): [0.0], ("a", "2"): [1.0]}
 
 
+def test_items_of_objects_are_scores(tmp_path):
+    for name, values in (("a", (1.0, 0.0)), ("b", (0.5, 0.5))):
+        rows = [{"doc_id": i, "mme": {"score": value, "category": "x"}} for i, value in enumerate(values)]
+        write_lines(tmp_path / f"{name}.jsonl", rows)
+    table = read_score_tables([str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")], ["mme.score"])
+    assert table.samples("mme.score")["b", "1"] == [0.5]
+    assert read_score_tables([str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]).names == ["mme.score"]
+
+
 BAD = {
     "no id": ("system,score\na,1\nb,2\n", "expected a column id, which says what each score is of"),
     "no numbers": ("system,id,score\na,1,good\nb,1,bad\n", "expected a column of numbers"),
