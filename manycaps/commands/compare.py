@@ -44,7 +44,7 @@ With --scores, systems are compared by the scores of any other program, without 
 system, id and scores, a table with the column id and a column of each system, or a table for each system, such as the
 logged samples of a benchmark. An item may have several scores of a system, of as many samples or repeats: its score is
 their mean. -m chooses the columns of scores. Every two systems are tested as above, and systems are ranked in groups
-that do not differ; -o gets comparison.json alone.
+that do not differ; the folder of --output gets index.html and comparison.json.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
@@ -90,7 +90,7 @@ def check_no_figures(folder: pathlib.Path) -> None:
 
 def run_scores(arguments: argparse.Namespace, options: CompareOptions) -> None:
     """Compare by the scores of another program."""
-    from manycaps.foreign_scores.run import OUTPUT_NAME, save_comparison
+    from manycaps.foreign_scores.run import OUTPUT_NAMES, save_comparison
 
     if arguments.figures is not None:
         raise InputError("--figures", "none beside --scores", str(arguments.figures), "It belongs to captions.")
@@ -99,7 +99,7 @@ def run_scores(arguments: argparse.Namespace, options: CompareOptions) -> None:
         print_json(compared.to_dict())
     else:
         print(compared.write(arguments.format, full=options.full))
-    print(f"wrote {arguments.output / OUTPUT_NAME}", file=sys.stderr)
+    print("wrote", " and ".join(str(arguments.output / name) for name in OUTPUT_NAMES), file=sys.stderr)
 
 
 def run(arguments: argparse.Namespace) -> None:

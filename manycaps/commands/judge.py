@@ -3,7 +3,7 @@
 manycaps judge scores.jsonl -r references.jsonl
 manycaps judge scores.csv -r references.jsonl -j gpt_score,clip_score --people human
 manycaps judge scores.jsonl -r references.jsonl --ratings expert_mean
-manycaps judge scores.jsonl -r references.jsonl --baseline base -f md
+manycaps judge scores.jsonl -r references.jsonl --baseline base -f md -o judge.html
 
 A judge is whatever gives a number to a text: an LLM, a reward model, CLIPScore, or a metric. The table has a line for
 each text with id, system, text (or caption, prediction, output, ...) and one column of scores or several, which are
@@ -26,6 +26,8 @@ shows METEOR, CIDEr and BLEU on trial.
 """
 
 import argparse
+import pathlib
+import sys
 
 from manycaps.command_options import add_format, add_options, options_of, print_json
 from manycaps.judges.judge_options import JudgeOptions
@@ -33,6 +35,7 @@ from manycaps.judges.judge_options import JudgeOptions
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
+    parser.add_argument("-o", "--output", type=pathlib.Path, metavar="FILE", help="a page of the answer (HTML)")
     add_format(parser, "md", "latex")
     add_options(parser, JudgeOptions)
 
@@ -40,9 +43,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.judges import judge
+    from manycaps.saved_files import check_can_be_written
 
-    found = judge(options_of(arguments, JudgeOptions))
+    options = options_of(arguments, JudgeOptions)
+    if arguments.output is not None:
+        check_can_be_written(arguments.output, [*options.scores, *options.references])
+    found = judge(options)
     if arguments.format == "json":
         print_json(found.to_dict())
     else:
         print(found.write(arguments.format))
+    if arguments.output is not None:
+        found.save(arguments.output)
+        print(f"wrote {arguments.output}", file=sys.stderr)

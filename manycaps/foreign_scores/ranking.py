@@ -83,6 +83,17 @@ class ScoreComparison:
         notes = ["\n".join(self.notes)] if self.notes and form != "latex" else []
         return "\n\n".join([*notes, *(write_table(table, form) for table in self.tables(full=full))])
 
+    def page(self) -> str:
+        """Return the page, as HTML."""
+        from manycaps.report.tables_page import tables_page
+
+        names = [system.name for system in self.rankings[0].systems]
+        sections = [
+            (ranking.name, self.notes, [_systems_table(ranking), _pairs_table(ranking, full=True)])
+            for ranking in self.rankings
+        ]
+        return tables_page("Systems by their scores", names, f"{len(names)} systems, item by item.", sections)
+
     def _repr_html_(self) -> str:
         """Return the tables, as a notebook shows them."""
         return "".join(write_table(table, "html") for table in self.tables(full=True))

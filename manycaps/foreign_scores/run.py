@@ -11,8 +11,8 @@ from manycaps.foreign_scores.score_tables import ScoreTable, read_score_tables
 from manycaps.kit.base import InputError, quote_value
 from manycaps.saved_files import check_can_be_written, sole_output, write_text_atomically
 
-# The file that the command writes into its folder.
-OUTPUT_NAME = "comparison.json"
+# The files that the command writes into its folder.
+OUTPUT_NAMES = ("index.html", "comparison.json")
 
 # Options of a comparison that have an effect on scores of another program.
 USED = ("scores", "metrics", "names", "lower_is_better", "common_rows", "clusters", "full", "n_resamples", "seed")
@@ -38,20 +38,21 @@ def compare_score_tables(options: CompareOptions) -> ScoreComparison:
 
 
 def save_comparison(options: CompareOptions, folder: pathlib.Path, *, overwrite: bool) -> ScoreComparison:
-    """Compare, and write every number into a folder, as `manycaps compare --scores` does."""
-    path = folder / OUTPUT_NAME
+    """Compare, and write the page and every number into a folder, as `manycaps compare --scores` does."""
     with sole_output(folder):
-        check_can_be_written(path, options.scores or ())
-        if path.exists() and not overwrite:
-            raise InputError(
-                "--output",
-                "a folder without a report",
-                f"{folder}, which has {path.name}",
-                "Choose another, or give --overwrite.",
-            )
+        for name in OUTPUT_NAMES:
+            check_can_be_written(folder / name, options.scores or ())
+            if (folder / name).exists() and not overwrite:
+                raise InputError(
+                    "--output",
+                    "a folder without a report",
+                    f"{folder}, which has {name}",
+                    "Choose another, or give --overwrite.",
+                )
         comparison = compare_score_tables(options)
-        numbers = json.dumps(comparison.to_dict(), indent=1, allow_nan=False)
-        write_text_atomically(path, numbers + "\n")
+        numbers = json.dumps(comparison.to_dict(), indent=1, allow_nan=False) + "\n"
+        for name, text in zip(OUTPUT_NAMES, (comparison.page(), numbers), strict=True):
+            write_text_atomically(folder / name, text)
     return comparison
 
 

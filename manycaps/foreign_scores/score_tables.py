@@ -99,7 +99,7 @@ def columns_of(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _records(path: str) -> list[Mapping[str, Any]]:
     with errors_of_others(quote_path(path), "a table", ""):
-        records = [_flat(record) for record in table_records(path)]
+        records: list[Mapping[str, Any]] = [_flat(record) for record in table_records(path)]
     if not records:
         raise InputError(quote_path(path), "at least one score", "none", "Give a table with lines.")
     return records

@@ -1,6 +1,7 @@
 """From the options of a trial to the trials: read scores, texts and references, and try every judge."""
 
 import dataclasses
+import pathlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from manycaps.judges.trial import JudgedRow, JudgeTrial, try_judge
 from manycaps.kit.base import InputError, quote_path, quote_value
 from manycaps.kit.judge_slopes import judge_bias
 from manycaps.kit.tokenization import tokenize_rows
+from manycaps.saved_files import write_text_atomically
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,22 @@ class JudgeTrials:
         """Return what `manycaps judge` prints: "text", "md" or "latex"."""
         notes = ["\n".join(self.notes)] if self.notes and form != "latex" else []
         return "\n\n".join([*notes, *(trial.write(form) for trial in self.trials)])
+
+    def page(self) -> str:
+        """Return the page, as HTML."""
+        from manycaps.report.tables_page import tables_page
+
+        names = [trial.judge for trial in self.trials]
+        sections = [(trial.judge, [*self.notes, *trial.sentences()], trial.tables()) for trial in self.trials]
+        return tables_page("Judges on trial", names, "Where people rank, and what of wording is rewarded.", sections)
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Write the page.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        write_text_atomically(pathlib.Path(path), self.page())
 
     def _repr_html_(self) -> str:
         """Return the tables, as a notebook shows them."""

@@ -129,7 +129,8 @@ TOOLS: dict[str, Tool] = {
         "compare --scores {folder}/{input} -o {folder}/report --overwrite", ".csv .jsonl .parquet", good="ratings.jsonl"
     ),
     "judge": Tool(
-        "judge {folder}/{input} -r {folder}/rows.jsonl", ".csv .jsonl .parquet .json", good="judged_texts.jsonl"
+        "judge {folder}/{input} -r {folder}/rows.jsonl -o {folder}/out.html",
+        ".csv .jsonl .parquet .json", "out.html", "judged_texts.jsonl",
     ),
     "judge-references": Tool("judge {folder}/judged_texts.jsonl -r {folder}/{input}", ".jsonl .csv"),
     "plan": Tool("plan {folder}/{input} --distance meteor", ".jsonl"),

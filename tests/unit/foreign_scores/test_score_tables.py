@@ -145,6 +145,10 @@ def test_the_command_prints_tables_and_writes_every_number(tmp_path, monkeypatch
         "name": "mine", "mean": 0.75, "ci_low": None, "ci_high": None, "n_samples": 4,
         "best_rank": 1, "worst_rank": 2, "groups": "a",
     } | {key: numbers["rankings"][0]["systems"][0][key] for key in ("ci_low", "ci_high")}  # fmt: skip
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert page.count("<table") == 2
+    assert "mine - base" in page
+    assert "http" not in page
     assert main(["compare", "--scores", "scores.csv"]) == 2
     assert "--output: expected a folder without a report" in capsys.readouterr().err
     assert main(["compare", "--scores", "scores.csv", "--overwrite", "-f", "json"]) == 0

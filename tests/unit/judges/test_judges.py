@@ -79,6 +79,21 @@ def test_forms_of_the_answer(files, form, capsys):
     assert ("rewards length" in printed) == (form != "latex")
 
 
+def test_the_page_has_every_judge_and_makes_no_request(tmp_path, files, cases, capsys):
+    lines = [{**line, "system": f"<{line['system']}>"} for line in lines_of(cases)]
+    scores = write(tmp_path / "odd.jsonl", lines)
+    given = ["judge", scores, "-r", files[1], "--people", "<people>"]
+    assert main([*given, "-o", str(tmp_path / "judge.html")]) == 0
+    page = (tmp_path / "judge.html").read_text()
+    assert page.count("<h2>") == 3
+    assert "by_length rewards length" in page
+    assert "&lt;people&gt;" in page
+    assert "<people>" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert main([*given, "-o", scores]) == 1  # it would be lost
+    assert "one that is read" in capsys.readouterr().err
+
+
 def test_ratings_are_a_column_beside_the_judges(files):
     found = judge(JudgeOptions([files[0]], references=[files[1]], judges=["by_length"], ratings="rating"))
     assert [trial.judge for trial in found.trials] == ["by_length"]
