@@ -386,8 +386,7 @@ def open_source(
         chosen = columns_of(columns, references)
         understand = functools.partial(find_layout, chosen=chosen, sides=["references"])
         others = side_of(table_files(references, split), understand, chosen)
-    for name, side in (("predictions", main), ("references", others)):
-        check_files_once([] if side is None else side.files, name)
+    check_files_once([] if others is None else others.files)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
             raise _no_ids_error(side.files[0])
@@ -399,13 +398,13 @@ def open_source(
     return CaptionSource(main, others, media, limit, tokenizer=tokenizer)
 
 
-def check_files_once(files: Sequence[TableFile], role: str) -> None:
-    """Raise if a file comes twice on one side: each of its captions would be two people's."""
+def check_files_once(files: Sequence[TableFile]) -> None:
+    """Raise if a file of references comes twice: each of its captions would be two people's."""
     seen: dict[str, str] = {}
     for file in files:
         path = os.path.realpath(file.path) if is_local(file.path) else file.path
         if path in seen:
-            raise InputError(quote_path(file.path), f"each file of {role} once", "it twice", "Leave it out once.")
+            raise InputError(quote_path(file.path), "each file of references once", "it twice", "Leave it out once.")
         seen[path] = file.path
 
 
