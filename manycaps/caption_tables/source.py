@@ -26,6 +26,7 @@ from manycaps.caption_tables.columns import (
     read_values,
 )
 from manycaps.caption_tables.files import (
+    ALIGNED_RUNS,
     TEXT,
     Piece,
     Record,
@@ -51,7 +52,7 @@ from manycaps.caption_tables.rows import (
     store_pieces,
 )
 from manycaps.caption_tables.tar_records import Paragraphs, tar_pieces, tar_records
-from manycaps.caption_tables.text_records import text_pieces, text_records
+from manycaps.caption_tables.text_records import aligned, text_pieces, text_records
 from manycaps.kit.base import (
     DecoderSigns,
     EmptyCaptions,
@@ -74,7 +75,7 @@ N_FIRST_RECORDS = 100
 # What to do where plain text has no ids.
 WITH_IDS = (
     'Write {"id": "1.jpg", "caption": "a dog"} a line as JSON Lines, or an id, a tab and a caption; an empty line '
-    "begins another row."
+    "begins another row. Files whose lines belong together are compared with --aligned."
 )
 
 
@@ -359,6 +360,7 @@ def open_source(
     split: str | None = None,
     tokenizer: Tokenizer = "ptb",
     only: tuple[str, str] | None = None,
+    by_line: bool = False,
 ) -> CaptionSource:
     """Find files of captions, and describe how they are read.
 
@@ -370,7 +372,7 @@ def open_source(
     `optional` "image" or "video", or name none that can be read, are good ones. `split`, "test" or "train+restval", is
     for files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise. A
     caption without a token of the `tokenizer` is counted as empty. `only` has a column of the files of predictions, and
-    the value of the rows to read.
+    the value of the rows to read. With `by_line`, all files are plain text, and rows are matched by their numbers.
 
     A ValueError says that there is no such file, no column of captions or several of them, no id to join by, or that no
     file can be read.
@@ -380,12 +382,16 @@ def open_source(
     sides = ["predictions"] if references else ["predictions", "references"]
     understand = functools.partial(find_layout, chosen=chosen, sides=sides, either=either)
     files = [file._replace(only=only) for file in table_files(predictions, split)]
+    other_files = table_files(references, split)
+    if by_line:
+        files, other_files = aligned(files, runs=False), aligned(other_files, runs=True)
+        check_aligned([*files, *other_files])
     main = side_of(files, understand, chosen)
     others = None
     if references:
         chosen = columns_of(columns, references)
         understand = functools.partial(find_layout, chosen=chosen, sides=["references"])
-        others = side_of(table_files(references, split), understand, chosen)
+        others = side_of(other_files, understand, chosen)
     check_files_once([] if others is None else others.files)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
@@ -408,6 +414,19 @@ def check_files_once(files: Sequence[TableFile]) -> None:
         seen[path] = file.path
 
 
+def check_aligned(files: Sequence[TableFile]) -> None:
+    """Raise a ValueError unless line-aligned files have equally many rows."""
+    counts = [sum(1 for _ in file_records(file)) for file in files]
+    for file, n_rows in zip(files, counts, strict=True):
+        if n_rows != counts[0]:
+            raise InputError(
+                file.path,
+                f"as many rows as {files[0].path}, {counts[0]:,}",
+                f"{n_rows:,} {'runs of lines' if file.aligned == ALIGNED_RUNS else 'lines'}",
+                "Give files whose lines belong together: an empty line stands for an empty caption.",
+            )
+
+
 def _no_ids_error(file: TableFile) -> InputError:
     """The error of a file that cannot be joined with another one."""
     expected = "a column of ids to join predictions and references by"
@@ -428,7 +447,7 @@ def lines_of_text(file: TableFile) -> str:
 def warn_of_lines(files: Sequence[TableFile]) -> None:
     """Warn of plain text that is one row as a whole: it may have been meant to hold one row a line."""
     for file in files:
-        if file.kind == TEXT and (lines := lines_of_text(file)):
+        if file.kind == TEXT and file.aligned is None and (lines := lines_of_text(file)):
             warnings.warn(f"{file.path}: plain text{lines}. {WITH_IDS}", stacklevel=3)
 
 

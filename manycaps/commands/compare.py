@@ -15,10 +15,11 @@ COCO's results and annotations), .csv, .tsv, .parquet or .tar; the captions of a
 in numbered columns, caption_1 to caption_5. --columns says which columns to read if their names are unusual: --columns
 predictions=samples,id=image_id; refs.csv:references=human applies to that file alone. References may be a split of
 Karpathy's files: -r dataset_coco.json --split test. One table of all systems is read with --systems-by COLUMN, which
-names the system of each row. Rows that one of the files lacks are an error, and with --common-rows they are left out;
-so are rows with a single reference where others have more. --limit draws rows at random. Folders that `manycaps score`
-wrote may take the place of files: nothing is computed again, and the page has no captions, unless --with-captions reads
-them again from the files that were scored, for the page and for --full.
+names the system of each row, and --aligned matches the lines of plain text by their numbers. Rows that one of the files
+lacks are an error, and with --common-rows they are left out; so are rows with a single reference where others have
+more. --limit draws rows at random. Folders that `manycaps score` wrote may take the place of files: nothing is computed
+again, and the page has no captions, unless --with-captions reads them again from the files that were scored, for the
+page and for --full.
 
 The answer comes first, from the module human_parity, if every row has at least two references: can each system be
 distinguished from people, after how many rows, and how does it differ; and which of two systems has fewer faults, and

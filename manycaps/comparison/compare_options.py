@@ -70,6 +70,7 @@ class CompareOptions(ModuleOptions):
     with_captions: Annotated[bool, Option("read the captions of folders of scores again")] = False
     columns: Columns = None
     split: SplitName = None
+    aligned: Annotated[bool, Option("match lines of plain text by their numbers, as those of E2E and WebNLG")] = False
     common_rows: Annotated[bool, Option("leave out rows that one of the files lacks")] = False
     images: Annotated[str | None, Option(f"images, for {modules_with('images')}", "FOLDER")] = None
     videos: Annotated[str | None, Option(f"videos, for {modules_with('videos')}", "FOLDER")] = None

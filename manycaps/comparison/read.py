@@ -191,6 +191,7 @@ def read_captions(files: Mapping[str, str], options: CompareOptions) -> ReadCapt
         seed=options.seed,
         tokenizer=options.tokenizer or "ptb",
         systems_by=options.systems_by,
+        aligned=options.aligned,
     )
     if options.people is not None:
         rows = with_drawn_people(rows, options.people, options.seed)
@@ -221,6 +222,7 @@ def read_systems(
     seed: int = 0,
     tokenizer: str = "ptb",
     systems_by: str | None = None,
+    aligned: bool = False,
 ) -> tuple[list[SystemRow], list[str]]:
     """Read the captions of several systems, and join them by the ids of their rows.
 
@@ -228,9 +230,9 @@ def read_systems(
     of "images" and "videos", and what a folder is given for. Rows that some file lacks are left out with `common_rows`,
     and are an error without it; so are rows with a single reference where others have more. With a `limit`, as many
     rows are drawn at random, by their ids and the `seed`: files are often sorted. `split` and `tokenizer` are as for
-    `open_source`. With `systems_by`, all systems are in one file, and this column names them. The rows are in the order
-    of the baseline's. A ValueError names a file that cannot be read, an id that comes twice, or systems with different
-    rows or references.
+    `open_source`. With `systems_by`, all systems are in one file, and this column names them; with `aligned`, lines
+    of plain text are matched by their numbers. The rows are in the order of the baseline's. A ValueError names a file
+    that cannot be read, an id that comes twice, or systems with different rows or references.
 
     Returns the rows, and what a reader should know of the files.
     """
@@ -245,7 +247,7 @@ def read_systems(
             try:
                 with _warnings_as(notes):
                     how: dict[str, Any] = {"optional": optional, "split": split, "tokenizer": tokenizer}
-                    how["only"] = None if systems_by is None else (systems_by, name)
+                    how |= {"by_line": aligned, "only": None if systems_by is None else (systems_by, name)}
                     sources[name] = open_source([file], references, chosen, images, videos, **how)
                     # Where images lie is looked up of the rows that are compared.
                     read = sources[name]._replace(media={}).rows()

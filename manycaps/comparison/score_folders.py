@@ -54,7 +54,8 @@ class ScoreFolder(NamedTuple):
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = (
-    *("references", "columns", "split", "common_rows", "images", "videos", "limit", "people", "distance"),
+    *("references", "columns", "split", "aligned", "systems_by", "common_rows"),
+    *("images", "videos", "limit", "people", "distance"),
     *MODULE_OPTIONS,
 )
 
@@ -248,7 +249,13 @@ def _open_source(folder: str) -> CaptionSource:
         file_columns = [sides["predictions" if i < n_main else "references"]["columns"] for i in range(len(files))]
         columns = dict(zip(files, file_columns, strict=True))
         sources = list(files)[:n_main], list(files)[n_main:]
-        source = open_source(*sources, columns, limit=inputs.get("limit"), split=inputs.get("split"))
+        source = open_source(
+            *sources,
+            columns,
+            limit=inputs.get("limit"),
+            split=inputs.get("split"),
+            by_line=inputs.get("aligned", False),
+        )
         if source.description() == sides:
             return source
     raise InputError(folder, "a record of how its files were read", "none that fits them", REMEDY)
