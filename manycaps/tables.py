@@ -75,6 +75,10 @@ def column_form(values: Collection[float]) -> Callable[[float], str]:
     return lambda value: "not defined" if math.isnan(value) else f"{value:.{decimals}f}"
 
 
+# The value of a result that is infinite where no number of rows shows a difference.
+UNBOUNDED = "rows_needed"
+
+
 def is_finite(value: object) -> bool:
     """Return whether a value is anything but NaN and infinity, which neither JSON nor a log of a training has."""
     return not isinstance(value, float) or math.isfinite(value)
@@ -102,6 +106,17 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
     return value if is_finite(value) else None
+
+
+def without_null(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a result as they were before `finite`: None is NaN, or infinity of the key `rows_needed`.
+
+    >>> without_null({"rows_needed": None, "p_value": None, "n_rows": 3})
+    {'rows_needed': inf, 'p_value': nan, 'n_rows': 3}
+    """
+    return {
+        key: (math.inf if key == UNBOUNDED else math.nan) if value is None else value for key, value in result.items()
+    }
 
 
 class Cell(NamedTuple):

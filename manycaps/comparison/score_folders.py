@@ -34,6 +34,7 @@ from manycaps.kit.parity_tests import OF_PAIRS
 from manycaps.scoring.corpus_values import read_blocks
 from manycaps.scoring.reductions import DISTANCE_COLUMN
 from manycaps.scoring.run_folder import RunFolder, read_saved
+from manycaps.tables import without_null
 
 # What to do where the captions of scored rows are unavailable.
 REMEDY = "Compare the files of captions in place of the folders, or leave --with-captions out."
@@ -149,7 +150,7 @@ def _read_folder(path: str) -> ScoreFolder:
             "it twice",
             "Give the rows ids of their own, and score them again.",
         )
-    return ScoreFolder(path, ids, rows, results)
+    return ScoreFolder(path, ids, rows, {module: without_null(result) for module, result in results.items()})
 
 
 def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Sequence[str]) -> None:
