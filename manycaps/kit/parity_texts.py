@@ -19,8 +19,8 @@ from .caption_wording import (
     SentenceScores,
     Texts,
     are_references,
-    number_texts,
     sentence_scores,
+    texts_of,
 )
 from .parity_faults import (
     CorpusFaults,
@@ -44,7 +44,7 @@ from .parity_sentences import (
     nearest_span,
 )
 from .parity_tails import TAIL, CorpusTails
-from .tokenization import RowTexts
+from .tokenization import RowTexts, WordNumbers, word_ids
 
 # --------------------------------------------------------------------------------------------------------------------
 # Odd wording by sentence: is its SLOR (see `caption_wording`) below people's 5% quantile? The model is of the sentences
@@ -77,25 +77,45 @@ def sentences_of_rows(
     model: LanguageModel | None = None,
 ) -> SentencesOfRows:
     """Number the words of n_rows rows of texts, each a list of sentences, each of these a list of tokens."""
-    flat = [[[sentence for text in row for sentence in text] for row in side] for side in (candidates, references)]
-    texts = number_texts(flat[0], flat[1], clusters, model)
-    columns: list[tuple[int, int, int, float, bool]] = []
-    for row, sides in enumerate(zip(candidates, references, strict=True)):
-        for is_reference, side in zip((False, True), sides, strict=True):
-            for number, text in enumerate(side):
-                weight = 1 / (len(side) * len(text))
-                columns += [(row, number, place, weight, is_reference) for place in range(len(text))]
-    rows, numbers, places, weights, are = (np.array(column) for column in zip(*columns, strict=True))
-    return SentencesOfRows(texts, rows, numbers, places, weights.astype(np.float64), are)
+    rows = list(zip(candidates, references, strict=True))
+    texts = [text for row in rows for side in row for text in side]
+    vocabulary = WordNumbers()
+    words, lengths = word_ids((sentence for text in texts for sentence in text), vocabulary)
+    sizes = np.array([(len(mine), len(people)) for mine, people in rows])
+    n_sentences = np.array([len(text) for text in texts])
+    return sentences_of_counts(sizes, n_sentences, words, lengths, vocabulary, model, clusters)
+
+
+def sentences_of_counts(
+    sizes: Ints,
+    n_sentences: Ints,
+    words: Ints,
+    lengths: Ints,
+    vocabulary: WordNumbers,
+    model: LanguageModel | None = None,
+    clusters: Sequence[Hashable] | None = None,
+) -> SentencesOfRows:
+    """Return the sentences of texts, candidates first in every row.
+
+    `sizes`, (n_rows, 2), has the numbers of candidates and references, `n_sentences`, (n_texts,), of sentences; words
+    and lengths are of all sentences in one line, as from `word_ids`.
+    """
+    layout, is_people = RowTexts(sizes.sum(axis=1)), are_references(sizes)
+    of_sides = np.bincount(2 * layout.row + is_people, n_sentences, minlength=2 * len(sizes)).astype(np.int64)
+    texts = texts_of(of_sides.reshape(-1, 2), words, lengths, vocabulary, clusters, model)
+    text = np.repeat(np.arange(len(n_sentences)), n_sentences)
+    place = np.arange(len(text)) - np.repeat(np.cumsum(n_sentences) - n_sentences, n_sentences)
+    number = layout.place - np.where(is_people, sizes[layout.row, 0], 0)
+    weights = 1 / (sizes[layout.row, is_people.astype(np.int64)] * n_sentences)
+    return SentencesOfRows(texts, layout.row[text], number[text], place, weights[text], is_people[text])
 
 
 def captions_as_sentences(texts: Texts) -> SentencesOfRows:
     """Return the texts of all rows as one sentence each."""
-    layout, is_reference = RowTexts(texts.sizes.sum(axis=1)), are_references(texts.sizes)
-    counts = texts.sizes[layout.row]
-    number = layout.place - np.where(is_reference, counts[:, 0], 0)
-    weights = 1 / np.where(is_reference, counts[:, 1], counts[:, 0])
-    return SentencesOfRows(texts, layout.row, number, np.zeros_like(number), weights, is_reference)
+    layout, is_people = RowTexts(texts.sizes.sum(axis=1)), are_references(texts.sizes)
+    number = layout.place - np.where(is_people, texts.sizes[layout.row, 0], 0)
+    weights = 1 / texts.sizes[layout.row, is_people.astype(np.int64)]
+    return SentencesOfRows(texts, layout.row, number, np.zeros_like(number), weights, is_people)
 
 
 def odd_values(sentences: SentencesOfRows, scores: SentenceScores) -> BothSides:
