@@ -66,7 +66,8 @@ class RowSpans(NamedTuple):
     @property
     def sentences(self) -> list[int]:
         """Places of the sentences among the spans, text by text."""
-        places, first = [], 0
+        places: list[int] = []
+        first = 0
         for n_sentences, n_spans in zip(self.n_sentences, self.n_spans, strict=True):
             places += range(first, first + n_sentences)
             first += n_spans

@@ -20,6 +20,7 @@ from .caption_wording import (
     Texts,
     are_references,
     sentence_scores,
+    sums_of,
     texts_of,
 )
 from .parity_faults import (
@@ -71,14 +72,14 @@ class SentencesOfRows(NamedTuple):
 
 
 def sentences_of_rows(
-    candidates: Sequence[Sequence[TokenRows]],
-    references: Sequence[Sequence[TokenRows]],
+    candidates: Sequence[TokenRows],
+    references: Sequence[TokenRows],
     clusters: Sequence[Hashable] | None = None,
     model: LanguageModel | None = None,
 ) -> SentencesOfRows:
     """Number the words of n_rows rows of texts, each a list of sentences, each of these a list of tokens."""
     rows = list(zip(candidates, references, strict=True))
-    texts = [text for row in rows for side in row for text in side]
+    texts: list[Sequence[Sequence[str]]] = [text for row in rows for side in row for text in side]
     vocabulary = WordNumbers()
     words, lengths = word_ids((sentence for text in texts for sentence in text), vocabulary)
     sizes = np.array([(len(mine), len(people)) for mine, people in rows])
@@ -350,7 +351,7 @@ class TextWords(NamedTuple):
         """Compare the lengths of texts; `sizes`, (n_rows, 2), has the numbers of texts."""
         of, n_texts = self.sentences, sizes.sum(axis=1)
         number = of.text + np.where(of.is_reference, sizes[of.rows, 0], 0) + (np.cumsum(n_texts) - n_texts)[of.rows]
-        lengths = np.bincount(number, self.n_words(), minlength=int(n_texts.sum()))
+        lengths = sums_of(number, self.n_words().astype(np.float64), int(n_texts.sum()))
         return length_gap(lengths, sizes, clusters, confidence_level)
 
 
