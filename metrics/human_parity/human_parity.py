@@ -93,10 +93,10 @@ from .parity_faults import PeopleValues as PeopleValues
 from .row_images import text_key as text_key
 
 _DESCRIPTION = """
-Human Parity says in one p-value whether candidate captions of each image or video can be distinguished from human ones,
-how many rows that takes, and how they differ: which share of them is unlike what people write, which share is ordinary,
-and how many of their pairs are near-duplicates, beside the 5% that people give of each. The test costs
-little beside the distances of captions, and finds a few wrong captions in a hundred.
+Human Parity counts the faults of candidate texts of any length, sentence by sentence, each beside people's own rate:
+what nobody said, what is left out, odd wording, repetition. It says in one p-value whether the candidates can be
+distinguished from human ones, how many rows that takes, and which share of them is ordinary or near-duplicate. The test
+costs little beside the distances of texts, and finds a few wrong captions in a hundred.
 """
 
 _CITATION = """
@@ -402,7 +402,7 @@ class HumanParity(SetMetric, evaluate.Metric):
         flat = tokenize_rows([text for side in divided for row in side for text in row], options["tokenizer"])
         tokens = iter(flat)
         sides = [[[next(tokens) for _ in row] for row in side] for side in divided]
-        model = load_language_model(options["language_model"])
+        model = load_language_model(options["language_model"], options["tokenizer"])
         return text_words(sentences_of_rows(*sides, options["clusters"], model), is_tested=model is None)
 
     def wording_result(self, predictions, references, options):
