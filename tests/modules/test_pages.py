@@ -177,7 +177,7 @@ def test_what_is_read_first_is_defined_and_a_repeated_caption_is_drawn_once():
     five = ["\n\n".join(box.split("\n\n")[:5]) for box in form.examples["One caption repeated"][:2]]
     answer, _, most_unlike, others = form.measure(*five, "METEOR")
     assert "not defined" not in answer
-    assert "| `faulty_share` | not defined |" in others
+    assert "| `odd_wording_share` | not defined |" in others
     captions = most_unlike.description.partition(": ")[2].rstrip(".").split(", ")
     assert len(captions) == len(set(captions)) > 1
 
