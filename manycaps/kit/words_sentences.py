@@ -18,7 +18,7 @@ from .base import InputError, InputTypeError, Option, plain_arguments, quote_val
 # A letter of any script.
 LETTER = re.compile(r"[^\W\d_]")
 
-# A text that is one quotation as a whole: the quotes belong to its first and last sentence, and do not hold it together.
+# A text that is one quotation: the quotes belong to its first and last sentence, and do not hold it together.
 QUOTATION = re.compile(r"(\s*[\"'“‘«「]+)((?:[^\"“”«»「」'’]|(?<=\w)['’](?=\w))+)([\"'”’»」]+\s*)")
 
 # Code of a language, with or without a region: "en", "pt-BR", "zh_Hant".
