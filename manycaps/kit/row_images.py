@@ -37,8 +37,8 @@ LEAST_REPEATED = 0.01
 # Marks at the end of a text that are no part of it.
 END_MARKS = " .!?,;:\u3002"
 
-# What is told apart by being equal: a text, its tokens, or the bytes of a vector.
-Text = str | bytes | Sequence[str]
+# What is told apart by being equal: a text, its tokens, the bytes of a vector, or a number.
+Text = str | bytes | int | Sequence[str]
 
 
 def text_key(text: Text) -> Hashable:
@@ -47,7 +47,7 @@ def text_key(text: Text) -> Hashable:
     >>> text_key("A dog  runs."), text_key(["a", "dog", "runs"]), text_key("...")
     ('a dog runs', 'a dog runs', '...')
     """
-    if isinstance(text, bytes):
+    if isinstance(text, bytes | int):
         return text
     words = " ".join((text if isinstance(text, str) else " ".join(text)).casefold().split())
     words = words if words.isascii() else unicodedata.normalize("NFC", words)
@@ -136,31 +136,15 @@ def _overlapping(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[frozense
                     yield sets[pair[0]], sets[pair[1]]
 
 
-def reference_hash(texts: Sequence[str]) -> int:
-    """Return 64 bits that rows with the same references share, the last one set where a row has a single one.
+def text_hashes(rows: Iterable[Sequence[str]]) -> npt.NDArray[np.uint64]:
+    """Return 64 bits of every text, row after row, which stand for it in `image_numbers`.
 
-    >>> reference_hash(["A dog.", "dogs"]) == reference_hash(["Dogs", "a dog", "dogs"]), reference_hash(["a dog"]) % 2
-    (True, 1)
+    >>> text_hashes([["A dog.", "dogs"], ["a dog"]]).tolist()[::2] == text_hashes([["a dog"]]).tolist() * 2
+    True
     """
-    keys = sorted({str(text_key(text)) for text in texts})
-    digest = hashlib.blake2b("\n".join(keys).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little") & ~1 | (len(keys) == 1)
-
-
-def images_of_hashes(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64] | None:
-    """Number images by `reference_hash` alone, as `image_numbers` does: rows with the same references share one.
-
-    >>> images_of_hashes(np.array([8, 6, 8], dtype=np.uint64)).tolist()
-    [0, 1, 0]
-    """
-    _, first, inverse, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
-    is_single = hashes[first] % 2 == 1
-    single_are_images = 2 * counts[is_single & (counts > 1)].sum() >= counts[is_single].sum()
-    rows = np.arange(len(hashes))
-    is_own = (hashes % 2 == 1) & (not single_are_images)
-    roots = np.where(is_own, rows, first[inverse])
-    distinct, numbers = np.unique(roots, return_inverse=True)
-    return None if len(distinct) == len(hashes) else numbers.astype(np.int64)
+    keys = (str(text_key(text)).encode("utf-8", "surrogatepass") for row in rows for text in row)
+    hashes = (int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") for key in keys)
+    return np.fromiter(hashes, dtype=np.uint64)
 
 
 # An id of several rows of one image, and the most rows of an image on average: a caption each.

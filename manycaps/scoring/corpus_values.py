@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import math
 import pathlib
+import re
 import warnings
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.kit.base import InputError, mean_of_defined
-from manycaps.kit.caption_sets import distribution_result
-from manycaps.kit.row_images import images_of_hashes, labels_of_images
+from manycaps.kit.base import InputError, cut_runs, mean_of_defined
+from manycaps.kit.caption_sets import CAPTION_COLUMNS, distribution_result
+from manycaps.kit.row_images import clusters_of_images
 from manycaps.scoring.reductions import DISTANCE_COLUMN, as_bytes, columns_of_tests
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.scorer import Scorer
@@ -123,21 +124,25 @@ def metric_corpus_result(folder: RunFolder, scorer: Scorer, n_parts: int) -> dic
     # Values of the corpus that are not means over rows; human parity has put all rows together.
     reduction = None if scorer.is_parity else _merge_parts(folder, scorer, reports, clusters)
     reduced = {} if reduction is None else reduction.values()
-    made = first["signature"] + ("" if clusters is None else f"|clusters:{len(set(clusters))}")
+    made = first["signature"]
+    if clusters is not None:  # where the module has them
+        made = re.sub(r"(\|seed:\d+)?$", rf"|clusters:{len(set(clusters))}\1", made, count=1)
     return result | reduced | counts | {"signature": made}
 
 
 def _clusters(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int) -> Sequence[Hashable] | None:
     """Labels of the images that rows are of, by their references; None where each has its own, or none count."""
-    hashes = []
+    sides: dict[str, list[list[int]]] = {side: [] for side in CAPTION_COLUMNS}
     for part in parts:
         with np.load(folder.part_file("score", part, "npz")) as arrays:
-            if (name := f"references:{scorer.name}") in arrays.files:
-                hashes.append(arrays[name])
-    if sum(map(len, hashes)) != n_rows:
+            for side, rows in sides.items():
+                if (name := f"images:{scorer.name}:{side}") in arrays.files:
+                    sizes = arrays[f"images:{scorer.name}:n_{side}"].tolist()
+                    rows += map(list, cut_runs(arrays[name].tolist(), sizes))
+    if not n_rows == len(sides["references"]) == len(sides["predictions"]):
         return None
     remedy = "Put the captions of an image into one row, or compare files: `manycaps compare --clusters PATTERN`."
-    return labels_of_images(images_of_hashes(np.concatenate(hashes)), None, remedy)
+    return clusters_of_images(None, sides["references"], sides["predictions"], remedy)
 
 
 def _merge_parts(
