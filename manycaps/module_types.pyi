@@ -16,6 +16,8 @@ class Module(Protocol):
     def __len__(self) -> int: ...
 
 class HumanParity(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -25,18 +27,18 @@ class HumanParity(Module, Protocol):
         reference_embeddings: Iterable[Any] | None = None,
         distances: Iterable[Any] | None = None,
         n_candidates: Iterable[Any] | None = None,
-        distance: Any = "bert",
-        tokenizer: Any = "ptb",
-        language: Any = "en",
+        distance: Any = 'bert',
+        tokenizer: Any = 'ptb',
+        language: Any = 'en',
         language_model: Any = None,
         document_frequency: Any = None,
         meteor15_data: Any = None,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
-        p_value: Any = "chi-squared",
+        long_texts: Any = 'truncate',
+        p_value: Any = 'chi-squared',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -46,12 +48,14 @@ class HumanParity(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Wording(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         language_model: Any = None,
         confidence_level: Any = None,
         clusters: Any = None,
@@ -59,16 +63,18 @@ class Wording(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class TrmMeteor(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        statistic: Any = "per_side",
-        meteor: Any = "nltk",
+        statistic: Any = 'per_side',
+        meteor: Any = 'nltk',
         meteor15_data: Any = None,
-        tokenizer: Any = "ptb",
-        p_value: Any = "none",
+        tokenizer: Any = 'ptb',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -78,29 +84,33 @@ class TrmMeteor(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Meteor15(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
-        language: Any = "en",
-        function_words: Any = "english",
+        tokenizer: Any = 'ptb',
+        language: Any = 'en',
+        function_words: Any = 'english',
         paraphrases: Any = None,
         meteor15_data: Any = None,
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class TrmCider(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        statistic: Any = "per_side",
-        tokenizer: Any = "ptb",
+        statistic: Any = 'per_side',
+        tokenizer: Any = 'ptb',
         document_frequency: Any = None,
-        p_value: Any = "none",
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -110,6 +120,8 @@ class TrmCider(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class TrmBert(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -117,13 +129,13 @@ class TrmBert(Module, Protocol):
         references: Iterable[Any] | None = None,
         prediction_embeddings: Iterable[Any] | None = None,
         reference_embeddings: Iterable[Any] | None = None,
-        statistic: Any = "per_side",
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        statistic: Any = 'per_side',
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
-        p_value: Any = "none",
+        long_texts: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -133,6 +145,8 @@ class TrmBert(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Trm(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -144,18 +158,18 @@ class Trm(Module, Protocol):
         reference_images: Iterable[Any] | None = None,
         distances: Iterable[Any] | None = None,
         n_candidates: Iterable[Any] | None = None,
-        distance: Any = "cosine",
-        evaluate_scores: Any = "similarity",
-        statistic: Any = "per_side",
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        distance: Any = 'cosine',
+        evaluate_scores: Any = 'similarity',
+        statistic: Any = 'per_side',
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         variant: Any = None,
         checkpoint: Any = None,
-        long_captions: Any = "truncate",
-        p_value: Any = "none",
+        long_captions: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -165,6 +179,8 @@ class Trm(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Mmd(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -176,25 +192,25 @@ class Mmd(Module, Protocol):
         reference_images: Iterable[Any] | None = None,
         kernels: Iterable[Any] | None = None,
         n_candidates: Iterable[Any] | None = None,
-        kernel: Any = "rbf",
-        sigma: Any = "median",
+        kernel: Any = 'rbf',
+        sigma: Any = 'median',
         degree: int | None = 3,
         gamma: Any = None,
         coef0: Any = 1.0,
-        estimator: Any = "unbiased",
+        estimator: Any = 'unbiased',
         pooled: bool | None = False,
         preset: Any = None,
         n_subsets: int | None = 100,
         subset_size: int | None = 1000,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         variant: Any = None,
         checkpoint: Any = None,
-        long_captions: Any = "truncate",
-        p_value: Any = "none",
+        long_captions: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -204,6 +220,8 @@ class Mmd(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class MmdBert(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -211,15 +229,15 @@ class MmdBert(Module, Protocol):
         references: Iterable[Any] | None = None,
         prediction_embeddings: Iterable[Any] | None = None,
         reference_embeddings: Iterable[Any] | None = None,
-        estimator: Any = "unbiased",
-        sigma: Any = "median",
+        estimator: Any = 'unbiased',
+        sigma: Any = 'median',
         pooled: bool | None = False,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
-        p_value: Any = "none",
+        long_texts: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -229,6 +247,8 @@ class MmdBert(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class FidBert(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -237,12 +257,12 @@ class FidBert(Module, Protocol):
         prediction_embeddings: Iterable[Any] | None = None,
         reference_embeddings: Iterable[Any] | None = None,
         pooled: bool | None = False,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
-        p_value: Any = "none",
+        long_texts: Any = 'truncate',
+        p_value: Any = 'none',
         max_partitions: int | None = 1000000,
         n_resamples: int | None = 9999,
         confidence_level: Any = None,
@@ -252,6 +272,8 @@ class FidBert(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class DensityCoverage(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -262,43 +284,49 @@ class DensityCoverage(Module, Protocol):
         nearest_k: Any = None,
         n_splits: int | None = 10,
         seed: int | None = 0,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class BleuRouge(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class CiderD(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         document_frequency: Any = None,
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class CocoCaption(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
-        language: Any = "en",
+        tokenizer: Any = 'ptb',
+        language: Any = 'en',
         document_frequency: Any = None,
         meteor15_data: Any = None,
         best_of: bool | None = False,
@@ -306,6 +334,8 @@ class CocoCaption(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class Chair(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -320,6 +350,8 @@ class Chair(Module, Protocol):
     ) -> dict[str, Any]: ...
 
 class PacScore(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -327,15 +359,17 @@ class PacScore(Module, Protocol):
         images: Iterable[Any] | None = None,
         prediction_embeddings: Iterable[Any] | None = None,
         retrieval: bool | None = False,
-        prompt: Any = "A photo depicts",
+        prompt: Any = 'A photo depicts',
         weight: Any = 2.0,
         batch_size: int | None = 64,
         n_workers: Any = None,
-        long_captions: Any = "truncate",
+        long_captions: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class RefPacScore(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -344,15 +378,17 @@ class RefPacScore(Module, Protocol):
         references: Iterable[Any] | None = None,
         prediction_embeddings: Iterable[Any] | None = None,
         reference_embeddings: Iterable[Any] | None = None,
-        prompt: Any = "A photo depicts",
+        prompt: Any = 'A photo depicts',
         weight: Any = 2.0,
         batch_size: int | None = 64,
         n_workers: Any = None,
-        long_captions: Any = "truncate",
+        long_captions: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class Mid(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -364,14 +400,16 @@ class Mid(Module, Protocol):
         epsilon: Any = 0.0005,
         n_splits: int | None = 10,
         seed: int | None = 0,
-        prompt: Any = "A photo depicts",
+        prompt: Any = 'A photo depicts',
         batch_size: int | None = 64,
         n_workers: Any = None,
-        long_captions: Any = "truncate",
+        long_captions: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class EmscorePac(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -379,49 +417,55 @@ class EmscorePac(Module, Protocol):
         references: Iterable[Any] | None = None,
         videos: Iterable[Any] | None = None,
         idf: bool | None = False,
-        reference_aggregation: Any = "authors",
-        frames: Any = "all",
+        reference_aggregation: Any = 'authors',
+        frames: Any = 'all',
         batch_size: int | None = 64,
         n_workers: Any = None,
-        long_captions: Any = "truncate",
+        long_captions: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class SetDiversity(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         document_frequency: Any = None,
         kernels: Any = ...,
         vendi_orders: Any = ...,
-        sizes: Any = "equal",
+        sizes: Any = 'equal',
         equivalent: Any = None,
         k: Any = None,
-        answer_order: Any = "any",
+        answer_order: Any = 'any',
         quality: Any = None,
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class Novelty(Module, Protocol):
+
+
     def compute(
         self,
         *,
         predictions: Iterable[Any] | None = None,
         references: Iterable[Any] | None = None,
-        training: Any = "references",
-        tokenizer: Any = "ptb",
+        training: Any = 'references',
+        tokenizer: Any = 'ptb',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class VdtkConceptOverlap(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -429,29 +473,33 @@ class VdtkConceptOverlap(Module, Protocol):
         labels: Any = None,
         transfer: bool | None = False,
         training: Any = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class VdtkDiversity(Module, Protocol):
+
+
     def compute(
         self,
         *,
         data: Iterable[Any] | None = None,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         head_shares: Any = ...,
         lengths: Any = ...,
         pos: Any = None,
         semantic: bool | None = False,
         encoder: Any = None,
-        device: Any = "auto",
-        dtype: Any = "float32",
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
 class VdtkLeaveOneOut(Module, Protocol):
+
+
     def compute(
         self,
         *,
@@ -465,14 +513,14 @@ class VdtkLeaveOneOut(Module, Protocol):
         seed: int | None = 0,
         pos: Any = None,
         head_share: Any = 1.0,
-        tokenizer: Any = "ptb",
+        tokenizer: Any = 'ptb',
         meteor15_data: Any = None,
-        estimator: Any = "unbiased",
-        encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-        device: Any = "auto",
-        dtype: Any = "float32",
+        estimator: Any = 'unbiased',
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
         batch_size: int | None = 64,
-        long_texts: Any = "truncate",
+        long_texts: Any = 'truncate',
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
@@ -481,18 +529,18 @@ def load(
     name: Literal["human_parity"],
     config_name: str | None = None,
     *,
-    distance: Any = "bert",
-    tokenizer: Any = "ptb",
-    language: Any = "en",
+    distance: Any = 'bert',
+    tokenizer: Any = 'ptb',
+    language: Any = 'en',
     language_model: Any = None,
     document_frequency: Any = None,
     meteor15_data: Any = None,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
-    p_value: Any = "chi-squared",
+    long_texts: Any = 'truncate',
+    p_value: Any = 'chi-squared',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -505,12 +553,13 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> HumanParity: ...
+
 @overload
 def load(
     name: Literal["wording"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     language_model: Any = None,
     confidence_level: Any = None,
     clusters: Any = None,
@@ -521,16 +570,17 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Wording: ...
+
 @overload
 def load(
     name: Literal["trm_meteor"],
     config_name: str | None = None,
     *,
-    statistic: Any = "per_side",
-    meteor: Any = "nltk",
+    statistic: Any = 'per_side',
+    meteor: Any = 'nltk',
     meteor15_data: Any = None,
-    tokenizer: Any = "ptb",
-    p_value: Any = "none",
+    tokenizer: Any = 'ptb',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -543,14 +593,15 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> TrmMeteor: ...
+
 @overload
 def load(
     name: Literal["meteor15"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
-    language: Any = "en",
-    function_words: Any = "english",
+    tokenizer: Any = 'ptb',
+    language: Any = 'en',
+    function_words: Any = 'english',
     paraphrases: Any = None,
     meteor15_data: Any = None,
     details: bool | None = False,
@@ -560,15 +611,16 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Meteor15: ...
+
 @overload
 def load(
     name: Literal["trm_cider"],
     config_name: str | None = None,
     *,
-    statistic: Any = "per_side",
-    tokenizer: Any = "ptb",
+    statistic: Any = 'per_side',
+    tokenizer: Any = 'ptb',
     document_frequency: Any = None,
-    p_value: Any = "none",
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -581,18 +633,19 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> TrmCider: ...
+
 @overload
 def load(
     name: Literal["trm_bert"],
     config_name: str | None = None,
     *,
-    statistic: Any = "per_side",
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    statistic: Any = 'per_side',
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
-    p_value: Any = "none",
+    long_texts: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -605,23 +658,24 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> TrmBert: ...
+
 @overload
 def load(
     name: Literal["trm"],
     config_name: str | None = None,
     *,
-    distance: Any = "cosine",
-    evaluate_scores: Any = "similarity",
-    statistic: Any = "per_side",
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    distance: Any = 'cosine',
+    evaluate_scores: Any = 'similarity',
+    statistic: Any = 'per_side',
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     variant: Any = None,
     checkpoint: Any = None,
-    long_captions: Any = "truncate",
-    p_value: Any = "none",
+    long_captions: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -634,30 +688,31 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Trm: ...
+
 @overload
 def load(
     name: Literal["mmd"],
     config_name: str | None = None,
     *,
-    kernel: Any = "rbf",
-    sigma: Any = "median",
+    kernel: Any = 'rbf',
+    sigma: Any = 'median',
     degree: int | None = 3,
     gamma: Any = None,
     coef0: Any = 1.0,
-    estimator: Any = "unbiased",
+    estimator: Any = 'unbiased',
     pooled: bool | None = False,
     preset: Any = None,
     n_subsets: int | None = 100,
     subset_size: int | None = 1000,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     variant: Any = None,
     checkpoint: Any = None,
-    long_captions: Any = "truncate",
-    p_value: Any = "none",
+    long_captions: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -670,20 +725,21 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Mmd: ...
+
 @overload
 def load(
     name: Literal["mmd_bert"],
     config_name: str | None = None,
     *,
-    estimator: Any = "unbiased",
-    sigma: Any = "median",
+    estimator: Any = 'unbiased',
+    sigma: Any = 'median',
     pooled: bool | None = False,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
-    p_value: Any = "none",
+    long_texts: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -696,18 +752,19 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> MmdBert: ...
+
 @overload
 def load(
     name: Literal["fid_bert"],
     config_name: str | None = None,
     *,
     pooled: bool | None = False,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
-    p_value: Any = "none",
+    long_texts: Any = 'truncate',
+    p_value: Any = 'none',
     max_partitions: int | None = 1000000,
     n_resamples: int | None = 9999,
     confidence_level: Any = None,
@@ -720,6 +777,7 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> FidBert: ...
+
 @overload
 def load(
     name: Literal["density_coverage"],
@@ -728,11 +786,11 @@ def load(
     nearest_k: Any = None,
     n_splits: int | None = 10,
     seed: int | None = 0,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -740,12 +798,13 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> DensityCoverage: ...
+
 @overload
 def load(
     name: Literal["bleu_rouge"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -753,12 +812,13 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> BleuRouge: ...
+
 @overload
 def load(
     name: Literal["cider_d"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     document_frequency: Any = None,
     details: bool | None = False,
     keep_in_memory: Any = ...,
@@ -767,13 +827,14 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> CiderD: ...
+
 @overload
 def load(
     name: Literal["coco_caption"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
-    language: Any = "en",
+    tokenizer: Any = 'ptb',
+    language: Any = 'en',
     document_frequency: Any = None,
     meteor15_data: Any = None,
     best_of: bool | None = False,
@@ -784,6 +845,7 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> CocoCaption: ...
+
 @overload
 def load(
     name: Literal["chair"],
@@ -801,24 +863,25 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Chair: ...
+
 @overload
 def load(
     name: Literal["pac_score"],
     config_name: str | None = None,
     *,
     retrieval: bool | None = False,
-    prompt: Any = "A photo depicts",
+    prompt: Any = 'A photo depicts',
     weight: Any = 2.0,
     batch_size: int | None = 64,
     n_workers: Any = None,
-    long_captions: Any = "truncate",
+    long_captions: Any = 'truncate',
     details: bool | None = False,
     variant: Any = None,
     checkpoint: Any = None,
     model: Any = None,
     processor: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     compile: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -826,23 +889,24 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> PacScore: ...
+
 @overload
 def load(
     name: Literal["ref_pac_score"],
     config_name: str | None = None,
     *,
-    prompt: Any = "A photo depicts",
+    prompt: Any = 'A photo depicts',
     weight: Any = 2.0,
     batch_size: int | None = 64,
     n_workers: Any = None,
-    long_captions: Any = "truncate",
+    long_captions: Any = 'truncate',
     details: bool | None = False,
     variant: Any = None,
     checkpoint: Any = None,
     model: Any = None,
     processor: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     compile: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -850,6 +914,7 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> RefPacScore: ...
+
 @overload
 def load(
     name: Literal["mid"],
@@ -858,17 +923,17 @@ def load(
     epsilon: Any = 0.0005,
     n_splits: int | None = 10,
     seed: int | None = 0,
-    prompt: Any = "A photo depicts",
+    prompt: Any = 'A photo depicts',
     batch_size: int | None = 64,
     n_workers: Any = None,
-    long_captions: Any = "truncate",
+    long_captions: Any = 'truncate',
     details: bool | None = False,
     variant: Any = None,
     checkpoint: Any = None,
     model: Any = None,
     processor: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     compile: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -876,24 +941,25 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Mid: ...
+
 @overload
 def load(
     name: Literal["emscore_pac"],
     config_name: str | None = None,
     *,
     idf: bool | None = False,
-    reference_aggregation: Any = "authors",
-    frames: Any = "all",
+    reference_aggregation: Any = 'authors',
+    frames: Any = 'all',
     batch_size: int | None = 64,
     n_workers: Any = None,
-    long_captions: Any = "truncate",
+    long_captions: Any = 'truncate',
     details: bool | None = False,
     variant: Any = None,
     checkpoint: Any = None,
     model: Any = None,
     processor: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     compile: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -901,25 +967,26 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> EmscorePac: ...
+
 @overload
 def load(
     name: Literal["set_diversity"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     document_frequency: Any = None,
     kernels: Any = ...,
     vendi_orders: Any = ...,
-    sizes: Any = "equal",
+    sizes: Any = 'equal',
     equivalent: Any = None,
     k: Any = None,
-    answer_order: Any = "any",
+    answer_order: Any = 'any',
     quality: Any = None,
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -927,13 +994,14 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> SetDiversity: ...
+
 @overload
 def load(
     name: Literal["novelty"],
     config_name: str | None = None,
     *,
-    training: Any = "references",
-    tokenizer: Any = "ptb",
+    training: Any = 'references',
+    tokenizer: Any = 'ptb',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -941,6 +1009,7 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> Novelty: ...
+
 @overload
 def load(
     name: Literal["vdtk_concept_overlap"],
@@ -949,7 +1018,7 @@ def load(
     labels: Any = None,
     transfer: bool | None = False,
     training: Any = None,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -957,21 +1026,22 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> VdtkConceptOverlap: ...
+
 @overload
 def load(
     name: Literal["vdtk_diversity"],
     config_name: str | None = None,
     *,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     head_shares: Any = ...,
     lengths: Any = ...,
     pos: Any = None,
     semantic: bool | None = False,
     encoder: Any = None,
-    device: Any = "auto",
-    dtype: Any = "float32",
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -979,6 +1049,7 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> VdtkDiversity: ...
+
 @overload
 def load(
     name: Literal["vdtk_leave_one_out"],
@@ -992,14 +1063,14 @@ def load(
     seed: int | None = 0,
     pos: Any = None,
     head_share: Any = 1.0,
-    tokenizer: Any = "ptb",
+    tokenizer: Any = 'ptb',
     meteor15_data: Any = None,
-    estimator: Any = "unbiased",
-    encoder: Any = "sentence-transformers/all-MiniLM-L6-v2",
-    device: Any = "auto",
-    dtype: Any = "float32",
+    estimator: Any = 'unbiased',
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
     batch_size: int | None = 64,
-    long_texts: Any = "truncate",
+    long_texts: Any = 'truncate',
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -1007,5 +1078,6 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> VdtkLeaveOneOut: ...
+
 @overload
 def load(name: str, config_name: str | None = None, **options: Any) -> Any: ...
