@@ -16,11 +16,7 @@ CELLS = [(10, 1, 3, 1), (20, 1, 2, 3), (20, 10, 3, 2), (60, 2, 4, 8), (200, 1, 4
 
 
 def drawn_block(rng, n_rows, m, n, most, wrong=0.0):
-<<<<<<< HEAD
-    """Sentences are points around the topics of a row; support is the nearest of a text, and `wrong` ones are far."""
-=======
     """Sentences are points around the topic of a row; support is the nearest one, and `wrong` ones are far."""
->>>>>>> sentences
     topics = 2 * rng.normal(size=(n_rows, 1, 1, 3))
     points = topics + rng.normal(size=(n_rows, m + n, most, 3))
     points[:, :m] += 20 * (rng.random((n_rows, m, most, 1)) < wrong)
