@@ -54,28 +54,30 @@ def text_key(text: Text) -> Hashable:
     return words.rstrip(END_MARKS) or words
 
 
-class _Groups:
-    """Rows that belong together, directly or through others."""
+class _JoinedRows:
+    """Rows that are joined to one another, in sets."""
 
     def __init__(self, n_rows: int) -> None:
-        self._earlier = list(range(n_rows))  # of every row an earlier one of its group, or itself
+        # Of every row an earlier one of its set, or itself.
+        self._earlier = list(range(n_rows))
 
-    def _root(self, row: int) -> int:
-        while self._earlier[row] != row:
-            self._earlier[row] = self._earlier[self._earlier[row]]
-            row = self._earlier[row]
+    def _first(self, row: int) -> int:
+        earlier = self._earlier
+        while earlier[row] != row:
+            earlier[row] = earlier[earlier[row]]
+            row = earlier[row]
         return row
 
     def join(self, row: int, other: int) -> None:
-        """Put the groups of two rows together."""
-        low, high = sorted((self._root(row), self._root(other)))
+        """Put two rows, and all that are joined to them, into one set."""
+        low, high = sorted((self._first(row), self._first(other)))
         self._earlier[high] = low
 
     def numbers(self) -> npt.NDArray[np.int64]:
-        """Return the number of every row's group, in the order of the first rows."""
+        """Number the sets in the order of their first rows, and return every row's."""
         numbers: dict[int, int] = {}
-        roots = (self._root(row) for row in range(len(self._earlier)))
-        return np.array([numbers.setdefault(root, len(numbers)) for root in roots], dtype=np.int64)
+        firsts = map(self._first, range(len(self._earlier)))
+        return np.array([numbers.setdefault(first, len(numbers)) for first in firsts], dtype=np.int64)
 
 
 def image_numbers(
@@ -101,24 +103,24 @@ def image_numbers(
     single = [rows for texts, rows in sets.items() if len(texts) == 1]
     n_shared = sum(len(rows) for rows in single if len(rows) > 1)
     single_are_images = 2 * n_shared >= sum(map(len, single))
-    groups = _Groups(n_rows)
+    joined = _JoinedRows(n_rows)
     for key, rows in sets.items():
         if len(key) > 1 or single_are_images:
             for row in rows[1:]:
-                groups.join(rows[0], row)
+                joined.join(rows[0], row)
     for one, other in _overlapping(list(sets)):
         n_common = len(one & other)
         if 2 <= n_common >= math.ceil(min(len(one), len(other)) / 2):
-            groups.join(sets[one][0], sets[other][0])
+            joined.join(sets[one][0], sets[other][0])
         elif candidates is not None and len(one) > 1 < len(other):
             captions = [
                 each.union(map(text_key, itertools.chain.from_iterable(candidates[row] for row in sets[each])))
                 for each in (one, other)
             ]
             if one <= captions[1] and other <= captions[0]:
-                groups.join(sets[one][0], sets[other][0])
-    images = groups.numbers()
-    return None if len(set(images.tolist())) == n_rows else images
+                joined.join(sets[one][0], sets[other][0])
+    images = joined.numbers()
+    return None if images.max(initial=-1) + 1 == n_rows else images
 
 
 def _overlapping(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[frozenset[Hashable], frozenset[Hashable]]]:
@@ -171,12 +173,12 @@ def join_labels(*columns: Sequence[Hashable] | npt.NDArray[np.int64]) -> npt.NDA
     >>> join_labels(["a", "a", "b", "c"], [1, 2, 2, 3]).tolist()
     [0, 0, 0, 1]
     """
-    groups = _Groups(len(columns[0]))
+    joined = _JoinedRows(len(columns[0]))
     for column in columns:
         first: dict[Hashable, int] = {}
         for row, label in enumerate(column):
-            groups.join(row, first.setdefault(label, row))
-    return groups.numbers()
+            joined.join(first.setdefault(label, row), row)
+    return joined.numbers()
 
 
 # What to do about rows of one image, by who asks.
