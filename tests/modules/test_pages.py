@@ -111,7 +111,8 @@ def test_every_example_shows_what_its_label_says(page, distribution_folder, labe
     assert f"{name}_excess: " in drawing.alt_text
     text = f"{answer}\n{others}"
     assert re.match(f"### [A-Za-z-]+: the candidates {said} the human captions ", text), text
-    shown = {key: float(value) for key, value in re.findall(r"^\| `(\w+)` \| (\S+) \|", text, re.MULTILINE)}
+    cells = re.findall(r"^\| `(\w+)` \| (\S+) \|", text, re.MULTILINE)
+    shown = {key: float(value.replace(",", "")) for key, value in cells}
     assert (shown[f"{name}_corpus_p_value"] < 0.05) == (label in DIFFERENT)
     # The interval beside the sentence does not contradict it.
     assert (shown[f"{name}_excess_ci_low"] > 0) == (label in DIFFERENT)
