@@ -177,7 +177,8 @@ def test_scorers_of_coco_warn():
 @pytest.mark.parametrize("command", ["compare", "score", "rows", "plan", "diversity", "decoding"])
 @pytest.mark.parametrize("is_joined", [False, True], ids=["one file", "references apart"])
 def test_commands_warn_once(command, is_joined, tmp_path, capsys):
-    rows = list(enumerate(zip(SIGNED * 8, CAPTIONS * 8, strict=True)))
+    numbered = [[[f"{i} {text}" for text in row] for i, row in enumerate(rows * 8)] for rows in (SIGNED, CAPTIONS)]
+    rows = list(enumerate(zip(*numbered, strict=True)))  # no two rows are of one image
     lines = [
         {"id": str(i), "predictions": mine} | ({} if is_joined else {"references": people})
         for i, (mine, people) in rows
