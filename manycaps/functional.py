@@ -56,6 +56,7 @@ from .kit.parity_tests import (
     plan_human_parity,
     plan_wrong_captions,
 )
+from .kit.sets_classes import answer_classes, semantic_entropy
 from .kit.tokenization import ptb_tokenize, tokenize
 from .kit.training_rewards import energy_rewards, kernel_rewards, self_critical
 from .kit.triangle_rank import triangle_rank_p_values, triangle_rank_statistic
@@ -99,6 +100,7 @@ __all__ = [  # noqa: RUF022
     "cmmd",
     "kid",
     # Diversity of sets, and what is novel in them.
+    "answer_classes",
     "compression_ratio",
     "distinct_k",
     "div_n",
@@ -106,6 +108,7 @@ __all__ = [  # noqa: RUF022
     "novelty",
     "self_bleu",
     "self_cider",
+    "semantic_entropy",
     "unique_share",
     "utility_k",
     "vendi_score",

@@ -15,6 +15,7 @@ from manycaps.command_options import encoder_options
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
+from manycaps.diversity.sets import read_sources, set_figures
 from manycaps.kit.base import EmptyCaptions, warn_of_unread
 from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
 from manycaps.kit.tokenization import as_tagger, token_finder
@@ -26,9 +27,9 @@ class MeasuredDiversity(DiversityFigures):
 
     def _repr_html_(self) -> str:
         """Return the tables, as a notebook shows them."""
-        from manycaps.report.diversity_page import as_tables
+        from manycaps.report.diversity_page import as_tables, set_sections
 
-        return "".join(as_tables(self.figures))
+        return "".join(as_tables(self.figures) + set_sections(self.sets))
 
     def save(self, path: str | pathlib.Path) -> None:
         """Write the page.
@@ -66,6 +67,9 @@ def diversity(options: DiversityOptions) -> MeasuredDiversity:
     groups = for_each_source(options.group_by, len(options.sources), "--group-by")
     names = check_names(options.sources, options.names, columns)
     parts = zip(options.sources, names, columns, groups, strict=True)
+    rows = None
+    if options.sets:  # read first, so that other rows are refused before anything is measured
+        rows = read_sources(dict(zip(names, options.sources, strict=True)), columns, groups, options)
     sources = {name: measure_source(source, name, column, group, options) for source, name, column, group in parts}
     diversities = {name: diversity for name, (diversity, *_) in sources.items()}
     samples = {name: sample for name, (_, sample, _) in sources.items()}
@@ -86,6 +90,7 @@ def diversity(options: DiversityOptions) -> MeasuredDiversity:
         figures=figures,
         curves=curves,
         points=points,
+        sets=None if rows is None else set_figures(rows, options),
     )
 
 

@@ -232,6 +232,7 @@ OTHER_VALUES = {
     "max_partitions": 500_000,
     "n_resamples": 99,
     "confidence_level": 0.9,
+    "classes": "first",
     "clusters": [0, 0, 1, 1],
     "seed": 5,
     "statistic": "pooled",
