@@ -31,6 +31,9 @@ from .base import (
 # Rules by name, the default first.
 CLASS_RULES = ("connected", "first")
 
+# Cosine distance of MiniLM embeddings up to which two answers are taken to say the same.
+EQUIVALENT_DISTANCE = 0.3
+
 CLASSES: dict[str, Option] = {
     "classes": Option(
         "connected",

@@ -1,0 +1,837 @@
+"""Diversity of sets of captions: kernels and entropies, different answers, and the measures of a row."""
+
+import gzip
+import itertools
+import math
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse.csgraph
+
+from .base import (
+    Floats,
+    InputError,
+    InputTypeError,
+    TokenRows,
+    as_list,
+    as_numbers,
+    as_rows,
+    as_token_rows,
+    check_is_number,
+    check_whole_number,
+    mean_of_defined,
+    plain_arguments,
+    quote_value,
+)
+from .caption_sets import interval_of_rows, with_interval
+from .ngram_scores import (
+    MAX_ORDER,
+    DocumentFrequency,
+    NgramIndex,
+    corpus_mbleu_4,
+    count_documents,
+    document_weights,
+    self_bleu_values,
+    self_statistics,
+)
+
+# --------------------------------------------------------------------------------------------------------------------
+# How many different captions a set holds in effect, from the eigenvalues of kernels, such as cosines of n-grams.
+
+# How far a user's kernel may be from symmetric, from 1 on its diagonal, and below 0 in its eigenvalues, relative
+# to the largest: that much is float32's rounding.
+KERNEL_TOLERANCE = 1e-5
+
+
+def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float]:
+    """Compute Vendi scores, one for each order, from a kernel's eigenvalues, as in `manycaps.functional.vendi_score`.
+
+    exp(-sum p log p) for order 1, (sum p^q)^(1 / (1 - q)) for another order q, and 1 / max p for infinity, with
+    p = eigenvalues of K / n, float64, shape (n,), of which those below 0 are rounding; Friedman and Dieng (2023),
+    definition 3.1, https://arxiv.org/abs/2210.02410, and Pasarkar and Dieng (2024), equation 2,
+    https://arxiv.org/abs/2310.12952. Orders below 1 would weigh eigenvalues that are rounding.
+    """
+    positive = eigenvalues[eigenvalues > 0]
+    shares = positive / positive.sum()
+    values = []
+    for order in orders:
+        if order == 1:
+            entropy = -float((shares * np.log(shares)).sum())
+        elif math.isinf(order):
+            entropy = -math.log(shares.max())
+        else:
+            # Relative to the largest share, so that the sum of powers does not underflow for large orders.
+            largest = shares.max()
+            log_sum = order * math.log(largest) + math.log(((shares / largest) ** order).sum())
+            entropy = log_sum / (1.0 - order)
+        # Keep rounding within the range.
+        values.append(min(max(math.exp(entropy), 1.0), float(len(eigenvalues))))
+    return values
+
+
+def unit_rows(features: np.ndarray) -> np.ndarray:
+    """Scale rows, float64, (n, d), to length 1; rows of 0 become equal to each other and orthogonal to all others.
+
+    float64 array, shape (n, d), or (n, d + 1) where there is a row of 0.
+    """
+    norms = np.linalg.norm(features, axis=1)
+    if (norms == 0).any():
+        features = np.column_stack((features, (norms == 0).astype(np.float64)))
+        norms = np.where(norms == 0, 1.0, norms)
+    return features / norms[:, None]
+
+
+def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues of the cosines between rows of length 1, float64, (n, d) to (n,).
+
+    They are computed from the smaller of both Gram matrices; the others are 0.
+    """
+    n, d = features.shape
+    gram = features @ features.T if n <= d else features.T @ features
+    return np.concatenate((np.zeros(max(0, n - d)), np.linalg.eigvalsh(gram)))
+
+
+def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarray:
+    """Check a user's kernel for the captions of a set, and decompose it: float64, shape (n_captions,), ascending.
+
+    It should be a symmetric matrix, shape (n_captions, n_captions), with ones on its diagonal and no eigenvalue below
+    0.
+
+    Raises:
+        TypeError: no array of numbers.
+        ValueError: another shape, numbers that are not finite, or no such kernel.
+    """
+    expected, advice = f"a matrix for the captions of {where}", "Return a NumPy array of shape (n, n)."
+    matrix = as_numbers(kernel, "kernels", expected, advice, dtype=np.float64)
+    got = _kernel_fault(matrix, n_captions)
+    if got:
+        raise InputError(
+            "kernels",
+            (
+                f"a symmetric matrix of shape ({n_captions}, {n_captions}) with ones on its diagonal for the "
+                f"captions of {where}"
+            ),
+            got,
+            "Divide k(x, y) by sqrt(k(x, x) k(y, y)).",
+        )
+    eigenvalues: np.ndarray = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    if eigenvalues[0] < -KERNEL_TOLERANCE * eigenvalues[-1]:
+        raise InputError(
+            "kernels",
+            f"a kernel without negative eigenvalues for the captions of {where}",
+            f"{eigenvalues[0]:.3g}",
+            "Give a positive semi-definite similarity, such as cosines of features.",
+        )
+    return eigenvalues
+
+
+@plain_arguments
+def vendi_score(kernels: npt.ArrayLike, order: float = 1) -> Floats:
+    """Return the Vendi score: the effective number of different items of each set.
+
+    The exponential of the Renyi entropy of order q of the eigenvalues of K / n (Friedman and Dieng 2023,
+    https://arxiv.org/abs/2210.02410; Pasarkar and Dieng 2024, https://arxiv.org/abs/2310.12952).
+
+    Args:
+        kernels: floating-point array, shape (n_sets, n, n), symmetric, with ones on the diagonal and no negative
+            eigenvalues: cosines of embeddings for example.
+        order: q, from 1 to 1,000, or infinity.
+
+    Returns:
+        float64 array, shape (n_sets,), 1 (all the same) to n (nothing in common).
+
+    Raises:
+        TypeError: the order is not a number.
+        ValueError: another shape or order, or no such kernel.
+
+    >>> vendi_score([np.eye(3), np.ones((3, 3))], 2).round(9).tolist()
+    [3.0, 1.0]
+    """
+    check_orders((order,))
+    rows = as_rows(kernels, "kernels")
+    eigenvalues = [kernel_eigenvalues(row, rows.shape[1], f"kernels[{i}]") for i, row in enumerate(rows)]
+    return np.array([vendi_scores(values, (order,))[0] for values in eigenvalues])
+
+
+def _kernel_fault(matrix: np.ndarray, n: int) -> str:
+    """Return why a matrix is not a kernel; empty if it is one."""
+    if matrix.shape != (n, n):
+        return f"shape {matrix.shape}"
+    if not np.isfinite(matrix).all():
+        return f"{quote_value(float(matrix[~np.isfinite(matrix)][0]))} in it"
+    if np.abs(np.diagonal(matrix) - 1.0).max() > KERNEL_TOLERANCE:
+        return f"{np.diagonal(matrix)[np.abs(np.diagonal(matrix) - 1.0).argmax()]:.6g} on its diagonal"
+    if np.abs(matrix - matrix.T).max() > KERNEL_TOLERANCE:
+        return f"numbers that differ by {np.abs(matrix - matrix.T).max():.3g} across it"
+    return ""
+
+
+def self_cider_of_features(features: np.ndarray) -> float:
+    """Return Self-CIDEr, 0 to 1, of a matrix whose product with itself is the CIDEr kernel: float64, shape (m, d).
+
+    -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel
+    K_ij = CIDEr(i, j) / 10 of m captions, whose roots are the singular values; Wang and Chan (2019), section 3.3,
+    https://arxiv.org/abs/1903.12020. CIDEr here is as in Vedantam et al. (2015), equation 2: a mean of cosines and so a
+    kernel; CIDEr-D, with its clipped counts, is not symmetric. NaN as in `manycaps.functional.self_cider`.
+    """
+    if len(features) < 2:
+        return math.nan
+    roots = np.linalg.svd(features, compute_uv=False) if features.size else np.zeros(1)
+    if not roots.sum() > 0:
+        return math.nan
+    # Keep rounding within the range.
+    return min(max(0.0, -math.log(roots[0] / roots.sum()) / math.log(len(features))), 1.0)
+
+
+def ngram_features(index: NgramIndex, row: int, weights: Sequence[Floats] | None) -> Floats:
+    """Return a matrix whose product with itself has the mean over n of the n-gram cosines of the captions of a row.
+
+    float64, shape (n_captions, n_columns). A caption without n-grams of an order, or with weights of 0 alone, has zeros
+    there. `weights` weigh the n-grams of each order, as `document_weights`, or None for 1.
+    """
+    start, end = index.texts.first[row : row + 2].tolist()
+    blocks = []
+    for n, (order, (first, by_text)) in enumerate(zip(index.orders(), index.by_text, strict=True)):
+        entries = by_text[first[start] : first[end]]
+        distinct, column = np.unique(order.ngram[entries], return_inverse=True)
+        block = np.zeros((end - start, len(distinct)))
+        block[order.text[entries] - start, column] = order.frequency[entries]
+        if weights is not None:
+            block *= weights[n][distinct]
+        norms = np.linalg.norm(block, axis=1, keepdims=True)
+        blocks.append(np.divide(block, norms, out=np.zeros_like(block), where=norms > 0))
+    return np.concatenate(blocks, axis=1) / np.sqrt(MAX_ORDER)
+
+
+@plain_arguments
+def div_n(texts: TokenRows, order: int) -> Floats:
+    """Return Div-n of each set: different n-grams as a share of the words (Shetty et al. 2017, section 5.1).
+
+    https://arxiv.org/abs/1703.10476; Distinct-n of Li et al. (2016) divides by the n-grams.
+
+    Args:
+        texts: n_sets lists of token lists.
+        order: n, at least 1.
+
+    Returns:
+        float64 array, shape (n_sets,), 0 to 1, higher is more diverse; NaN where there is no word.
+
+    Raises:
+        TypeError: a text is not a list of tokens, or `order` is not a whole number.
+        ValueError: a set without a text, or an order below 1.
+
+    >>> div_n([[["a", "dog"], ["a", "cat"]]], 1).tolist()
+    [0.75]
+    """
+    texts = as_token_rows(texts, "texts")
+    check_whole_number("order", order, 1)
+    return np.array([_div_n(row, order) for row in texts])
+
+
+def _div_n(captions: Sequence[Sequence[str]], order: int) -> float:
+    """The value of one set, whose texts are checked, as `div_n`."""
+    ngrams = {tuple(tokens[start : start + order]) for tokens in captions for start in range(len(tokens) - order + 1)}
+    n_words = sum(map(len, captions))
+    return len(ngrams) / n_words if n_words else math.nan
+
+
+def unique_share(texts: TokenRows) -> Floats:
+    """Return the share of each set's texts that are different.
+
+    Args:
+        texts: n_sets lists of token lists.
+
+    Returns:
+        float64 array, shape (n_sets,), 1 / n (all equal) to 1.
+
+    Raises:
+        TypeError, ValueError: as `div_n`.
+
+    >>> unique_share([[["a", "dog"], ["a", "dog"], ["two", "cats"], ["a", "cat"]]]).tolist()
+    [0.75]
+    """
+    texts = as_token_rows(texts, "texts")
+    return np.array([_unique_share([tuple(tokens) for tokens in row]) for row in texts])
+
+
+def _unique_share(captions: Sequence[Sequence[str]]) -> float:
+    """The value of one set, whose texts are checked, as `unique_share`."""
+    return len(set(map(tuple, captions))) / len(captions)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Different answers: how many classes of equivalent texts a set has, after NoveltyBench.
+#
+# Zhang et al. (2025), https://arxiv.org/abs/2504.05228, section 3. distinct_k is the number of classes among k texts,
+# and utility_k = (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) [text i is of a class that has not come before],
+# with the patience p = 0.8 and every text worth 1. Of m texts, with s_c in class c, the mean over all choices of k
+# and all orders is exact: text i is of a new class with probability sum over c of s_c / m C(m - s_c, i - 1) / C(m -
+# 1, i - 1). Classes are connected components: texts that are equivalent to the same text are of one class.
+# `tests/oracles` enumerates.
+
+# Probability of asking for another text, in utility_k.
+PATIENCE = 0.8
+
+# Two distances this near are equal.
+TIE_TOLERANCE = 1e-9
+
+# Whether two texts say the same.
+Equivalence = Callable[[str, str], object]
+
+
+def answer_values(class_sizes: Sequence[int], k: int) -> tuple[float, float]:
+    """Return distinct_k, 1 to k, and utility_k, above 0 to 1, of a set with classes of these sizes, together k or more.
+
+    >>> [round(value, 4) for value in answer_values([2, 1], 2)]
+    [1.6667, 0.8519]
+    """
+    m = sum(class_sizes)
+    are_new = [
+        math.fsum(size / m * math.comb(m - size, i) / math.comb(m - 1, i) for size in class_sizes) for i in range(k)
+    ]
+    weights = [PATIENCE**i for i in range(k)]
+    return math.fsum(are_new), math.fsum(map(float.__mul__, weights, are_new)) / math.fsum(weights)
+
+
+@plain_arguments
+def distinct_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
+    """Return distinct_k of each set: the expected number of different answers among k of its texts (Zhang et al. 2025).
+
+    The mean, over all choices of k of the n texts, of their number of classes (https://arxiv.org/abs/2504.05228,
+    section 3). Texts that are equivalent to the same text are of one class.
+
+    Args:
+        equivalent: n_sets symmetric boolean arrays, shape (n, n), which may differ in n: whether two texts say the
+            same, for example `distances <= 0.2`.
+        k: number of texts, 1 to the smallest n.
+
+    Returns:
+        float64 array, shape (n_sets,), 1 (all the same) to k (all different).
+
+    Raises:
+        TypeError: k is not a whole number, or an array does not hold bools.
+        ValueError: another shape, or a k out of range.
+
+    >>> distinct_k([np.eye(3, dtype=bool), np.ones((3, 3), dtype=bool)], 2).tolist()
+    [2.0, 1.0]
+    """
+    sizes = _as_class_sizes(equivalent, k)
+    return np.array([answer_values(row, k)[0] for row in sizes])
+
+
+@plain_arguments
+def utility_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
+    """Return utility_k of each set: what k of its texts give to a reader whom repetition tires (Zhang et al. 2025).
+
+    (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) [text i says something new] with the patience p = 0.8, mean over
+    all ordered choices of k texts (https://arxiv.org/abs/2504.05228, section 3).
+
+    Args:
+        equivalent: as `distinct_k`.
+        k: as `distinct_k`.
+
+    Returns:
+        float64 array, shape (n_sets,), above 0 (all the same) to 1 (all different).
+
+    Raises:
+        TypeError, ValueError: as `distinct_k`.
+
+    >>> utility_k([np.eye(3, dtype=bool), np.ones((3, 3), dtype=bool)], 2).round(4).tolist()
+    [1.0, 0.5556]
+    """
+    sizes = _as_class_sizes(equivalent, k)
+    return np.array([answer_values(row, k)[1] for row in sizes])
+
+
+def _as_class_sizes(equivalent: Sequence[npt.ArrayLike], k: int) -> list[list[int]]:
+    """Sizes of the classes of each set, whose arrays are checked."""
+    check_whole_number("k", k, 1)
+    advice = "Compare distances: distances <= 0.2."
+    rows = as_list(equivalent, "equivalent", "an array of bools for each set of texts")
+    arrays = [as_numbers(row, f"equivalent[{i}]", "an array of bools", advice) for i, row in enumerate(rows)]
+    for i, array in enumerate(arrays):
+        if array.dtype != bool:
+            raise InputTypeError(f"equivalent[{i}]", "bools", array.dtype, advice)
+        if array.ndim != 2 or array.shape != array.T.shape or len(array) < k or (array != array.T).any():
+            raise InputError(
+                f"equivalent[{i}]",
+                f"a symmetric array of shape (n, n) with n of at least k={k}",
+                f"shape {array.shape}",
+                "Give one array for each set of texts.",
+            )
+    return [class_sizes(array) for array in arrays]
+
+
+def class_sizes(are_equivalent: np.ndarray) -> list[int]:
+    """Return the sizes of the connected components of a symmetric boolean array, shape (n, n).
+
+    >>> class_sizes(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool))
+    [2, 1]
+    """
+    _, labels = scipy.sparse.csgraph.connected_components(are_equivalent, directed=False)
+    return np.bincount(labels).tolist()
+
+
+def near_texts(texts: Sequence[str], vectors: Mapping[str, Floats], threshold: float) -> np.ndarray:
+    """Say which texts are at a cosine distance of at most `threshold`, ties within 1e-9 included: bool, shape (n, n).
+
+    `vectors` are of length 1. Equal texts are near.
+    """
+    unit = np.stack([vectors[text] for text in texts])
+    return np.asarray((1 - unit @ unit.T <= threshold + TIE_TOLERANCE) | _are_equal(texts))
+
+
+def pairs_to_judge(sets: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
+    """Return every two different texts of a set, of all sets, in the order of the alphabet and each pair once.
+
+    >>> pairs_to_judge([["b", "a", "b"], ["a", "b"]])
+    [('a', 'b')]
+    """
+    pairs = (pair for texts in sets for pair in itertools.combinations(sorted(set(texts)), 2))
+    return list(dict.fromkeys(pairs))
+
+
+def judge_texts(texts: Sequence[str], equivalent: Equivalence) -> np.ndarray:
+    """Ask a function about every two different texts, in the order of the alphabet, once. Bool, shape (n, n)."""
+    distinct = sorted(set(texts))
+    place = {text: i for i, text in enumerate(distinct)}
+    answers = np.eye(len(distinct), dtype=bool)
+    for i, j in itertools.combinations(range(len(distinct)), 2):
+        answer = equivalent(distinct[i], distinct[j])
+        if not isinstance(answer, bool | np.bool_):
+            raise InputTypeError(
+                "equivalent",
+                "True or False of two texts",
+                f"{quote_value(answer)} for {quote_value(distinct[i])} and {quote_value(distinct[j])}",
+                "Return a bool.",
+            )
+        answers[i, j] = answers[j, i] = answer
+    places = [place[text] for text in texts]
+    return answers[np.ix_(places, places)]
+
+
+def _are_equal(texts: Sequence[str]) -> np.ndarray:
+    array = np.array(texts, dtype=object)
+    return np.asarray(array[:, None] == array[None, :])
+
+
+def choose_k(k: int | None, sides: Mapping[str, Sequence[Sequence[str]]]) -> int:
+    """Return k, or without it the smallest number of texts of any set; raise for the first set that has fewer."""
+    if k is None:
+        return min(len(row) for rows in sides.values() for row in rows)
+    for name, rows in sides.items():
+        for i, row in enumerate(rows):
+            if len(row) < k:
+                raise InputError(
+                    f"{name}[{i}]",
+                    f"at least k={k} texts",
+                    len(row),
+                    "Give a smaller k, or leave it out for the smallest number of all rows.",
+                )
+    return k
+
+
+def check_equivalent(equivalent: Any) -> None:
+    """Raise unless `equivalent` is None, a cosine distance from 0 to below 2, or a function of two texts."""
+    if equivalent is None or callable(equivalent):
+        return
+    check_is_number("equivalent", equivalent, "Give a cosine distance such as 0.2, or a function of two texts.")
+    if not 0 <= equivalent < 2:
+        raise InputError(
+            "equivalent",
+            "a cosine distance from 0 to below 2",
+            quote_value(equivalent),
+            "Texts at most so far apart say the same, for example 0.2.",
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Diversity of every set of captions: options of set_diversity, its values by name, and its result.
+
+# gzip's best compression.
+LEVEL = 9
+
+# Orders of Div-n.
+DIV_ORDERS = (1, 2)
+
+# Distances below this are rounding: they count as 0.
+ROUNDING = 1e-12
+
+# Kernels by name; one user's function may be added.
+KERNELS = ("ngram", "embedding")
+
+# From the captions of a set to their kernel, shape (n, n).
+KernelFunction = Callable[[list[str]], object]
+
+# Which captions of a row are measured.
+SIZES = ("equal", "all")
+
+# Smallest order: smaller ones weigh eigenvalues that are rounding. Largest finite one: beyond it the value is the same
+# as at infinity but for a power of 1.001.
+SMALLEST_ORDER, LARGEST_ORDER = 1, 1_000
+
+# Most captions of a set: the time grows with their cube, and 2,000 take 90 seconds.
+MOST_CAPTIONS = 2_000
+
+# Name of the function's kernel in keys.
+FUNCTION_NAME = "kernel"
+
+
+def compression_ratio(captions: Sequence[str]) -> float:
+    """Return the bytes of the captions of a set, divided by their bytes after gzip (Shaib et al. 2024, section 3).
+
+    https://arxiv.org/abs/2403.00553. The captions stand in alphabetical order, one per line.
+
+    Args:
+        captions: n texts.
+
+    Returns:
+        Above 0 and below 1,033; larger for more repetition. NaN without a byte. gzip's own 18 bytes weigh much in a
+        set of few captions: compare sets of the same number of captions.
+
+    Raises:
+        TypeError: `captions` is one string, or a caption is not a string.
+
+    >>> compression_ratio(["a dog"] * 50) > compression_ratio(["a dog"])
+    True
+    """
+    listed = [] if isinstance(captions, str) else as_list(captions, "captions", "a list of strings")
+    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in listed):
+        raise InputTypeError("captions", "a list of strings", "something else", "Give the texts of one set.")
+    return _compression_ratio(listed)
+
+
+def _compression_ratio(captions: Sequence[str]) -> float:
+    """The value of one set, whose texts are checked, as `compression_ratio`."""
+    text = "\n".join(sorted(captions)).encode("utf-8", "surrogatepass")
+    return len(text) / len(gzip.compress(text, compresslevel=LEVEL, mtime=0)) if text else float("nan")
+
+
+class Sets(NamedTuple):
+    """The captions of one side: texts and their tokens, n_rows lists each, in the order given."""
+
+    name: str
+    texts: Sequence[Sequence[str]]
+    tokens: Sequence[Sequence[Sequence[str]]]
+
+
+class Kernels(NamedTuple):
+    """Kernels of the Vendi scores."""
+
+    # Whether the n-gram kernel is wanted.
+    ngram: bool
+    # Vectors of captions, float64 arrays of one dimension and length 1; None where the kernel is not wanted.
+    embedding: Mapping[str, np.ndarray] | None
+    # The user's own, or None.
+    function: KernelFunction | None
+    # Orders of the score.
+    orders: Sequence[float]
+
+
+def set_values(
+    sides: Sequence[Sets], kernels: Kernels, table: DocumentFrequency | None, progress: Callable[..., Iterable[int]]
+) -> list[dict[str, list[float]]]:
+    """Compute the diversity values of every set of each side: candidates, and references where there are any.
+
+    The captions of a set are sorted first, so that their order cannot change a digit. `table` has document frequencies
+    for self-CIDEr; None counts them in the last side, one document per row. `progress` wraps the numbers of the sets.
+    """
+    n_rows = len(sides[0].texts)
+    sets = [sort_set(side, i) for side in sides for i in range(n_rows)]
+    tokens_of_sides = [[tokens for _, tokens in sets[start : start + n_rows]] for start in range(0, len(sets), n_rows)]
+    *candidates, documents = tokens_of_sides
+    none: TokenRows = [[]] * n_rows
+    if candidates:
+        index = NgramIndex.of_rows([*candidates[0], *none], [*none, *documents], keeps=True)
+    else:
+        index = NgramIndex.of_sets(documents, keeps=True)
+    weights = document_weights(index, table or n_rows)
+    values: list[dict[str, list[float]]] = [{} for _ in sides]
+    for i in progress(range(len(sets)), desc="diversity", unit="set", delay=1):
+        side, row = divmod(i, n_rows)
+        texts, tokens = sets[i]
+        measured = {"self_cider": self_cider_of_features(ngram_features(index, i, weights))}
+        measured |= {f"div_{order}": _div_n(tokens, order) for order in DIV_ORDERS}
+        measured |= {"unique_share": _unique_share(tokens), "compression_ratio": _compression_ratio(texts)}
+        for kernel, eigenvalues in _decompose(index, i, texts, kernels, f"{sides[side].name}[{row}]").items():
+            measured |= named_vendi_scores(kernel, eigenvalues, kernels.orders)
+        if kernels.embedding is not None:
+            measured["pairwise_distance"] = pairwise_distance(np.stack([kernels.embedding[text] for text in texts]))
+        for name, value in measured.items():
+            values[side].setdefault(name, []).append(value)
+    for own, found_of_side in zip(tokens_of_sides, values, strict=True):
+        found_of_side |= self_bleu_values(self_statistics(own))
+    return values
+
+
+def linear_values(side: Sets, kernels: Kernels) -> dict[str, float]:
+    """Compute the values that take linear time, of all captions of a side as one set."""
+    texts = [text for row in side.texts for text in row]
+    tokens = [caption for row in side.tokens for caption in row]
+    values = {f"div_{order}": _div_n(tokens, order) for order in DIV_ORDERS}
+    values |= {"unique_share": _unique_share(tokens), "compression_ratio": _compression_ratio(texts)}
+    values["mbleu_4"] = corpus_mbleu_4(self_statistics(side.tokens))
+    if kernels.embedding is not None:
+        # Sorted, so that the order of the rows cannot change a digit of the sums.
+        vectors = np.stack([kernels.embedding[text] for text in sorted(texts)])
+        values |= named_vendi_scores("embedding", feature_eigenvalues(vectors), kernels.orders)
+        values["pairwise_distance"] = pairwise_distance(vectors)
+    return values
+
+
+def sort_set(side: Sets, i: int) -> tuple[list[str], list[Sequence[str]]]:
+    """Return the captions of a row by the alphabet of their tokens, and the tokens."""
+    pairs = sorted(zip(side.texts[i], side.tokens[i], strict=True), key=lambda pair: (list(pair[1]), pair[0]))
+    return [text for text, _ in pairs], [tokens for _, tokens in pairs]
+
+
+def _decompose(index: NgramIndex, i: int, texts: list[str], kernels: Kernels, where: str) -> dict[str, np.ndarray]:
+    """Eigenvalues of each kernel of a set."""
+    eigenvalues = {}
+    if kernels.ngram:
+        eigenvalues["ngram"] = feature_eigenvalues(unit_rows(ngram_features(index, i, None)))
+    if kernels.embedding is not None:
+        eigenvalues["embedding"] = feature_eigenvalues(np.stack([kernels.embedding[text] for text in texts]))
+    if kernels.function is not None:
+        eigenvalues[FUNCTION_NAME] = kernel_eigenvalues(kernels.function(list(texts)), len(texts), where)
+    return eigenvalues
+
+
+def named_vendi_scores(kernel: str, eigenvalues: np.ndarray, orders: Sequence[float]) -> dict[str, float]:
+    """Return the Vendi scores of a kernel under their keys."""
+    scores = vendi_scores(eigenvalues, orders)
+    return {f"vendi_{kernel}_{order_name(order)}": score for order, score in zip(orders, scores, strict=True)}
+
+
+def pairwise_distance(vectors: np.ndarray) -> float:
+    """Return the mean cosine distance of all pairs, in linear time: 0 (all the same) to 1 + 1 / (n - 1), at most 2.
+
+    1 - (|sum of v|^2 - n) / (n (n - 1)) for n vectors v of length 1, float64, shape (n, d). NaN for one caption.
+    """
+    n = len(vectors)
+    if n < 2:
+        return math.nan
+    total = vectors.sum(axis=0)
+    mean = 1.0 - (float(total @ total) - n) / (n * (n - 1))
+    return 0.0 if mean < ROUNDING else min(mean, 1.0 + 1.0 / (n - 1))
+
+
+# Suffixes of a key for the references, and for candidates minus references.
+REFERENCES, DIFFERENCE = "_references", "_difference"
+
+
+def row_result(
+    candidates: Mapping[str, Sequence[float]],
+    references: Mapping[str, Sequence[float]] | None = None,
+    *,
+    details: bool = False,
+    confidence_level: float | None = None,
+    clusters: Sequence[Hashable] | None = None,
+) -> dict[str, float | list[float]]:
+    """Build the keys of values that each row has.
+
+    For each name the mean over the rows where it is defined: of the candidates under the name and, where there are
+    any, of the references with `REFERENCES` behind it, and of the differences of rows where both are defined with
+    `DIFFERENCE`. With `details` also the lists under `_per_row`, and with a confidence level the ends of intervals over
+    rows, or over clusters of them.
+    """
+    result: dict[str, float | list[float]] = {}
+    for name, ours in candidates.items():
+        columns = {name: ours}
+        if references is not None:
+            columns[name + REFERENCES] = human = references[name]
+            columns[name + DIFFERENCE] = [a - b for a, b in zip(ours, human, strict=True)]
+        for key, values in columns.items():
+            interval = _interval(values, confidence_level, clusters) if confidence_level is not None else ()
+            result |= with_interval(key, (mean_of_defined(values), *interval), confidence_level)
+            if details:
+                result[f"{key}_per_row"] = list(values)
+    return result
+
+
+def _interval(
+    values: Sequence[float], confidence_level: float, clusters: Sequence[Hashable] | None
+) -> tuple[float, float]:
+    """Ends of the interval of the mean over the rows where a value is defined; NaN for less than two of them."""
+    defined = [i for i, value in enumerate(values) if not math.isnan(value)]
+    if len(defined) < 2:
+        return math.nan, math.nan
+    labels = None if clusters is None else [clusters[i] for i in defined]
+    return interval_of_rows([values[i] for i in defined], confidence_level, labels)
+
+
+def set_result(candidates: Mapping[str, float], references: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Build the keys of values of all captions of a side.
+
+    >>> set_result({"div_1": 0.5}, {"div_1": 0.25})
+    {'corpus_div_1': 0.5, 'corpus_div_1_references': 0.25, 'corpus_div_1_difference': 0.25}
+    >>> set_result({"div_1": 0.5})
+    {'corpus_div_1': 0.5}
+    """
+    result = {}
+    for name, value in candidates.items():
+        result[f"corpus_{name}"] = value
+        if references is not None:
+            result[f"corpus_{name}{REFERENCES}"] = references[name]
+            result[f"corpus_{name}{DIFFERENCE}"] = value - references[name]
+    return result
+
+
+def check_kernels(kernels: object) -> None:
+    """Raise unless `kernels` are different names of `KERNELS` and at most one function."""
+    if not isinstance(kernels, list | tuple):
+        raise InputTypeError(
+            "kernels", "a list", quote_value(kernels), "Give for example ('ngram',), or a list with a function."
+        )
+    for kernel in kernels:
+        if not callable(kernel) and not (isinstance(kernel, str) and kernel in KERNELS):
+            raise InputError(
+                "kernels", "'ngram', 'embedding' or a function", quote_value(kernel), "Check the spelling."
+            )
+    names = kernel_names(kernels)
+    if len(set(names)) < len(names):
+        raise InputError(
+            "kernels",
+            "each kernel once and at most one function",
+            quote_value(names),
+            "Compute twice for two functions.",
+        )
+
+
+def kernel_names(kernels: Iterable[str | KernelFunction]) -> list[str]:
+    """Name the kernels as keys do."""
+    return [kernel if isinstance(kernel, str) else FUNCTION_NAME for kernel in kernels]
+
+
+def check_orders(orders: object) -> None:
+    """Raise unless `orders` are different numbers from `SMALLEST_ORDER` to `LARGEST_ORDER`, or infinity."""
+    if not isinstance(orders, list | tuple):
+        raise InputTypeError("vendi_orders", "a list of numbers", quote_value(orders), "Give for example (1, 2).")
+    for order in orders:
+        check_is_number("vendi_orders", order, "Write math.inf for infinity.")
+        if not (SMALLEST_ORDER <= order <= LARGEST_ORDER or order == math.inf):
+            raise InputError(
+                "vendi_orders",
+                f"numbers from {SMALLEST_ORDER} to {LARGEST_ORDER}, or infinity",
+                quote_value(order),
+                "Usual ones are 1, 2 and math.inf.",
+            )
+    names = [order_name(order) for order in orders]
+    if not names or len(set(names)) < len(names):
+        raise InputError(
+            "vendi_orders", "at least one order, and each once", quote_value(orders), "Give for example (1, 2)."
+        )
+
+
+def order_name(order: float) -> str:
+    """Name an order as keys do.
+
+    >>> [order_name(order) for order in (1, 2.0, 2.5, math.inf)]
+    ['1', '2', '2.5', 'inf']
+    """
+    return f"{order:g}"
+
+
+def select_measured_rows(
+    predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]] | None = None, *, sizes: str
+) -> list[list[list[str]]]:
+    """Return the captions of each side that are measured, n_rows lists each.
+
+    `sizes` is "equal" for the first captions of the larger side of a row, as many as the other side has, or "all".
+
+    >>> select_measured_rows([["a", "b"]], [["c"]], sizes="equal"), select_measured_rows([["a", "b"]], sizes="equal")
+    ([[['a']], [['c']]], [[['a', 'b']]])
+    """
+    sides = [predictions] if references is None else [predictions, references]
+    if sizes == "all" or references is None:
+        return [[list(row) for row in rows] for rows in sides]
+    counts = [min(len(p), len(r)) for p, r in zip(predictions, references, strict=True)]
+    return [[list(row[:n]) for row, n in zip(rows, counts, strict=True)] for rows in sides]
+
+
+def check_set_sizes(sizes: Sequence[tuple[int, ...]], columns: Sequence[str]) -> None:
+    """Raise if a set has more than `MOST_CAPTIONS` captions; `sizes` has a size per column for each row."""
+    for name, column in zip(columns, zip(*sizes, strict=True), strict=True):
+        large = [i for i, size in enumerate(column) if size > MOST_CAPTIONS]
+        if large:
+            raise InputError(
+                f"{name}[{large[0]}]",
+                f"at most {MOST_CAPTIONS:,} captions in a set",
+                f"{column[large[0]]:,} ({len(large)} such rows in all)",
+                "Give a sample of them; vdtk_diversity measures whole data sets.",
+            )
+
+
+def self_cider(
+    texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any] | None = None
+) -> Floats:
+    """Return Self-CIDEr of each set: how far the CIDEr kernel of its texts is from having one dimension.
+
+    -log_m of the share of the largest root of the kernel's m eigenvalues in the sum of the roots (Wang and Chan 2019,
+    section 3.3, https://arxiv.org/abs/1903.12020).
+
+    Args:
+        texts: n_sets lists of token lists.
+        document_frequency: as for `cider_d`; None counts in the texts, where every set is a document.
+
+    Returns:
+        float64 array, shape (n_sets,), 0 (one text repeated) to 1 (nothing in common); NaN for one text, and where no
+        n-gram has weight.
+
+    Raises:
+        TypeError, ValueError: as `cider_d`.
+
+    >>> sets = [[["a", "dog"], ["a", "dog"]], [["two", "cats"], ["the", "sea"]]]
+    >>> self_cider(sets, {"n_documents": 9, "document_frequency": {"a": 4}}).round(4).tolist()
+    [0.0, 1.0]
+    """
+    texts = as_token_rows(texts, "texts")
+    index = NgramIndex.of_sets(texts, keeps=True)
+    weights = document_weights(index, count_documents(texts, document_frequency))
+    return np.array([self_cider_of_features(ngram_features(index, i, weights)) for i in range(len(texts))])
+
+
+def self_bleu(texts: TokenRows) -> Floats:
+    """Compute Self-BLEU-4 of each set: the mean of its texts' BLEU-4 against the others, as NLTK smooths it (method 1).
+
+    Zhu et al. (2018), section 2.3, https://arxiv.org/abs/1802.01886.
+
+    Args:
+        texts: n_sets lists of token lists.
+
+    Returns:
+        float64 array, shape (n_sets,), 0 (nothing in common) to 1; NaN for one text.
+
+    Raises:
+        TypeError, ValueError: as `div_n`.
+
+    >>> same, other = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
+    >>> self_bleu([[same, same], [same, other]]).tolist()
+    [1.0, 0.0]
+    """
+    texts = as_token_rows(texts, "texts")
+    return np.array(self_bleu_values(self_statistics(texts))["self_bleu_4"])
+
+
+def mbleu(texts: TokenRows) -> Floats:
+    """Return mBLEU-4 of each set: mean over its texts of the COCO caption code's BLEU-4 against the others.
+
+    Shetty et al. (2017), section 5.1, https://arxiv.org/abs/1703.10476.
+
+    Args:
+        texts: n_sets lists of token lists.
+
+    Returns:
+        float64 array, shape (n_sets,), 0 (nothing in common) to 1; NaN for one text.
+
+    Raises:
+        TypeError, ValueError: as `div_n`.
+
+    >>> mbleu([[["a", "red", "dog", "runs"]] * 2]).round(6).tolist()
+    [1.0]
+    """
+    texts = as_token_rows(texts, "texts")
+    return np.array(self_bleu_values(self_statistics(texts))["mbleu_4"])
