@@ -34,11 +34,11 @@ class DiversityOptions(EncoderOptions):
     sets: Annotated[bool, Option("measure row by row, and compare the sources row by row")] = False
     equivalent: Annotated[
         float | None,
-        Option("with --sets: cosine distance up to which two texts say the same, for classes", "X", least=0, most=1.99),
+        Option("with --sets: cosine distance up to which two texts say the same, such as 0.3", "X", least=0, most=1.99),
     ] = None
     classes: Annotated[
         str, Option("with --equivalent: texts near to one text, or to the first of a class", choices=CLASS_RULES)
-    ] = "connected"
+    ] = "first"
     clusters: Annotated[
         str | None, Option("with --sets: rows whose ids have the same match belong together", "REGEX")
     ] = None
@@ -49,7 +49,7 @@ class DiversityOptions(EncoderOptions):
 
         super().__post_init__()
         check_word_source(self.tokenizer)
-        needed = {"equivalent": ("sets", None), "clusters": ("sets", None), "classes": ("equivalent", "connected")}
+        needed = {"equivalent": ("sets", None), "clusters": ("sets", None), "classes": ("equivalent", "first")}
         for name, (other, default) in needed.items():
             if getattr(self, name) != default and not is_given(getattr(self, other)):
                 raise InputError(f"--{name}", f"--{other} beside it", "none", f"Give --{other}, or leave this out.")

@@ -40,5 +40,5 @@ class DiversityFigures:
             for name in figures:
                 figures[name]["sets"] = self.sets.of_source(name)
             if self.sets.pairs:
-                figures[COMPARED] = {"pairs": self.sets.to_list()}
+                figures[COMPARED] = self.sets.comparisons()
         return figures

@@ -1,11 +1,9 @@
 """From the options of a measurement to the figures: read every source once, through all levels that are asked for."""
 
 import collections
-import functools
 import pathlib
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import tqdm
@@ -13,10 +11,11 @@ import tqdm
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.command_options import encoder_options
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
+from manycaps.diversity.encoders import LoadedEncoder, load_encoder
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
 from manycaps.diversity.sets import read_sources, set_figures
-from manycaps.kit.base import EmptyCaptions, warn_of_unread
+from manycaps.kit.base import EmptyCaptions
 from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
 from manycaps.kit.tokenization import as_tagger, token_finder
 from manycaps.saved_files import write_text_atomically
@@ -117,34 +116,10 @@ def measure_source(
     return diversity, sample, dict(n_long)
 
 
-class LoadedEncoder(NamedTuple):
-    """What embeds captions, and what counts those that it does not read as a whole, and warns of them."""
-
-    embed: Callable[[list[str]], np.ndarray]
-    count_unread: Callable[[list[str]], dict[str, int]]
-
-
 def encoder_of(options: DiversityOptions) -> LoadedEncoder | None:
     """Return the encoder that the options ask for; None for none."""
     is_asked_for = options.semantic or options.encoder
     return load_encoder(**{"encoder": PAPER_ENCODER, **encoder_options(options)}) if is_asked_for else None
-
-
-@functools.cache
-def load_encoder(**options: str) -> LoadedEncoder:
-    """Return a sentence-transformers model, loaded when it is first needed."""
-    # torch is loaded only where distances are asked for.
-    from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
-
-    given = {**ENCODER_DEFAULTS, **options}
-    encoder, progress = SentenceEncoder(), functools.partial(tqdm.tqdm, leave=False)
-
-    def count_unread(captions: list[str]) -> dict[str, int]:
-        counts = encoder.count_unread(captions, given)
-        warn_of_unread(counts, given)
-        return counts
-
-    return LoadedEncoder(lambda captions: encoder.embed(captions, given, progress), count_unread)
 
 
 def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:

@@ -9,15 +9,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.caption_tables import CaptionColumn, CaptionRow, good_rows, open_captions
-from manycaps.command_options import encoder_options
+from manycaps.command_options import ENCODER_OPTIONS, encoder_options
 from manycaps.comparison.paired_tests import PairedTest, holm_p_values, paired_tests
 from manycaps.comparison.read import SystemRow, clusters_of
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions
-from manycaps.kit.base import InputError
+from manycaps.diversity.encoders import load_encoder
+from manycaps.kit.base import Floats, InputError
 from manycaps.kit.caption_sets import mean_interval, mean_of_rows
+from manycaps.kit.diversity_sets import unit_rows
 from manycaps.kit.ngram_scores import document_frequencies
 from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL, p_value_digits
-from manycaps.kit.tokenization import tokenize_rows
+from manycaps.kit.sets_homogeneity import (
+    ComparedModels,
+    RowDistances,
+    compare_models,
+    distances_of_units,
+    ngram_distances,
+    warn_of_few_prompts,
+    warn_of_shared_answers,
+)
+from manycaps.kit.tokenization import ngram_tokens, tokenize_rows
 from manycaps.tables import Cell, Table, as_digits, as_interval, number_cell
 
 
@@ -78,6 +89,10 @@ class SetFigures(NamedTuple):
     sizes: tuple[int, int]
     k: int | None
     n_clusters: int | None
+    # Whether the sources say different things; None with a single source, or where a row has one text.
+    homogeneity: ComparedModels | None = None
+    # What its distance is called.
+    distance: str = ""
 
     def of_source(self, name: str) -> dict[str, Any]:
         """Return the values of a source, as `json.dumps` takes them."""
@@ -86,9 +101,9 @@ class SetFigures(NamedTuple):
             values |= dict(zip((key, f"{key}_ci_low", f"{key}_ci_high"), ends, strict=True))
         return values | ({"k": self.k} if self.k is not None else {})
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def comparisons(self) -> dict[str, Any]:
         """Return the comparisons, as `json.dumps` takes them."""
-        return [
+        pairs = [
             {
                 "first": pair.first,
                 "second": pair.second,
@@ -99,6 +114,22 @@ class SetFigures(NamedTuple):
             }
             for pair in self.pairs
         ]
+        if self.homogeneity is None:
+            return {"pairs": pairs}
+        compared = self.homogeneity
+        tests = [
+            {
+                "first": compared.names[i],
+                "second": compared.names[j],
+                **compared.tests[i, j]._asdict(),
+                "adjusted_p_value": joint,
+                "adjusted_diversity_p_value": diversity,
+            }
+            for (i, j), (joint, diversity) in compared.adjusted.items()
+        ]
+        matrices = {f"{name}_matrix": compared.matrix(name) for name in ("homogeneity", "distance")}
+        own = {"distance": self.distance, "sources": list(compared.names), **matrices, "tests": tests}
+        return {"pairs": pairs, "homogeneity": own}
 
 
 class SourceRows(NamedTuple):
@@ -205,6 +236,9 @@ def set_figures(rows: SourceRows, options: DiversityOptions) -> SetFigures:
     values = {name: {key: np.array(of[f"{key}_per_row"]) for key in keys} for name, of in results.items()}
     means = {name: {key: _mean(own[key], clusters) for key in keys} for name, own in values.items()}
     sizes = [len(row) for own in texts.values() for row in own]
+    compared, distance = None, ""
+    if len(rows.texts) > 1 and min(len(row) for own in rows.texts.values() for row in own) > 1:
+        compared, distance = compare_answers(rows.texts, clusters, options)
     return SetFigures(
         means,
         compare_sources(values, clusters),
@@ -212,7 +246,37 @@ def set_figures(rows: SourceRows, options: DiversityOptions) -> SetFigures:
         (min(sizes), max(sizes)),
         first.get("k"),
         None if clusters is None else len(set(clusters)),
+        compared,
+        distance,
     )
+
+
+def compare_answers(
+    texts: Mapping[str, list[list[str]]], clusters: Sequence[Hashable] | None, options: DiversityOptions
+) -> tuple[ComparedModels, str]:
+    """Test every two sources by `homogeneity`: all texts of a row, by the distance that the options ask for, named."""
+    given = set_options(options)
+    joined = [[text for row in together for text in row] for together in zip(*texts.values(), strict=True)]
+    warn_of_few_prompts(len(joined), "chi-squared")
+    if "embedding" not in given["kernels"]:
+        of_rows, distance = ngram_distances(ngram_tokens(joined, options.tokenizer)), "n-grams"
+    else:
+        of_rows, distance = embedding_distances(joined, given), "sentence embeddings"
+    compared = compare_models(texts, of_rows, clusters=clusters)
+    warn_of_shared_answers(compared)
+    return compared, distance
+
+
+def embedding_distances(rows: Sequence[Sequence[str]], given: Mapping[str, Any]) -> RowDistances:
+    """Embed the texts of all rows, each different one once; `given` has the options of the encoder among others."""
+    encoder = load_encoder(**{name: value for name, value in given.items() if name in ENCODER_OPTIONS})
+    distinct = sorted({text for row in rows for text in row})
+    vectors = dict(zip(distinct, unit_rows(encoder.embed(distinct).astype(np.float64)), strict=True))
+
+    def distances(row: int) -> Floats:
+        return distances_of_units(np.stack([vectors[text] for text in rows[row]]))
+
+    return distances
 
 
 def _mean(values: np.ndarray, clusters: Sequence[Hashable] | None) -> tuple[float, float, float]:
@@ -291,6 +355,44 @@ def set_tables(figures: SetFigures) -> list[Table]:
                 "set-pairs",
             )
         )
+    return tables + homogeneity_tables(figures)
+
+
+def homogeneity_tables(figures: SetFigures) -> list[Table]:
+    """Return the tables of what the sources say: the tests of every two, and the matrix of more than two."""
+    compared = figures.homogeneity
+    if compared is None:
+        return []
+    names = compared.names
+    tests = [
+        [
+            Cell(f"{names[i]}, {names[j]}"),
+            number_cell(compared.tests[i, j].homogeneity),
+            number_cell(compared.tests[i, j].energy_distance),
+            number_cell(joint, p_value_digits, is_best=joint <= LEVEL),
+            number_cell(compared.tests[i, j].rows_to_detect, as_rows),
+            number_cell(compared.tests[i, j].diversity_difference),
+            number_cell(diversity, p_value_digits, is_best=diversity <= LEVEL),
+        ]
+        for (i, j), (joint, diversity) in compared.adjusted.items()
+    ]
+    tables = [
+        Table(
+            f"Do two sources say different things, by distances of {figures.distance}? Homogeneity is 1 for one "
+            "distribution; p by all splits of each row's texts, after Holm's rule, marked: at most 0.05; rows that "
+            "find it 80% of the time. Then: does one repeat itself more? Mean distance of two texts of a row, first "
+            "less second, below 0 if the first does.",
+            ["sources", "homogeneity", "energy", "p Holm", "rows to detect", "diversity", "p Holm (diversity)"],
+            tests,
+            "homogeneity",
+        )
+    ]
+    if len(names) > 2:
+        rows = [
+            [Cell(name), *(number_cell(value) for value in values)]
+            for name, values in zip(names, compared.matrix("homogeneity"), strict=True)
+        ]
+        tables.append(Table("Homogeneity of every two sources.", ["", *names], rows, "homogeneity-matrix"))
     return tables
 
 

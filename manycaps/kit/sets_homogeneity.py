@@ -57,6 +57,10 @@ ANSWER_DISTANCES = ("ngram", "bert", "classes")
 # Distances that are held at once, 8 bytes each.
 MOST_DISTANCES = 4_000_000
 
+# Standard deviations of all splits by which the energy distance is too far below 0 for independent samples: one in a
+# thousand such pairs.
+SHARED_DEVIATIONS = 3.1
+
 # From the number of a row to the distances of all texts of all models, shape (n_texts, n_texts).
 RowDistances = Callable[[int], Floats]
 
@@ -242,7 +246,9 @@ def compare_models(
         texts: by model n_rows lists of answers, two at least.
         distances: from the number of a row to those of all its texts, the models' one after the other.
         clusters: n_rows labels, or None.
-        p_value: of `HOMOGENEITY_P_VALUES`; "permutation" draws `n_resamples` splits with `seed`.
+        p_value: of `HOMOGENEITY_P_VALUES`.
+        n_resamples: splits of each row that "permutation" draws.
+        seed: of these.
         progress: wraps the blocks of rows, as `tqdm` does.
     """
     names = list(texts)
@@ -299,6 +305,23 @@ def warn_of_few_prompts(n_rows: int, p_value: str) -> None:
             "p_value='permutation'.",
             stacklevel=3,
         )
+
+
+def warn_of_shared_answers(compared: ComparedModels) -> None:
+    """Warn of pairs of models that are more alike than two samples of one distribution: they share answers."""
+    for pair in compared.adjusted:
+        gaps = compared.pairs[pair].gaps
+        covariance = gaps.covariance.sum(axis=0)
+        variance = 4 * covariance[0, 0] - 4 * covariance[0, 1] + covariance[1, 1]
+        energy = float(compared.pairs[pair].energy.sum())
+        if energy < -SHARED_DEVIATIONS * math.sqrt(max(variance, 0.0)):
+            first, second = (compared.names[place] for place in pair)
+            warnings.warn(
+                f"homogeneity: {first} and {second} are more alike than two samples of one model (homogeneity "
+                f"{compared.tests[pair].homogeneity:.2f}). Do they share answers, as copies or by a seed? p-values are "
+                "of independent samples.",
+                stacklevel=3,
+            )
 
 
 def homogeneity_result(

@@ -82,7 +82,12 @@ SEMANTIC_COLUMNS = (
 )
 
 # What a screen reader calls the tables of `set_tables`.
-TITLES_OF_SETS = {"sets": "Values of rows", "set-pairs": "Sources compared row by row"}
+TITLES_OF_SETS = {
+    "sets": "Values of rows",
+    "set-pairs": "Sources compared row by row",
+    "homogeneity": "Do the sources say different things?",
+    "homogeneity-matrix": "Homogeneity of every two sources",
+}
 
 # For each histogram of the semantic level: identifier, title, caption, axis and what is counted.
 REDUNDANCY_PLOTS = {

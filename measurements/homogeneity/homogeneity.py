@@ -36,6 +36,7 @@ from .sets_homogeneity import (
     homogeneity_result,
     ngram_distances,
     warn_of_few_prompts,
+    warn_of_shared_answers,
 )
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
@@ -130,10 +131,11 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
                     EQUIVALENT_DISTANCE,
                     by_value(check_equivalent),
                     "Which answers say the same: a cosine distance of embeddings, or a function of two texts that "
-                    "returns a bool, such as a judge (`manycaps.sampling.SameMeaning`).",
+                    "returns a bool, such as a judge (`manycaps.sampling.SameMeaning`). The default agrees best with "
+                    "NoveltyBench's partitions.",
                 )
             }
-            | CLASSES,
+            | {"classes": CLASSES["classes"]._replace(default="first")},
         )
         | dependent_options(BY_NGRAMS, TOKENIZER)
         | dependent_options(IS_EMBEDDED, ENCODER_OPTIONS)
@@ -199,6 +201,7 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
         rows = [[text for row in together for text in row] for together in zip(*models.values(), strict=True)]
         settings = {name: options[name] for name in ("clusters", "p_value", "n_resamples", "seed")}
         compared = compare_models(models, self._distances(rows, options), progress=self.progress, **settings)
+        warn_of_shared_answers(compared)
         result = homogeneity_result(compared, confidence_level=options["confidence_level"], details=options["details"])
         if IS_EMBEDDED.holds(options):
             result |= self.encoder.count_unread([text for row in rows for text in row], options)

@@ -149,8 +149,8 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
                 None,
                 by_value(check_equivalent),
                 "Which captions say the same, for the values of classes, which are left out by default: a cosine "
-                "distance of their embeddings up to which they do, such as 0.2, or a function of two captions that "
-                "returns a bool, such as a language model as the judge (`manycaps.sampling.SameMeaning`).",
+                "distance of their embeddings up to which they do, such as 0.3 (calibrated for MiniLM), or a function "
+                "of two captions that returns a bool, such as a judge (`manycaps.sampling.SameMeaning`).",
             ),
             "k": Option(
                 None,

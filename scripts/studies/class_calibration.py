@@ -1,4 +1,4 @@
-"""Which cosine distance makes classes of answers as people and their classifier do: NoveltyBench's published partitions.
+"""Which cosine distance makes classes of answers as NoveltyBench's published partitions have them.
 
 python -m scripts.studies.class_calibration --data FOLDER [--halves 200] [--output FOLDER]
 

@@ -1,6 +1,7 @@
 """Level and power of the homogeneity test: made speakers of Zipf's distribution, one of them sharpened.
 
-python -m scripts.studies.homogeneity_level [--trials 400] [--samples 5 10 20 50] [--rows 20 100 500] [--output FOLDER]
+python -m scripts.studies.homogeneity_level [--trials 400] [--power-trials 100] [--samples 5 10 20 50]
+    [--rows 20 100 500] [--output FOLDER]
 
 Every prompt has 50 possible answers, vectors around a place of its own, and a speaker gives the k-th of an order of its
 own with a weight of 1 / k. A sharpened speaker has these weights to a power: at a power of 1 both speakers are one.
@@ -27,7 +28,8 @@ from scripts.toy.speakers import zipf_probabilities
 
 parser = tool_parser(__doc__)
 add_output(parser)
-parser.add_argument("--trials", type=int, default=400, metavar="N", help="of a cell, default 400")
+parser.add_argument("--trials", type=int, default=400, metavar="N", help="of a cell with equal speakers, default 400")
+parser.add_argument("--power-trials", type=int, default=100, metavar="N", help="of another cell, default 100")
 parser.add_argument("--samples", type=int, nargs="+", default=[5, 10, 20, 50], metavar="N", help="answers of a speaker")
 parser.add_argument("--rows", type=int, nargs="+", default=[20, 100, 500], metavar="N", help="prompts")
 parse = parser.parse_args
@@ -39,7 +41,10 @@ COLUMNS = ("found", "found_diversity", "found_without_clusters", "rows_to_detect
 N_ANSWERS, N_DIMENSIONS, FAR, PER_CLUSTER = 50, 8, 1.0, 5
 
 # Powers of a sharpened speaker's weights.
-SHARPNESS = (1.0, 1.1, 1.25, 1.5)
+SHARPNESS = (1.1, 1.25, 1.5)
+
+# Largest number of answers, or of prompts, of a cell by vectors; and most answers of a speaker in a cell of power.
+MOST_OF_VECTORS, MOST_ANSWERS = 100, 5_000
 
 # Share of binomial counts inside an interval, for one cell and for all.
 OF_ONE, OF_ALL = 0.95, 0.999
@@ -98,14 +103,16 @@ def main(options: Options) -> int:
         columns = np.array(found, dtype=np.float64)
         return [(*columns[:, :3].mean(axis=0), np.median(columns[:, 3]))]
 
-    cells = [
-        (kind, distance, f"{power:g}", n_samples, n_rows, options.trials)
-        for kind, distance in (("same", "classes"), ("same", "vectors"), ("clusters", "classes"))
-        for power in SHARPNESS
-        for n_samples in options.samples
-        for n_rows in options.rows
-        if kind == "same" or n_rows >= 100
-    ]
+    sizes = [(n_samples, n_rows) for n_samples in options.samples for n_rows in options.rows]
+    cells = [("same", "classes", "1", *size, options.trials) for size in sizes]
+    cells += [("same", "vectors", "1", *size, options.trials) for size in sizes if max(size) <= MOST_OF_VECTORS]
+    clustered = [(n_samples, n_rows) for n_samples, n_rows in sizes if n_samples <= 10 and n_rows >= 100]
+    cells += [("clusters", "classes", "1", *size, options.trials) for size in clustered]
+    # Of what is surely found with more answers or prompts.
+    smaller = [(n_samples, n_rows) for n_samples, n_rows in sizes if n_samples * n_rows <= MOST_ANSWERS]
+    for power in SHARPNESS:
+        cells += [("same", "classes", f"{power:g}", *size, options.power_trials) for size in smaller]
+        cells += [("clusters", "classes", f"{power:g}", *size, options.power_trials) for size in clustered]
     lines = StudyTable(options.output, "homogeneity_level", KEY, COLUMNS, {}).fill(cells, study)
     low, high = binomial_interval(options.trials, OF_ONE)
     print(f"shares of 5% lie in {low:.3f} to {high:.3f}")

@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
+import manycaps
 from manycaps import command_line
 from manycaps.diversity import DiversityOptions, diversity
 from manycaps.diversity.figures import COMPARED
 from manycaps.diversity.sets import SET_VALUES, compare_sources
 from manycaps.functional import holm_p_values, paired_test, self_bleu
+from manycaps.kit.embeddings import SentenceEncoder
 from tests.refusals import assert_refused
 
 SUBJECTS, VERBS = ("a dog", "two men", "the cat", "a red kite"), ("runs", "sleeps on a bench", "reads", "cooks rice")
@@ -119,7 +121,7 @@ def test_terminal_and_page_name_what_was_measured(files, tmp_path, capsys):
     [
         ({"sets": False, "equivalent": 0.2}, "--equivalent: expected --sets beside it, got none."),
         ({"sets": False, "clusters": "p"}, "--clusters: expected --sets beside it, got none."),
-        ({"classes": "first"}, "--classes: expected --equivalent beside it, got none."),
+        ({"classes": "connected"}, "--classes: expected --equivalent beside it, got none."),
         ({"equivalent": 2.0}, "--equivalent: expected 0 or more and at most 1.99, got 2.0."),
     ],
 )
@@ -138,3 +140,39 @@ def test_other_rows_are_refused(files, tmp_path):
 
 def test_every_value_has_one_title():
     assert len({value.title for value in SET_VALUES}) == len(SET_VALUES)
+
+
+def test_sources_are_tested_for_what_they_say(files, tmp_path):
+    base, tuned, first, second = files
+    third = write(tmp_path / "third.jsonl", answers(seed=1))
+    found = diversity(DiversityOptions([base, tuned, third], sets=True)).to_dict()[COMPARED]["homogeneity"]
+    module = manycaps.load("homogeneity", details=True)
+    expected = module.compute(predictions=first, others={"tuned": second, "third": answers(seed=1)})
+    assert found["homogeneity_matrix"] == pytest.approx(np.array(expected["homogeneity_matrix"]))
+    assert min(test["adjusted_p_value"] for test in found["tests"]) == pytest.approx(expected["homogeneity_p_value"])
+    assert (found["sources"], found["distance"]) == (["base", "tuned", "third"], "n-grams")
+
+
+def test_rows_with_one_text_have_no_test_of_homogeneity(tmp_path):
+    paths = [write(tmp_path / f"{seed}.jsonl", answers(n=1, seed=seed)) for seed in (0, 1)]
+    assert "homogeneity" not in diversity(DiversityOptions(paths, sets=True)).to_dict()[COMPARED]
+
+
+def test_embeddings_serve_values_and_tests(files, monkeypatch):
+    def embed(self, texts, options, progress):
+        return np.array([[len(text), text.count("a"), 1.0] for text in texts])
+
+    base, tuned, *_ = files
+    load = manycaps.load
+
+    def load_patched(name, **options):
+        module = load(name, **options)
+        monkeypatch.setattr(type(module.encoder), "embed", embed)
+        return module
+
+    monkeypatch.setattr("manycaps.installed_modules.load", load_patched)
+    monkeypatch.setattr(SentenceEncoder, "embed", embed)
+    options = DiversityOptions([base, tuned], sets=True, equivalent=0.001)
+    measured = diversity(options).to_dict()
+    assert measured[COMPARED]["homogeneity"]["distance"] == "sentence embeddings"
+    assert {"n_classes", "semantic_entropy", "distinct_k", "k", "pairwise_distance"} <= measured["base"]["sets"].keys()
