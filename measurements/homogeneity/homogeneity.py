@@ -158,12 +158,12 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
     )
     VALUES = (
         value_table("""
-        * homogeneity | 0 to about 1 | | (W1 + W2) / (2 B), W1 and W2 the mean distances of two answers of each model, B
+        * homogeneity | 0 to 2 | | (W1 + W2) / (2 B), W1 and W2 the mean distances of two answers of each model, B
             of one of each: 1 for one distribution, lower the more the models differ; mean over pairs of models
         * homogeneity_p_value | 0 to 1 | | of "the models say the same": T2 of both gaps under all splits of each
             prompt; of several pairs the smallest after Holm's rule
-        * energy_distance | 0 to 2 | | 2 B - W1 - W2, 0 on average for one distribution; mean over rows and pairs
-        * diversity_difference | -1 to 1 | | W of `predictions` less W of the other models: below 0, it repeats itself
+        * energy_distance | -2 to 2 | | 2 B - W1 - W2, 0 on average for one distribution; mean over rows and pairs
+        * diversity_difference | -2 to 2 | | W of `predictions` less W of the other models: below 0, it repeats itself
             more
         * diversity_p_value | 0 to 1 | | of "all repeat themselves as much", two-sided; of several pairs the smallest
             after Holm's rule
