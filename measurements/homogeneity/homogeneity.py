@@ -236,6 +236,7 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
             classes=options["classes"] if is_classes else None,
             **(encoder_settings(options) if IS_EMBEDDED.holds(options) else {}),
             p_value=options["p_value"],
+            clusters=None if options["clusters"] is None else len(set(options["clusters"])),
             n_resamples=options["n_resamples"] if is_drawn else None,
             seed=options["seed"] if is_drawn else None,
         )

@@ -276,6 +276,7 @@ BESIDE = {
     "human_parity": [{"distance": "meteor"}, {"p_value": "none"}],
     "trm": [{"distance": lambda first, second: [0.5] * len(first)}],
     "mmd": [{"kernel": "linear"}],
+    "homogeneity": [{"distance": "classes"}],
     "set_diversity": [{"kernels": ("ngram",)}],
     "vdtk_leave_one_out": [{"metrics": ["trm_bert"]}],
 }

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import manycaps
 from manycaps.kit.diversity_sets import (
     feature_eigenvalues,
     ngram_features,
@@ -73,6 +74,20 @@ def test_the_smaller_gram_matrix_has_the_same_eigenvalues():
 def test_bleu_of_each_set(sides, side, name):
     found = self_bleu_values(self_statistics(sides[side]))[name]
     assert found == pytest.approx([golden[name] for golden in GOLDEN["sets"] if golden["side"] == side], abs=1e-12)
+
+
+@pytest.mark.parametrize("side", ["candidates", "references"])
+def test_a_module_without_references_has_the_packages_values(sides, side):
+    rows = [[" ".join(tokens) for tokens in row] for row in sides[side]]
+    module = manycaps.load("set_diversity", kernels=("ngram",), tokenizer=str.split, details=True)
+    result = module.compute(predictions=rows)
+    golden = [each for each in GOLDEN["sets"] if each["side"] == side]
+    assert result["self_bleu_4_per_row"] == pytest.approx([each["self_bleu_4"] for each in golden], abs=1e-9)
+    compared = [i for i, each in enumerate(golden) if "vendi_ngram" in each]
+    assert len(compared) > 50
+    for order in ("1", "2", "inf"):
+        found = [result[f"vendi_ngram_{order}_per_row"][i] for i in compared]
+        assert found == pytest.approx([golden[i]["vendi_ngram"][order] for i in compared], abs=1e-9)
 
 
 @pytest.mark.parametrize("side", ["candidates", "references"])

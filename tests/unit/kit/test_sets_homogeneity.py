@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 
 from manycaps.functional import homogeneity_matrix, homogeneity_test
+from manycaps.kit.caption_sets import mean_of_rows, one_sided_p_value
 from manycaps.kit.sets_homogeneity import (
     PEOPLE,
     as_other_models,
@@ -87,6 +88,20 @@ def test_clusters_count_once():
     assert together.p_value == pytest.approx(once.p_value)
     assert alone.p_value < together.p_value
     assert together.rows_to_detect == pytest.approx(4 * once.rows_to_detect, rel=0.2)
+
+
+def test_clusters_have_half_of_the_level_each():
+    rows = draw(30, 8, n_first=4, shift=0.4)
+    test, found = homogeneity_test(rows, 4, list(range(30))), pair_rows(rows, 4)
+    energy = one_sided_p_value(mean_of_rows(found.energy))
+    assert test.p_value == pytest.approx(2 * min(energy, test.diversity_p_value))
+    # Without skewness, Student's tests of both means.
+    diversity = scipy.stats.ttest_1samp(found.gaps.diversity, 0).pvalue
+    assert test.diversity_p_value == pytest.approx(diversity)
+    texts = {name: [[f"{name}{k}" for k in range(4)]] * 30 for name in "ab"}
+    options = {"p_value": "permutation", "clusters": list(range(30))}
+    message = "p_value: expected 'chi-squared' beside clusters, got 'permutation'"
+    assert_refused(ValueError, message, compare_models, texts, lambda row: rows[row], **options)
 
 
 def test_a_matrix_is_that_of_its_pairs():
