@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.caption_tables import CaptionColumn, CaptionRow, good_rows, open_captions
-from manycaps.command_options import ENCODER_OPTIONS, encoder_options
+from manycaps.catalog import ENCODER_OPTIONS
+from manycaps.command_options import encoder_options
 from manycaps.comparison.paired_tests import PairedTest, holm_p_values, paired_tests
 from manycaps.comparison.read import SystemRow, clusters_of
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions
@@ -284,7 +285,7 @@ def _mean(values: np.ndarray, clusters: Sequence[Hashable] | None) -> tuple[floa
     defined = np.flatnonzero(~np.isnan(values))
     if not len(defined):
         return math.nan, math.nan, math.nan
-    labels = None if clusters is None else [clusters[i] for i in defined]
+    labels = None if clusters is None else [clusters[i] for i in defined.tolist()]
     mean = mean_of_rows(values[defined], labels)
     return (mean.mean, *(mean_interval(mean, CONFIDENCE_LEVEL) if mean.n_clusters > 1 else (math.nan, math.nan)))
 
@@ -305,7 +306,7 @@ def compare_sources(
         both = np.flatnonzero(~np.isnan(mine) & ~np.isnan(theirs))
         numbers.append(len(both))
         if len(both):
-            labels = None if clusters is None else [clusters[i] for i in both]
+            labels = None if clusters is None else [clusters[i] for i in both.tolist()]
             level = LEVEL / len(planned)
             tests.append(paired_tests(mine[both, None], theirs[both, None], labels, level=level)[0])
     kept = [pair for pair, n_rows in zip(planned, numbers, strict=True) if n_rows]

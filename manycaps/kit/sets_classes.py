@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse.csgraph
 
 from .base import (
     Floats,
@@ -55,6 +54,8 @@ def class_labels(are_equivalent: np.ndarray, rule: str) -> Ints:
     ([0, 0, 0], [0, 0, 1])
     """
     if rule == "connected":
+        import scipy.sparse.csgraph  # not where a command line only names the rules
+
         _, found = scipy.sparse.csgraph.connected_components(are_equivalent, directed=False)
         _, first, numbers = np.unique(found, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[numbers].astype(np.int64)

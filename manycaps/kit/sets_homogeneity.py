@@ -114,7 +114,7 @@ def pair_rows(distances: np.ndarray, n_first: int) -> PairRows:
 def homogeneity_of(within_first: float, within_second: float, between: float) -> float:
     """Return (W1 + W2) / (2 B); 1 where all texts are equal.
 
-    >>> homogeneity_of(0.4, 0.2, 0.6), homogeneity_of(0.0, 0.0, 0.0)
+    >>> homogeneity_of(0.5, 0.25, 0.75), homogeneity_of(0.0, 0.0, 0.0)
     (0.5, 1.0)
     """
     if between == 0:  # then both models have one text, the same
@@ -165,7 +165,8 @@ def _clustered(
 
     Sums of clusters have no covariance by splits, and those of energy distances are skewed, so that Hotelling's T2 of
     20 clusters rejects 8% where 5% is stated. The energy distance, one-sided and without its skewness, and the
-    diversity difference have half of the level each: 3 to 5%, with the same power (`scripts.studies.homogeneity_level`).
+    diversity difference have half of the level each: 3 to 5%, with the same power
+    (`scripts.studies.homogeneity_level`).
     """
     energy, diversity = (mean_of_rows(values, clusters) for values in (rows.energy, rows.gaps.diversity))
     p_value = min(1.0, 2 * float(np.fmin(one_sided_p_value(energy), diversity_p_value)))
@@ -303,7 +304,7 @@ def compare_models(
             if drawn:
                 drawn[i, j].add(both, (int(size[i]), int(size[j])), rows, keys[i, j])
     pairs = {
-        pair: PairRows(*own[:, :3].T, RowGaps(own[:, 3], own[:, 4], own[:, 5:].reshape(-1, 2, 2)))
+        pair: PairRows(own[:, 0], own[:, 1], own[:, 2], RowGaps(own[:, 3], own[:, 4], own[:, 5:].reshape(-1, 2, 2)))
         for pair, own in columns.items()
     }
     models = [place for place, name in enumerate(names) if name != PEOPLE]
