@@ -79,6 +79,20 @@ def test_bleu_of_each_set(sides, side, name):
 
 
 @pytest.mark.parametrize("side", ["candidates", "references"])
+def test_a_module_without_references_has_the_packages_values(sides, side):
+    rows = [[" ".join(tokens) for tokens in row] for row in sides[side]]
+    module = manycaps.load("set_diversity", kernels=("ngram",), tokenizer=str.split, details=True)
+    result = module.compute(predictions=rows)
+    golden = [each for each in GOLDEN["sets"] if each["side"] == side]
+    assert result["self_bleu_4_per_row"] == pytest.approx([each["self_bleu_4"] for each in golden], abs=1e-9)
+    compared = [i for i, each in enumerate(golden) if "vendi_ngram" in each]
+    assert len(compared) > 50
+    for order in ("1", "2", "inf"):
+        found = [result[f"vendi_ngram_{order}_per_row"][i] for i in compared]
+        assert found == pytest.approx([golden[i]["vendi_ngram"][order] for i in compared], abs=1e-9)
+
+
+@pytest.mark.parametrize("side", ["candidates", "references"])
 def test_bleu_of_the_corpus(sides, side):
     expected = GOLDEN["corpus_mbleu_4"][side]
     assert corpus_mbleu_4(self_statistics(sides[side])) == pytest.approx(sum(expected) / len(expected), abs=1e-12)
