@@ -203,6 +203,8 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
         if options["clusters"] is not None:
             check_clusters(options["clusters"], len(predictions))
         warn_of_few_prompts(len(predictions), options["p_value"])
+        if IS_EMBEDDED.holds(options):
+            self.encoder.check_known(models, options)
         rows = [[text for row in together for text in row] for together in zip(*models.values(), strict=True)]
         settings = {name: options[name] for name in ("clusters", "p_value", "n_resamples", "seed")}
         compared = compare_models(models, self._distances(rows, options), progress=self.progress, **settings)
@@ -233,6 +235,7 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
         equivalent, is_drawn = options["equivalent"], IS_DRAWN.holds(options)
         return signature(
             "homogeneity",
+            others=None if options["others"] is None else "+".join(options["others"]),
             distance=options["distance"],
             tokenizer=tokenizer_name(options["tokenizer"]) if is_ngram else None,
             equivalent=(getattr(equivalent, "__name__", "function") if callable(equivalent) else equivalent)

@@ -36,6 +36,7 @@ UNKNOWN = ["หมาวิ่งบนชายหาด", "ulv løper", "ው�
 OPTIONS = {
     "vdtk_leave_one_out": {"metrics": ("mmd_bert",), "estimator": "biased", "n_iterations": 3},
     "vdtk_diversity": {"semantic": True},
+    "homogeneity": {"distance": "bert"},
     "set_diversity": {"kernels": ("embedding",)},
     "human_parity": {"p_value": "none"},
 }
