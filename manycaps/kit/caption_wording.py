@@ -381,7 +381,7 @@ class SeenReferences(NamedTuple):
     @property
     def is_seen(self) -> bool:
         """Whether the model was counted in the references, or in a part of them."""
-        knows_all = self.n_known > 0 and self.n_known >= SEEN_TRIGRAMS * self.n_trigrams
+        knows_all = self.n_rows > 0 and self.n_known >= SEEN_TRIGRAMS * self.n_trigrams
         return knows_all or (self.n_rows >= LEAST_ROWS_OF_WORDING and self.n_seen >= SEEN_ROWS * self.n_rows)
 
     def warn(self) -> None:
@@ -721,8 +721,8 @@ class CorpusWording(NamedTuple):
         """Warn where wording is left out for want of rows."""
         if not self.is_measured:
             warnings.warn(
-                f"wording: expected {LEAST_ROWS_OF_WORDING} rows or clusters for a model of how people put things, got "
-                f"{len(self.rows.sizes)} rows. Its values are NaN.",
+                f"wording: expected at least {LEAST_ROWS_OF_WORDING} rows, or clusters, for a model of people's wording; "
+                f"there are {len(self.rows.sizes)} rows. Its values are NaN.",
                 stacklevel=2,
             )
 
